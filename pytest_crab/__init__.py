@@ -1,0 +1,1 @@
+"""Measure AI code reviewers by what their reviews lead to."""

@@ -1,0 +1,77 @@
+"""Every error that pytest-crab raises on purpose: one family, one sentence each, data kept as attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class CrabError(Exception):
+    """The root of the family; its text is one sentence that says what, where and what to do. Never raised itself."""
+
+
+class BadInput(CrabError):
+    """A file or a setting that a person wrote is wrong.
+
+    ``problems`` holds every fault that was found, each one a sentence, so that one look mends the whole file.
+    """
+
+    def __init__(self, where: str, problems: Sequence[str]) -> None:
+        super().__init__("\n".join(f"{where}: {problem}" for problem in problems))
+        self.where = where
+        self.problems = tuple(problems)
+
+
+class Broken(CrabError):
+    """The world failed, so nothing was measured: verdicts are unknown, never missed.
+
+    ``step`` is the step of the trial that failed (prepare, prove, review, revise, examine).
+    """
+
+    def __init__(self, step: str, reason: str) -> None:
+        super().__init__(f"{step} broke: {reason}")
+        self.step = step
+        self.reason = reason
+
+
+class SourceUnreachable(CrabError):
+    """The place that a source lies in does not answer from this machine; the instance is skipped, not failed."""
+
+
+class SourceError(CrabError):
+    """The source was reached and is not what the instance says: a wrong digest, a missing commit, a bad archive."""
+
+
+class DiffRejected(CrabError):
+    """A diff does not apply to the tree it was meant for."""
+
+
+class ImageError(CrabError):
+    """An environment could not be built; ``log`` holds the last lines that the builder printed."""
+
+    def __init__(self, message: str, log: str = "") -> None:
+        super().__init__(message)
+        self.log = log
+
+
+class EngineError(CrabError):
+    """The container engine, the disk or the sandbox program failed; whoever ran inside is not to blame."""
+
+
+class InstallFailed(CrabError):
+    """A revised tree's own install command failed where the head's succeeded: the revision's doing."""
+
+
+class ReviewerError(CrabError):
+    """The reviewer gave no usable review: it timed out, crashed or printed something that is not findings."""
+
+
+class AgentError(CrabError):
+    """The coding agent gave no usable revision: it timed out, crashed or cannot act on these findings."""
+
+
+class Cancelled(CrabError):
+    """The run was interrupted before this step could finish; what it had is thrown away."""
+
+
+class StoreError(CrabError):
+    """The store cannot be read or written: no space, no permission, or a folder that is not a store."""

@@ -1,0 +1,263 @@
+"""Every seam of the house on one page: what an adapter of each family promises."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from dataclasses import field
+from pathlib import Path
+from typing import Any
+from typing import Protocol
+
+from pytest_crab.types import Finding
+from pytest_crab.types import Instance
+from pytest_crab.types import PullRequest
+from pytest_crab.types import Review
+from pytest_crab.types import Revision
+
+# --- sources: where the code comes from ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileChange:
+    """One file of a tree as it should be: ``content`` None removes it; ``mode`` is git's (100644, 100755, 120000)."""
+
+    path: str
+    mode: str
+    content: bytes | None
+
+
+class Snapshot(Protocol):
+    """The trees of one instance on this machine; never inside a sandbox.
+
+    A tree is named by its git tree id. ``base`` and ``head`` are the commits of the two-commit history that contestants see.
+    """
+
+    base: str
+    head: str
+    head_tree: str
+    reference_tree: str
+
+    def pull_request_diff(self) -> str:
+        """The pull request as a git diff, base to head."""
+
+    def apply(self, diff: str, onto: str | None = None) -> str:
+        """The tree that ``diff`` makes of ``onto`` (head). Raises DiffRejected with git's own words."""
+
+    def changes(self, tree: str) -> tuple[FileChange, ...]:
+        """What turns the head tree into ``tree``, sorted by path."""
+
+    def diff(self, tree: str) -> str:
+        """The git diff from head to ``tree``, which ``apply`` takes."""
+
+    def read(self, tree: str, path: str) -> bytes | None:
+        """A file's content in ``tree``; None if there is none."""
+
+    def clone(self, folder: Path) -> None:
+        """Put a checkout of head with exactly the two commits into ``folder``, which must not exist."""
+
+    def record(self, folder: Path) -> str:
+        """The tree that a checkout's files are now; its own .git is not trusted and not read."""
+
+
+class Source(Protocol):
+    """A way to get an instance's code."""
+
+    def identity(self, instance: Instance) -> Mapping[str, Any]:
+        """Plain data that decides the trees, without reaching anything but the instance's own files."""
+
+    def fetch(self, instance: Instance, cache: Path) -> Snapshot:
+        """Bring the trees here. Raises SourceUnreachable or SourceError."""
+
+
+# --- runtimes: where code runs ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What a sandbox may use; sizes in MiB. One profile for oracles, a larger one for clients."""
+
+    memory: int = 2048
+    processes: int = 128
+    cpus: float = 1.0
+    disk: int = 1024
+    file: int = 256
+
+
+ORACLE_LIMITS = Limits()
+CLIENT_LIMITS = Limits(memory=4096, processes=512, cpus=2.0, disk=4096, file=1024)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """One command for a sandbox; it ends by itself or with the deadline.
+
+    ``user`` is ``project`` (owns the tree) or ``oracle`` (another user, who cannot be reached from the project's processes).
+    """
+
+    argv: Sequence[str]
+    stdin: bytes = b""
+    env: Mapping[str, str] = field(default_factory=dict)
+    user: str = "project"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completed:
+    """How a command ended; ``exit_code`` None means that it was killed by the deadline or with its sandbox."""
+
+    exit_code: int | None
+    stdout: bytes
+    stderr: bytes
+    timed_out: bool = False
+    out_of_memory: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Image:
+    """An environment that is ready to run: what the harness must know about its inside.
+
+    ``key`` is the digest of everything it was made of; ``tree`` is the pristine built tree, ``workdir`` where it is to lie,
+    ``python`` the interpreter, ``site`` the folders that hold its packages, ``scratch`` a writable folder.
+    ``contained`` is whether a sandbox has a process space of its own, so that everything in it may be killed.
+    """
+
+    key: str
+    reference: str
+    tree: str
+    workdir: str
+    python: str
+    site: tuple[str, ...]
+    scratch: str = "/tmp"
+    contained: bool = True
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Workspace(Protocol):
+    """One isolated checkout of the pull request's head that lives until its context ends.
+
+    ``root`` is where commands see the tree; ``folder`` is the same tree on the host where there is such a place.
+    """
+
+    root: str
+    folder: Path | None
+
+    def run(
+        self, argv: Sequence[str], *, stdin: bytes = b"", env: Mapping[str, str] | None = None, seconds: float
+    ) -> Completed:
+        """Run a command in the tree; a time-out ends it with all its descendants. Raises EngineError, Cancelled."""
+
+    def diff(self) -> str:
+        """Everything that changed since head, as a git diff."""
+
+
+class Runtime(Protocol):
+    """A maker of sandboxes: no network, not root, limits on memory, processes, CPU, disk and time."""
+
+    name: str
+
+    def identity(self, instance: Instance, source: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Plain data that decides the image and how it is run, without building it."""
+
+    def prepare(self, instance: Instance, snapshot: Snapshot, source: Mapping[str, Any]) -> Image:
+        """Find or build the image, one builder per digest across processes. Raises ImageError, EngineError, Cancelled."""
+
+    def execute(
+        self, image: Image, commands: Sequence[Command], *, limits: Limits, seconds: float
+    ) -> tuple[Completed, ...]:
+        """Run commands beside each other in one fresh sandbox; it and all in it are gone afterwards.
+
+        Raises EngineError, Cancelled.
+        """
+
+    def reinstall(self, image: Image, instance: Instance, snapshot: Snapshot, tree: str) -> Mapping[str, str]:
+        """Run the install on a revised tree in a sandbox of its own; the project's own metadata files, path to text.
+
+        Raises InstallFailed, EngineError, Cancelled.
+        """
+
+    def workspace(self, image: Image, snapshot: Snapshot, *, limits: Limits) -> AbstractContextManager[Workspace]:
+        """A checkout of head inside a sandbox, with git's two commits, no network."""
+
+    def stop(self) -> None:
+        """End everything that this object started, from any thread; what waits for it raises Cancelled."""
+
+    def sweep(self) -> Sequence[str]:
+        """Remove what dead runs left behind; the names of what was removed."""
+
+
+# --- contestants -----------------------------------------------------------------------------------------------------
+
+
+class Checkout(Protocol):
+    """Ways to the code for one reviewer or agent, made when asked for and gone when their context ends."""
+
+    def clone(
+        self, *, readable: Sequence[Path] = (), writable: Sequence[Path] = (), network: bool = False
+    ) -> AbstractContextManager[Workspace]:
+        """A throw-away clone on the host, whose commands run confined and see only it and the paths named."""
+
+    def workspace(self) -> AbstractContextManager[Workspace]:
+        """A checkout inside the instance's own environment, without network."""
+
+
+class Reviewer(Protocol):
+    """A contestant: reads a pull request, returns findings.
+
+    ``identity`` is plain data that decides the review besides the pull request (settings, client version); None means that
+    nothing is known to, so a review is reused only to resume an interrupted run.
+    """
+
+    def identity(self) -> Mapping[str, Any] | None:
+        """What decides the review besides the pull request."""
+
+    def review(self, pull_request: PullRequest, checkout: Checkout) -> Review:
+        """Review the pull request. Raises ReviewerError, Cancelled."""
+
+
+class Agent(Protocol):
+    """A coding agent: acts on findings, returns a diff from head. ``simulated``: it understands no finding."""
+
+    simulated: bool
+
+    def identity(self) -> Mapping[str, Any] | None:
+        """What decides the revision besides pull request and findings."""
+
+    def revise(self, pull_request: PullRequest, findings: Sequence[Finding], checkout: Checkout) -> Revision:
+        """Revise the code. Raises AgentError, Cancelled."""
+
+
+class PrivilegedReviewer(Protocol):
+    """Makes a reviewer that is shown the answer: an upper bound or a smoke test, and labelled as such."""
+
+    def bind(self, instance: Instance) -> Reviewer:
+        """The reviewer for this instance."""
+
+
+class PrivilegedAgent(Protocol):
+    """Makes an agent that is shown the answer, and labelled as such."""
+
+    simulated: bool
+
+    def bind(self, instance: Instance) -> Agent:
+        """The agent for this instance."""
+
+
+# --- memory ----------------------------------------------------------------------------------------------------------
+
+
+class Store(Protocol):
+    """Content-addressed memory of finished steps: written aside, then renamed; nothing is ever half-read."""
+
+    def get(self, step: str, key: str) -> Any | None:
+        """The plain value that was put, or None. A damaged object is moved aside and counts as absent."""
+
+    def put(self, step: str, key: str, value: Any) -> None:
+        """Keep a plain value, durably, before returning. Raises StoreError."""
+
+    def lock(self, step: str, key: str) -> AbstractContextManager[None]:
+        """Hold the right to make this one object, across threads and processes."""
+
+    def forget(self, step: str, key: str) -> None:
+        """Drop one object, if it is there."""

@@ -1,0 +1,154 @@
+"""A store in a folder: one JSON file per finished step, written aside and renamed, locked with flock."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
+
+from pytest_crab import plain
+from pytest_crab.errors import StoreError
+
+#: The steps that are kept, in the order of a trial.
+STEPS = ("image", "proof", "review", "revision", "verdict")
+
+_KEY = re.compile(r"[0-9a-f]{64}")
+_CACHE_TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# Finished steps of pytest-crab; safe to delete.\n"
+
+
+class FileStore:
+    """A protocols.Store below ``folder``, which is made when first written to.
+
+    ``<folder>/steps/<step>/<k>/<key>.json`` holds one object, ``<folder>/cache`` what sources and environments keep for
+    themselves, ``<folder>/damaged`` what could not be read. Many threads and processes may use one folder at once.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @property
+    def cache(self) -> Path:
+        """Where sources and environments keep what can be made again."""
+        return self.folder / "cache"
+
+    def get(self, step: str, key: str) -> Any | None:
+        """Return the plain value that was put under ``key``, or None.
+
+        An object that is damaged is moved to ``damaged/`` and counts as absent. Raises StoreError if the file cannot be read.
+        """
+        path = self._path(step, key)
+        try:
+            text = path.read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise StoreError(_sentence("cannot be read", path, error)) from error
+        try:
+            envelope = json.loads(text)
+            value = envelope["value"]
+            sound = envelope["step"] == step and envelope["key"] == key and envelope["sha256"] == plain.digest(value)
+        except (ValueError, KeyError, TypeError):
+            sound = False
+        if not sound:
+            self._set_aside(path)
+            return None
+        return value
+
+    def put(self, step: str, key: str, value: Any) -> None:
+        """Keep a plain value durably before returning. Raises StoreError, leaving what was there as it was."""
+        path = self._path(step, key)
+        value = plain.dump(value)
+        envelope = {"step": step, "key": key, "sha256": plain.digest(value), "value": value}
+        try:
+            self._make_folder(path.parent)
+            write_aside(path, json.dumps(envelope, indent=1, sort_keys=True).encode())
+        except OSError as error:
+            raise StoreError(_sentence("cannot be written", path, error)) from error
+
+    @contextlib.contextmanager
+    def lock(self, step: str, key: str) -> Iterator[None]:
+        """Hold the right to make this one object, across threads and processes. Raises StoreError."""
+        path = self.folder / "locks" / f"{step}-{key}.lock"
+        lock = FileLock(path, thread_local=False)
+        try:
+            self._make_folder(path.parent)
+            lock.acquire(poll_interval=0.02)
+        except OSError as error:
+            raise StoreError(_sentence("cannot be locked", path, error)) from error
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def forget(self, step: str, key: str) -> None:
+        """Drop one object, if it is there. Raises StoreError."""
+        path = self._path(step, key)
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise StoreError(_sentence("cannot be removed", path, error)) from error
+
+    def objects(self) -> Iterator[tuple[str, Path]]:
+        """Yield (step, file) for every object, in a fixed order."""
+        for step in STEPS:
+            for path in sorted((self.folder / "steps" / step).glob("*/*.json")):
+                yield step, path
+
+    def _path(self, step: str, key: str) -> Path:
+        if step not in STEPS or not _KEY.fullmatch(key):
+            raise ValueError(f"no object can be called {step}/{key}")
+        return self.folder / "steps" / step / key[:2] / f"{key}.json"
+
+    def _make_folder(self, folder: Path) -> None:
+        if not (self.folder / "CACHEDIR.TAG").exists():
+            self.folder.mkdir(parents=True, exist_ok=True)
+            (self.folder / ".gitignore").write_text("*\n")
+            write_aside(self.folder / "CACHEDIR.TAG", _CACHE_TAG.encode())
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def _set_aside(self, path: Path) -> None:
+        damaged = self.folder / "damaged"
+        try:
+            damaged.mkdir(parents=True, exist_ok=True)
+            path.replace(damaged / path.name)
+        except FileNotFoundError:
+            return  # another reader was faster
+        except OSError as error:
+            raise StoreError(_sentence("is damaged and cannot be moved aside", path, error)) from error
+
+
+def write_aside(path: Path, content: bytes) -> None:
+    """Write a file so that a reader sees all of it or nothing, even after a power cut. Raises OSError."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _sentence(what: str, path: Path, error: OSError) -> str:
+    advice = {
+        errno.ENOSPC: "free some space and run again, finished steps are kept",
+        errno.EACCES: "make it readable and writable, or choose another folder with --crab-store",
+        errno.EROFS: "choose a folder on a writable disk with --crab-store",
+        errno.ENOTDIR: "choose a folder with --crab-store",
+    }.get(error.errno or 0, "choose another folder with --crab-store")
+    return f"the store file {path} {what} ({os.strerror(error.errno or 0)}): {advice}"
