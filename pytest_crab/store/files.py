@@ -42,7 +42,7 @@ class FileStore:
     def get(self, step: str, key: str) -> Any | None:
         """Return the plain value that was put under ``key``, or None.
 
-        An object that is damaged is moved to ``damaged/`` and counts as absent. Raises StoreError if the file cannot be read.
+        A damaged object is moved to ``damaged/`` and counts as absent. Raises StoreError if it cannot be read.
         """
         path = self._path(step, key)
         try:

@@ -1,0 +1,99 @@
+"""The ways to the code that a reviewer or an agent is given: a confined clone, or a workspace in the environment."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_crab.protocols import CLIENT_LIMITS
+from pytest_crab.protocols import Completed
+from pytest_crab.protocols import Image
+from pytest_crab.protocols import Snapshot
+from pytest_crab.protocols import Workspace
+from pytest_crab.runtimes.bubblewrap import confined
+from pytest_crab.runtimes.trees import put
+from pytest_crab.trial.world import World
+
+
+class TrialCheckout:
+    """A protocols.Checkout; a new one for every step, so that nothing passes from reviewer to agent but findings."""
+
+    def __init__(self, snapshot: Snapshot, world: World, image: Callable[[], Image]) -> None:
+        self._snapshot = snapshot
+        self._world = world
+        self._image = image
+
+    @contextlib.contextmanager
+    def clone(
+        self, *, readable: Sequence[Path] = (), writable: Sequence[Path] = (), network: bool = False
+    ) -> Iterator[Workspace]:
+        """See protocols.Checkout."""
+        with self._world.run.scratch() as scratch:
+            folder = scratch / "checkout"
+            self._snapshot.clone(folder)
+            yield CloneWorkspace(
+                world=self._world,
+                snapshot=self._snapshot,
+                folder=folder,
+                readable=tuple(readable),
+                writable=tuple(writable),
+                network=network,
+            )
+
+    def workspace(self) -> AbstractContextManager[Workspace]:
+        """See protocols.Checkout."""
+        return self._world.runtime.workspace(self._image(), self._snapshot, limits=CLIENT_LIMITS)
+
+
+@dataclass(kw_only=True)
+class CloneWorkspace:
+    """A protocols.Workspace on the host; its commands see the clone, the paths named, and the system's programs."""
+
+    world: World
+    snapshot: Snapshot
+    folder: Path | None
+    readable: Sequence[Path]
+    writable: Sequence[Path]
+    network: bool
+
+    @property
+    def root(self) -> str:
+        """See protocols.Workspace; the same path inside and outside."""
+        return str(self._folder)
+
+    @property
+    def _folder(self) -> Path:
+        assert self.folder is not None
+        return self.folder
+
+    def run(
+        self, argv: Sequence[str], *, stdin: bytes = b"", env: Mapping[str, str] | None = None, seconds: float
+    ) -> Completed:
+        """See protocols.Workspace."""
+        return confined(
+            argv,
+            self._folder,
+            readable=self.readable,
+            writable=self.writable,
+            network=self.network,
+            env=env,
+            stdin=stdin,
+            seconds=seconds,
+            cancel=self.world.cancelled,
+            run=self.world.run,
+        )
+
+    def diff(self) -> str:
+        """See protocols.Workspace."""
+        return self.snapshot.diff(self.snapshot.record(self._folder))
+
+    def apply(self, diff: str) -> None:
+        """See protocols.Workspace."""
+        before = self.snapshot.record(self._folder)
+        put(self._folder, self.snapshot.changes(self.snapshot.apply(diff, onto=before)))

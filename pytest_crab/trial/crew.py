@@ -1,0 +1,69 @@
+"""Who takes part in a trial: plain specs that any process can build, and the adapters built from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from pytest_crab.adapters import AdapterSpec
+from pytest_crab.adapters import privileged
+from pytest_crab.agents import AGENTS
+from pytest_crab.protocols import Agent
+from pytest_crab.protocols import PrivilegedAgent
+from pytest_crab.protocols import PrivilegedReviewer
+from pytest_crab.protocols import Reviewer
+from pytest_crab.reviewers import REVIEWERS
+from pytest_crab.types import Instance
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrewSpec:
+    """One reviewer with the agent that acts on its findings, by name; plain JSON.
+
+    ``control`` says that the reviewer is there to say nothing, and that its agent runs all the same.
+    """
+
+    reviewer: str
+    reviewer_spec: AdapterSpec
+    agent: str
+    agent_spec: AdapterSpec
+    control: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crew:
+    """A crew at work: adapters are built once in a process and bound to an instance where they are privileged."""
+
+    spec: CrewSpec
+    reviewer: Reviewer | PrivilegedReviewer
+    agent: Agent | PrivilegedAgent
+
+    @classmethod
+    def build(cls, spec: CrewSpec) -> Crew:
+        """Build both adapters. Raises BadInput with every fault of their settings."""
+        return cls(
+            spec=spec,
+            reviewer=REVIEWERS.build(spec.reviewer_spec, REVIEWERS.where(spec.reviewer)),
+            agent=AGENTS.build(spec.agent_spec, AGENTS.where(spec.agent)),
+        )
+
+    @property
+    def privileged(self) -> tuple[str, ...]:
+        """Which of the two are shown the answer: ``reviewer``, ``agent``."""
+        pairs = (("reviewer", self.reviewer), ("agent", self.agent))
+        return tuple(name for name, adapter in pairs if privileged(adapter))
+
+    @property
+    def simulated(self) -> bool:
+        """Whether the agent understands no finding and only looks at locations."""
+        return self.agent.simulated
+
+    def reviewer_for(self, instance: Instance) -> Reviewer:
+        """The reviewer, bound if it is privileged."""
+        bind = getattr(self.reviewer, "bind", None)
+        return cast("Reviewer", bind(instance) if bind else self.reviewer)
+
+    def agent_for(self, instance: Instance) -> Agent:
+        """The agent, bound if it is privileged."""
+        bind = getattr(self.agent, "bind", None)
+        return cast("Agent", bind(instance) if bind else self.agent)

@@ -1,0 +1,156 @@
+"""The examination: a fresh tree at head, the revision applied, each oracle alone, then what the revision damaged."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Mapping
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+
+from pytest_crab import diffs
+from pytest_crab import plain
+from pytest_crab import verdict
+from pytest_crab.errors import Broken
+from pytest_crab.errors import DiffRejected
+from pytest_crab.errors import InstallFailed
+from pytest_crab.errors import StoreError
+from pytest_crab.trial import keys
+from pytest_crab.trial.prove import Proven
+from pytest_crab.trial.running import PASS_TO_PASS
+from pytest_crab.trial.running import Question
+from pytest_crab.trial.running import ask
+from pytest_crab.trial.stage import Stage
+from pytest_crab.types import Comment
+from pytest_crab.types import Ending
+from pytest_crab.types import Judgement
+from pytest_crab.types import OracleResult
+from pytest_crab.types import Proof
+from pytest_crab.types import Reason
+from pytest_crab.types import Revision
+from pytest_crab.types import Run
+from pytest_crab.types import TestOutcome
+
+#: A revision that touches one of these is installed again, in a sandbox of its own.
+PACKAGING = frozenset({"setup.py", "setup.cfg", "pyproject.toml", "MANIFEST.in"})
+
+
+def examine(stage: Stage, proven: Sequence[Proven], revision: Revision) -> tuple[dict[str, OracleResult], bool | None]:
+    """Judge a revision: the results by comment, and whether it damaged pass_to_pass (None: not measured).
+
+    What the revision did to the tree is its own, so a bad diff, a broken install, a hang and a crash are missed. Raises
+    what the world did: EngineError, Broken, StoreError, Cancelled.
+    """
+    proved = [one for one in proven if one.proof is not None]
+    try:
+        tree = stage.snapshot.apply(diffs.normalise(revision.diff))
+    except DiffRejected as error:
+        return _all(proved, Reason.DOES_NOT_APPLY, str(error)), None
+    if tree == stage.snapshot.head_tree:
+        return _all(proved, Reason.EMPTY_REVISION, "the agent changed nothing"), None
+    with stage.doing("verdict") as step, contextlib.ExitStack() as locks:
+        named = {one.comment.id: keys.verdict(tree, one.key) for one in proved}
+        damage_key = keys.damage(tree, [one.key for one in proven])
+        for key in sorted([*named.values(), damage_key]):
+            locks.enter_context(stage.world.store.lock("verdict", key))
+        results = _stored(stage, proved, named)
+        damage = stage.world.store.get("verdict", damage_key) if stage.instance.pass_to_pass else None
+        todo = [one for one in proved if one.comment.id not in results]
+        step.reused = not todo
+        if todo:
+            found, broke = _judge(stage, todo, tree)
+            for name, result in found.items():
+                stage.world.store.put("verdict", named[name], plain.dump(result))
+            results.update(found)
+            if broke is not None:
+                damage = {"damage": broke}
+                stage.world.store.put("verdict", damage_key, damage)
+    return results, None if damage is None else bool(damage["damage"])
+
+
+def result_of(
+    comment: Comment, judgement: Judgement, *, tests: tuple[TestOutcome, ...] = (), proof: Proof | None = None
+) -> OracleResult:
+    """The record of one oracle."""
+    return OracleResult(
+        comment=comment.id,
+        path=comment.path,
+        lines=comment.lines,
+        side=comment.side,
+        category=comment.category,
+        kind=comment.kind,
+        verdict=judgement.verdict,
+        reason=judgement.reason,
+        detail=judgement.detail,
+        tests=tests,
+        flake_bound=proof.flake_bound if proof is not None else None,
+    )
+
+
+def _all(proved: Sequence[Proven], reason: Reason, detail: str) -> dict[str, OracleResult]:
+    judgement = Judgement(reason=reason, detail=detail)
+    return {one.comment.id: result_of(one.comment, judgement, proof=one.proof) for one in proved}
+
+
+def _stored(stage: Stage, proved: Sequence[Proven], named: Mapping[str, str]) -> dict[str, OracleResult]:
+    results = {}
+    for one in proved:
+        value = stage.world.store.get("verdict", named[one.comment.id])
+        if value is None:
+            continue
+        faults: list[str] = []
+        result = plain.read(OracleResult, value, faults)
+        if result is None:
+            key = named[one.comment.id]
+            raise StoreError(f"the stored verdict {key} is of another shape ({faults[0]}); remove it and run again")
+        # Verdicts are kept under what was run; what the comment is called and where it stands is the instance's to say.
+        judgement = Judgement(reason=result.reason, detail=result.detail)
+        results[one.comment.id] = result_of(one.comment, judgement, tests=result.tests, proof=one.proof)
+    return results
+
+
+def _judge(stage: Stage, todo: Sequence[Proven], tree: str) -> tuple[dict[str, OracleResult], bool | None]:
+    overlay: Mapping[str, str] = {}
+    if stage.instance.environment.install and _touches_packaging(stage, tree):
+        try:
+            overlay = stage.world.runtime.reinstall(stage.image, stage.instance, stage.snapshot, tree)
+        except InstallFailed as error:
+            return _all(todo, Reason.INSTALL, str(error)), None
+    questions = {one.comment.id: Question(comment=one.comment, tree=tree) for one in todo}
+    answers = ask(stage, list(questions.values()), pass_to_pass=tree, overlay=overlay)
+    runs = {name: answers.runs[question.id] for name, question in questions.items()}
+    _blame(stage, [one for one in todo if runs[one.comment.id].ending is not Ending.COMPLETED], runs)
+    for name, run in runs.items():
+        if run.ending is Ending.UNSTARTED:  # the reference did start, so it is this tree's doing
+            runs[name] = dataclasses.replace(run, ending=Ending.EXITED)
+    results = {}
+    for one in todo:
+        assert one.proof is not None
+        run = runs[one.comment.id]
+        results[one.comment.id] = result_of(
+            one.comment, verdict.judge(one.proof, run), tests=run.tests, proof=one.proof
+        )
+    damage = answers.runs.get(PASS_TO_PASS)
+    return results, None if damage is None else damage.exit_code != 0
+
+
+def _blame(stage: Stage, suspects: Sequence[Proven], runs: Mapping[str, Run]) -> None:
+    """Run the proved reference again where a run did not come to its end. Raises Broken if that fails too."""
+    if not suspects:
+        return
+    questions = [Question(comment=one.comment, tree=stage.snapshot.reference_tree) for one in suspects]
+    answers = ask(stage, questions)
+    for one, question in zip(suspects, questions, strict=True):
+        assert one.proof is not None
+        control = answers.runs[question.id]
+        if verdict.judge(one.proof, control).reason is not Reason.GREEN:
+            ending = runs[one.comment.id].ending
+            raise Broken(
+                "examine",
+                f"oracle {one.comment.id} of {stage.instance.id} ended with {ending}, and so did the proved reference "
+                f"({control.detail or control.ending}): the machine or the engine is at fault, run again",
+            )
+
+
+def _touches_packaging(stage: Stage, tree: str) -> bool:
+    return any(PurePosixPath(change.path).name in PACKAGING for change in stage.snapshot.changes(tree))

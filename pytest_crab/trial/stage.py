@@ -1,0 +1,115 @@
+"""What one trial works with: its trees, its image, its clock, made when first needed."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import time
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from typing import TypeVar
+
+from pytest_crab import plain
+from pytest_crab.errors import Cancelled
+from pytest_crab.errors import StoreError
+from pytest_crab.protocols import Checkout
+from pytest_crab.protocols import Image
+from pytest_crab.protocols import Snapshot
+from pytest_crab.sources import source_for
+from pytest_crab.trial.checkout import TrialCheckout
+from pytest_crab.trial.world import World
+from pytest_crab.types import Instance
+from pytest_crab.types import PullRequest
+from pytest_crab.types import StepRecord
+
+R = TypeVar("R")
+
+
+@dataclass
+class Step:
+    """One step under way; ``reused`` says that the store had all of it."""
+
+    name: str
+    reused: bool = False
+
+
+class Stage:
+    """The surroundings of one trial; nothing is fetched or built before it is asked for."""
+
+    def __init__(self, instance: Instance, world: World, notice: Callable[[str], None]) -> None:
+        self.instance = instance
+        self.world = world
+        self.records: list[StepRecord] = []
+        self.facts: dict[str, Any] = {}
+        self.step = "prepare"
+        self._notice = notice
+
+    @functools.cached_property
+    def snapshot(self) -> Snapshot:
+        """The instance's trees. Raises SourceUnreachable or SourceError."""
+        with self.doing("fetch"):
+            return source_for(self.instance).fetch(self.instance, self.world.cache)
+
+    @functools.cached_property
+    def environment(self) -> Mapping[str, Any]:
+        """What decides the image and how it is run."""
+        return self.world.runtime.identity(self.instance, self._commits)
+
+    @functools.cached_property
+    def image(self) -> Image:
+        """The image, found or built. Raises ImageError, EngineError."""
+        with self.doing("image") as step:
+            image = self.world.runtime.prepare(self.instance, self.snapshot, self._commits)
+            step.reused = not image.facts.get("built", False)
+        self.facts["image"] = image.key
+        self.facts["environment"] = dict(image.facts)
+        return image
+
+    @functools.cached_property
+    def pull_request(self) -> PullRequest:
+        """What contestants are told."""
+        instance, facts = self.instance, self.instance.pull_request
+        return PullRequest(
+            repo=instance.repo,
+            language=instance.language,
+            title=facts.title,
+            body=facts.body,
+            base=self.snapshot.base,
+            head=self.snapshot.head,
+            diff=self.snapshot.pull_request_diff(),
+        )
+
+    @property
+    def _commits(self) -> dict[str, str]:
+        return {"base": self.snapshot.base, "head": self.snapshot.head}
+
+    def checkout(self) -> Checkout:
+        """Ways to the code for one contestant."""
+        return TrialCheckout(self.snapshot, self.world, lambda: self.image)
+
+    @contextlib.contextmanager
+    def doing(self, name: str) -> Iterator[Step]:
+        """Time a step and put it on the record; a stopped world begins none. Raises Cancelled."""
+        if self.world.cancelled.is_set():
+            raise Cancelled(f"the run was stopped before {name}")
+        before, self.step = self.step, name
+        self._notice(name)
+        step = Step(name)
+        start = time.monotonic()
+        yield step
+        self.records.append(StepRecord(step=name, reused=step.reused, seconds=round(time.monotonic() - start, 3)))
+        self.step = before
+
+    def remember(self, step: Step, key: str, kind: type[R], make: Callable[[], R]) -> R:
+        """A record of this kind from the store, or made and kept there. Raises what ``make`` raises, and StoreError."""
+        value, step.reused = self.world.remembered(step.name, key, lambda: plain.dump(make()))
+        problems: list[str] = []
+        record = plain.read(kind, value, problems)
+        if record is None:
+            raise StoreError(
+                f"the stored {step.name} {key} is of another shape ({problems[0]}); remove it and run again"
+            )
+        return record

@@ -1,0 +1,193 @@
+"""The story of a trial on one page: prove, review, revise, examine."""
+
+from __future__ import annotations
+
+import datetime
+import time
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+
+from pytest_crab.errors import AgentError
+from pytest_crab.errors import Broken
+from pytest_crab.errors import Cancelled
+from pytest_crab.errors import CrabError
+from pytest_crab.errors import ReviewerError
+from pytest_crab.errors import SourceUnreachable
+from pytest_crab.trial import keys
+from pytest_crab.trial.crew import Crew
+from pytest_crab.trial.examine import examine
+from pytest_crab.trial.examine import result_of
+from pytest_crab.trial.prove import Proven
+from pytest_crab.trial.prove import prove
+from pytest_crab.trial.stage import Stage
+from pytest_crab.trial.world import World
+from pytest_crab.types import Comment
+from pytest_crab.types import Finding
+from pytest_crab.types import Instance
+from pytest_crab.types import Judgement
+from pytest_crab.types import OracleResult
+from pytest_crab.types import Reason
+from pytest_crab.types import Review
+from pytest_crab.types import Revision
+from pytest_crab.types import Trial
+
+
+def run_trial(
+    instance: Instance, crew: Crew, world: World, *, repeat: int = 1, notice: Callable[[str], None] = lambda _step: None
+) -> Trial:
+    """Measure one reviewer on one instance.
+
+    Never raises for what the world, the reviewer or the agent did: that is on the record as unknown verdicts with a
+    reason, and one sentence in ``error``. A source that cannot be reached gives a skipped trial. Raises Cancelled when
+    the world was stopped.
+    """
+    course = Course(Stage(instance, world, notice), crew, repeat)
+    try:
+        course.run()
+    except SourceUnreachable as error:
+        course.skipped = str(error)
+        course.settle(Judgement(reason=Reason.NOT_RUN, detail=str(error)))
+    except Cancelled:
+        course.settle(Judgement(reason=Reason.NOT_RUN, detail="the run was stopped"))
+        raise
+    return course.trial()
+
+
+def unmeasured(
+    instance: Instance, crew: Crew, reason: Reason, sentence: str, *, repeat: int = 1, runtime: str = "none"
+) -> Trial:
+    """The record of a trial that did not take place: every oracle is unknown for this reason."""
+    judgement = Judgement(reason=reason, detail=sentence)
+    return Trial(
+        instance=instance.id,
+        repo=instance.repo,
+        provenance=instance.provenance,
+        reviewer=crew.spec.reviewer,
+        agent=crew.spec.agent,
+        runtime=runtime,
+        repeat=repeat,
+        privileged=crew.privileged,
+        simulated=crew.simulated,
+        results=tuple(result_of(comment, judgement) for comment in instance.comments),
+        error=sentence,
+    )
+
+
+class Course:
+    """One trial under way: what is known of it so far."""
+
+    def __init__(self, stage: Stage, crew: Crew, repeat: int) -> None:
+        self.stage = stage
+        self.crew = crew
+        self.repeat = repeat
+        self.instance = stage.instance
+        self.reviewer = crew.reviewer_for(stage.instance)
+        self.agent = crew.agent_for(stage.instance)
+        self.judgements: dict[str, OracleResult] = {}
+        self.made: Review | None = None
+        self.revision: Revision | None = None
+        self.damage: bool | None = None
+        self.error: str | None = None
+        self.skipped: str | None = None
+        self._started = datetime.datetime.now(datetime.timezone.utc)
+        self._clock = time.monotonic()
+
+    def run(self) -> None:
+        """Go through the steps; what cannot go on is settled with its reason."""
+        try:
+            proven = prove(self.stage)
+            self._settle_unproved(proven)
+            if not self._open():
+                return
+            self.made = self._review()
+            if not self.made.findings and not self.crew.spec.control:
+                self.settle(Judgement(reason=Reason.NO_FINDINGS, detail="the reviewer had nothing to say"))
+                return
+            self.revision = self._revise(self.made.findings)
+            results, self.damage = examine(self.stage, proven, self.revision)
+            self.judgements.update(results)
+        except ReviewerError as error:
+            self._fail(Reason.REVIEWER_ERROR, f"reviewer {self.crew.spec.reviewer}: {error}")
+        except AgentError as error:
+            self._fail(Reason.AGENT_ERROR, f"agent {self.crew.spec.agent}: {error}")
+        except (SourceUnreachable, Cancelled):
+            raise
+        except CrabError as error:
+            self._fail(Reason.BROKEN, str(error) if isinstance(error, Broken) else f"{self.stage.step} broke: {error}")
+
+    def settle(self, judgement: Judgement) -> None:
+        """Give this judgement to every oracle that has none."""
+        for comment in self._open():
+            self.judgements[comment.id] = result_of(comment, judgement)
+
+    def trial(self) -> Trial:
+        """The record."""
+        instance, crew, world = self.instance, self.crew, self.stage.world
+        return Trial(
+            instance=instance.id,
+            repo=instance.repo,
+            provenance=instance.provenance,
+            reviewer=crew.spec.reviewer,
+            agent=crew.spec.agent,
+            runtime=world.runtime.name,
+            repeat=self.repeat,
+            privileged=crew.privileged,
+            simulated=crew.simulated,
+            review=self.made,
+            revision=self.revision,
+            results=tuple(self.judgements[comment.id] for comment in instance.comments),
+            damage=self.damage,
+            error=self.error,
+            skipped=self.skipped,
+            steps=tuple(self.stage.records),
+            seconds=round(time.monotonic() - self._clock, 3),
+            started=self._started.isoformat(timespec="seconds"),
+            versions={**world.versions, **self.stage.facts},
+        )
+
+    def _open(self) -> list[Comment]:
+        return [comment for comment in self.instance.comments if comment.id not in self.judgements]
+
+    def _fail(self, reason: Reason, sentence: str) -> None:
+        self.error = sentence
+        self.settle(Judgement(reason=reason, detail=sentence))
+
+    def _settle_unproved(self, proven: Sequence[Proven]) -> None:
+        for one in proven:
+            if one.proof is None:
+                self.error = self.error or one.problem
+                self.judgements[one.comment.id] = result_of(
+                    one.comment, Judgement(reason=Reason.BROKEN, detail=one.problem)
+                )
+
+    def review_key(self) -> str:
+        """What the review is stored under."""
+        identity = self._identity(self.reviewer.identity())
+        return keys.review(self.stage.pull_request, self.crew.spec.reviewer_spec.path, identity, self.repeat)
+
+    def revision_key(self, findings: Sequence[Finding]) -> str:
+        """What the revision that answers these findings is stored under."""
+        identity = self._identity(self.agent.identity())
+        return keys.revision(self.stage.pull_request, findings, self.crew.spec.agent_spec.path, identity, self.repeat)
+
+    def _review(self) -> Review:
+        stage = self.stage
+        with stage.doing("review") as step:
+            return stage.remember(
+                step, self.review_key(), Review, lambda: self.reviewer.review(stage.pull_request, stage.checkout())
+            )
+
+    def _revise(self, findings: Sequence[Finding]) -> Revision:
+        stage = self.stage
+        with stage.doing("revision") as step:
+            return stage.remember(
+                step,
+                self.revision_key(findings),
+                Revision,
+                lambda: self.agent.revise(stage.pull_request, findings, stage.checkout()),
+            )
+
+    def _identity(self, identity: Mapping[str, Any] | None) -> Mapping[str, Any]:
+        return {"resume": self.stage.world.resume} if identity is None else identity

@@ -1,0 +1,59 @@
+"""What the trials of one run share: runtime, store, limits and what is to be forgotten."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import field
+from pathlib import Path
+from typing import Any
+
+from pytest_crab.protocols import ORACLE_LIMITS
+from pytest_crab.protocols import Limits
+from pytest_crab.protocols import Runtime
+from pytest_crab.protocols import Store
+from pytest_crab.runtimes.runs import Run
+
+
+@dataclass(frozen=True, kw_only=True)
+class World:
+    """The surroundings of a trial.
+
+    ``cache`` holds what sources keep, ``run`` has scratch folders that go when it is over, ``resume`` is the token under
+    which steps without an identity are kept, ``fresh`` names the steps whose stored results are not used, ``confine`` is
+    whether commands on the host run in a sandbox, ``cancelled`` is set when the run is stopped.
+    """
+
+    runtime: Runtime
+    store: Store
+    cache: Path
+    run: Run
+    resume: str
+    proof_runs: int = 2
+    limits: Limits = ORACLE_LIMITS
+    fresh: Sequence[str] = ()
+    confine: bool = True
+    cancelled: threading.Event = field(default_factory=threading.Event)
+    versions: Mapping[str, Any] = field(default_factory=dict)
+
+    def stop(self) -> None:
+        """End everything that runs for this world, from any thread."""
+        self.cancelled.set()
+        self.runtime.stop()
+
+    def remembered(self, step: str, key: str, make: Callable[[], Any]) -> tuple[Any, bool]:
+        """The plain value of a step from the store, or made under its lock and kept; and whether it was there."""
+        if step not in self.fresh:
+            value = self.store.get(step, key)
+            if value is not None:
+                return value, True
+        with self.store.lock(step, key):
+            value = None if step in self.fresh else self.store.get(step, key)
+            if value is not None:
+                return value, True
+            value = make()
+            self.store.put(step, key, value)
+        return value, False
