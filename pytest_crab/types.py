@@ -413,9 +413,12 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OracleResult:
-    """One oracle in a trial."""
+    """One oracle in a trial; ``path``, ``lines`` and ``side`` are its comment's."""
 
     comment: str
+    path: str | None = None
+    lines: tuple[int, int] | None = None
+    side: Side = Side.RIGHT
     category: Category
     kind: Kind
     verdict: Verdict

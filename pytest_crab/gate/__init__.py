@@ -1,0 +1,1 @@
+"""What a run's exit status should be, given what its trials came to."""

@@ -1,0 +1,204 @@
+"""The exit status of a run: one pure rule on counts, and the gates that are refused before a run starts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from pytest_crab.types import Reason
+from pytest_crab.types import Verdict
+from pytest_crab.types import Word
+
+#: What a gate may answer: pytest's own numbers end at 6, and a well-known plugin uses 7.
+PASSED, FAILED, INCONCLUSIVE, BROKEN = 0, 1, 8, 9
+
+#: The share of a reviewer's oracles that may be broken before its numbers stand for nothing.
+MAX_BROKEN = 0.05
+
+#: The statuses of pytest that a gate may replace; interrupted, internal error, usage error and the rest stay.
+_REPLACEABLE = (0, 1)
+
+
+class Ruling(Word):
+    """What the rule found."""
+
+    NO_GATE = "no gate"
+    STANDS = "pytest's status stands"
+    PASSED = "passed"
+    FAILED = "failed"
+    INCONCLUSIVE = "inconclusive"
+    BROKEN = "broken"
+
+
+_CODES = {Ruling.PASSED: PASSED, Ruling.FAILED: FAILED, Ruling.INCONCLUSIVE: INCONCLUSIVE, Ruling.BROKEN: BROKEN}
+
+#: The worst first: what one reviewer's ruling does to the others'.
+ORDER = (Ruling.BROKEN, Ruling.FAILED, Ruling.INCONCLUSIVE, Ruling.PASSED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """One reviewer's oracles: whole numbers, or multiples of 1/n with n repeats; ``unknown`` leaves out the broken."""
+
+    reviewer: str
+    caught: float
+    missed: float
+    broken: float = 0
+    unknown: float = 0
+    is_control: bool = False
+
+    def __post_init__(self) -> None:
+        if min(self.caught, self.missed, self.broken, self.unknown) < 0:
+            raise ValueError("a count of oracles should not be below 0")
+
+    @classmethod
+    def of(cls, reviewer: str, outcomes: Mapping[str, float], *, is_control: bool = False) -> Tally:
+        """Return the tally of a summary's ``outcomes``: caught, missed, and each cause of an unknown."""
+        broken = outcomes.get(Reason.BROKEN.value, 0)
+        known = {Verdict.CAUGHT.value, Verdict.MISSED.value, Reason.BROKEN.value}
+        return cls(
+            reviewer=reviewer,
+            caught=outcomes.get(Verdict.CAUGHT.value, 0),
+            missed=outcomes.get(Verdict.MISSED.value, 0),
+            broken=broken,
+            unknown=sum(share for outcome, share in outcomes.items() if outcome not in known),
+            is_control=is_control,
+        )
+
+    @property
+    def total(self) -> Fraction:
+        """All of the reviewer's oracles."""
+        return sum((_exact(count) for count in (self.caught, self.missed, self.broken, self.unknown)), Fraction())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOutcome:
+    """What the rule decides on; rates and shares lie between 0 and 1.
+
+    ``status`` is pytest's own; ``only_trials_failed`` is whether every failed or errored report is a trial's.
+    ``fail_under`` None means that there is no gate.
+    """
+
+    status: int
+    only_trials_failed: bool
+    fail_under: float | None = None
+    max_broken: float = MAX_BROKEN
+    errors_as_misses: bool = False
+    tallies: tuple[Tally, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """The exit status, the ruling that led to it, and the account in plain words (empty without a gate)."""
+
+    exit_code: int
+    verdict: Ruling
+    paragraph: str
+
+
+def decide(outcome: RunOutcome) -> Decision:
+    """Return the exit status of a run.
+
+    Without a gate pytest's status stays. A gate may replace 0 and 1 only, and 1 only if nothing but trials failed. Each
+    reviewer that is no control is ruled on, and the worst ruling decides: broken (9), failed (1), inconclusive (8),
+    passed (0). Where nothing was measured the gate is inconclusive, never passed. ``errors_as_misses`` lowers the upper
+    bound to the lower one; what is broken is still broken.
+    """
+    if outcome.fail_under is None:
+        return Decision(exit_code=outcome.status, verdict=Ruling.NO_GATE, paragraph="")
+    gated = [tally for tally in outcome.tallies if not tally.is_control]
+    rulings = [_rule(tally, outcome, _exact(outcome.fail_under)) for tally in gated]
+    worst = min((ruling for ruling, _ in rulings), key=ORDER.index, default=Ruling.INCONCLUSIVE)
+    account = " ".join(sentence for _, sentence in rulings) or "No reviewer was measured."
+    if outcome.status not in _REPLACEABLE:
+        return _stands(outcome, f"pytest itself ended with {outcome.status}", account)
+    if outcome.status != 0 and not outcome.only_trials_failed:
+        return _stands(outcome, "something besides the trials failed", account)
+    paragraph = f"Gate {worst}, exit status {_CODES[worst]}. {account}"
+    return Decision(exit_code=_CODES[worst], verdict=worst, paragraph=paragraph)
+
+
+def refuse(
+    *,
+    fail_under: float | None,
+    max_broken: float = MAX_BROKEN,
+    agent: str,
+    privileged: bool = False,
+    simulated: bool = False,
+    defaulted: bool = False,
+    runtime_named: bool = True,
+    gated: bool = True,
+) -> str | None:
+    """Return the sentence of a usage error if this gate cannot be trusted, else None; ask before anything runs.
+
+    The flags say of the agent that it is shown the answer, understands no finding, or was not chosen by the caller;
+    ``runtime_named`` is whether the caller chose the runtime, ``gated`` whether any reviewer is no control.
+    """
+    if not 0 <= max_broken <= 1:
+        return f"--crab-max-broken is {max_broken:g}; it should be a share between 0 and 1"
+    if fail_under is None:
+        return None
+    if not 0 <= fail_under <= 1:
+        return f"--crab-fail-under is {fail_under:g}; it should be a rate between 0 and 1, such as 0.3"
+    faults = {
+        f"the agent {agent} was only the default; name one with --agent": defaulted,
+        f"the agent {agent} is simulated and understands no finding; name a real one with --agent": simulated,
+        f"the agent {agent} is shown the answer; name another with --agent": privileged,
+        "the runtime is not named, so it may differ between runs; add --crab-runtime": not runtime_named,
+        "no reviewer but the control is named; add --reviewer": not gated,
+    }
+    return next((f"--crab-fail-under cannot gate this run: {fault}" for fault, is_so in faults.items() if is_so), None)
+
+
+def _exact(value: float) -> Fraction:
+    """Return the small fraction that a float stands for, so that 3 of 10 is 0.3 and three thirds are one."""
+    return Fraction(value).limit_denominator(100_000)
+
+
+def _stands(outcome: RunOutcome, reason: str, account: str) -> Decision:
+    paragraph = f"Gate not applied, exit status {outcome.status}: {reason}. {account}"
+    return Decision(exit_code=outcome.status, verdict=Ruling.STANDS, paragraph=paragraph)
+
+
+def _rule(tally: Tally, outcome: RunOutcome, floor: Fraction) -> tuple[Ruling, str]:
+    """Return the ruling on one reviewer and the sentence that says why."""
+    total, caught, broken = tally.total, _exact(tally.caught), _exact(tally.broken)
+    if not total:
+        return Ruling.INCONCLUSIVE, f"{tally.reviewer}: no oracle was selected, so there is no rate."
+    if broken / total > _exact(outcome.max_broken):
+        share = f"{_count(broken)} of {_count(total)} oracles are broken ({_percent(broken / total)})"
+        return Ruling.BROKEN, f"{tally.reviewer}: {share}, and at most {_percent(_exact(outcome.max_broken))} may be."
+    low = caught / total
+    high = low if outcome.errors_as_misses else 1 - _exact(tally.missed) / total
+    ruling = Ruling.PASSED if low >= floor else Ruling.FAILED if high < floor else Ruling.INCONCLUSIVE
+    return ruling, f"{tally.reviewer}: {_account(tally, outcome, low, high)}; {_against(floor, ruling)}."
+
+
+def _account(tally: Tally, outcome: RunOutcome, low: Fraction, high: Fraction) -> str:
+    total, caught = tally.total, _exact(tally.caught)
+    unknown = total - caught - _exact(tally.missed)
+    said = f"{_count(caught)} of {_count(total)} oracles caught"
+    if not unknown:
+        return f"{said}, a rate of {_percent(low)}"
+    if outcome.errors_as_misses:
+        return f"{said}, a rate of {_percent(low)} with {_count(unknown)} unknown counted as missed"
+    return f"{said} and {_count(unknown)} unknown, a rate from {_percent(low)} to {_percent(high)}"
+
+
+def _against(floor: Fraction, ruling: Ruling) -> str:
+    words = {
+        Ruling.PASSED: "not below the floor of",
+        Ruling.FAILED: "below the floor of",
+        Ruling.INCONCLUSIVE: "on both sides of the floor of",
+    }
+    return f"{words[ruling]} {_percent(floor)}"
+
+
+def _count(value: Fraction) -> str:
+    return str(value) if value.denominator == 1 else f"{float(value):.1f}"
+
+
+def _percent(value: Fraction) -> str:
+    """Write in percent, with as many digits as keep a rate apart from a floor that it just misses."""
+    return f"{float(100 * value):.4g}%"

@@ -1,0 +1,141 @@
+"""One trial in words: a line for the progress of a run, and what a person needs who asks why it failed."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+
+from pytest_crab import diffs
+from pytest_crab.report.text import one_line
+from pytest_crab.report.text import visible
+from pytest_crab.types import Finding
+from pytest_crab.types import OracleResult
+from pytest_crab.types import Reason
+from pytest_crab.types import Review
+from pytest_crab.types import Revision
+from pytest_crab.types import Trial
+from pytest_crab.types import Verdict
+
+#: A finding is near a comment if at most this many lines lie between them.
+NEAR = 10
+
+#: How many findings are shown beside one oracle, and how many lines of each.
+SHOWN, EXCERPT = 5, 4
+
+
+def instance_line(trial: Trial) -> str:
+    """Return one line: what was caught, why the rest was not, how long it took here and which steps the store had."""
+    parts = [f"skipped: {one_line(trial.skipped)}"] if trial.skipped is not None else _verdicts(trial)
+    if trial.damage:
+        parts.append("passing tests broke")
+    parts.append(f"{trial.seconds:.1f} s")
+    reused = [one_line(step.step) for step in trial.steps if step.reused]
+    if reused:
+        parts.append(f"reused {', '.join(reused)}")
+    return "; ".join(parts)
+
+
+def _verdicts(trial: Trial) -> list[str]:
+    parts = [f"{len(trial.having(Verdict.CAUGHT))}/{len(trial.results)} caught"]
+    alike: dict[tuple[Verdict, str], list[str]] = {}
+    for result in (*trial.having(Verdict.MISSED), *trial.having(Verdict.UNKNOWN)):
+        alike.setdefault((result.verdict, why(result)), []).append(one_line(result.comment))
+    return parts + [f"{', '.join(ids)} {verdict} ({reason})" for (verdict, reason), ids in alike.items()]
+
+
+def why(result: OracleResult) -> str:
+    """Return a verdict's reason with its detail on one line; without a detail, where the first bad test stopped."""
+    detail = result.detail
+    if detail is None and result.reason is Reason.FAILED:
+        stops = (f"{test.exception} at {test.where}" for test in result.tests if test.exception and test.where)
+        detail = next(stops, None)
+    return f"{result.reason}: {one_line(detail)}" if detail else str(result.reason)
+
+
+def explain(trial: Trial) -> list[str]:
+    """Return lines for a failed or broken item: each oracle with the findings near it, then review and revision.
+
+    Holds nothing of an oracle but its comment's id and place. What a model wrote is shown with its controls escaped.
+    """
+    repeat = f" (repeat {trial.repeat})" if trial.repeat > 1 else ""
+    lines = [one_line(f"{trial.instance}: reviewer {trial.reviewer}, agent {trial.agent}, on {trial.runtime}{repeat}")]
+    if trial.skipped is not None:
+        lines.append(f"skipped: {one_line(trial.skipped)}")
+    if trial.error is not None:
+        lines.append(one_line(trial.error, 500))
+    for result in trial.results:
+        lines.append(f"{one_line(result.comment)} {_place(result)}: {result.verdict} ({why(result)})")
+        if trial.review is not None:
+            lines += [f"    {line}" for line in _findings_near(result, trial.review)]
+    lines.append(_review_size(trial.review))
+    lines.append(_revision_size(trial.revision))
+    if trial.damage is not None:
+        lines.append("tests that passed before are broken" if trial.damage else "tests that passed before still pass")
+    return lines
+
+
+def _place(result: OracleResult) -> str:
+    where = "" if result.path is None else f"{one_line(result.path)}{_span(result.lines)}, "
+    return f"({where}{result.category}, {result.kind})"
+
+
+def _span(lines: tuple[int, int] | None) -> str:
+    if lines is None:
+        return ""
+    return f":{lines[0]}" if lines[0] == lines[1] else f":{lines[0]}-{lines[1]}"
+
+
+def _findings_near(result: OracleResult, review: Review) -> Iterator[str]:
+    if result.path is None:
+        return
+    near = [finding for finding in review.findings if is_near(finding, result)]
+    if not near:
+        yield f"no finding within {NEAR} lines"
+    for finding in near[:SHOWN]:
+        yield f"near: {_finding_place(finding)} {one_line(finding.title or '', 100)}".rstrip()
+        yield from (f"    {line}" for line in _excerpt(finding.body))
+    if len(near) > SHOWN:
+        yield f"and {len(near) - SHOWN} more near it"
+
+
+def is_near(finding: Finding, result: OracleResult) -> bool:
+    """Tell whether a finding speaks of the comment's file and side, and of the whole file or of lines close by."""
+    if finding.path is None or finding.path != result.path:
+        return False
+    if finding.start is None or result.lines is None:
+        return True
+    last = finding.end or finding.start
+    first, final = result.lines
+    return finding.side is result.side and finding.start <= final + NEAR and last >= first - NEAR
+
+
+def _finding_place(finding: Finding) -> str:
+    lines = None if finding.start is None else (finding.start, finding.end or finding.start)
+    return f"{one_line(finding.path or '')}{_span(lines)}"
+
+
+def _excerpt(body: str) -> list[str]:
+    """Return the first lines of a text, each of them visible and at most 100 wide."""
+    wrapped = [part for line in body.splitlines() for part in textwrap.wrap(visible(line.strip()), 100)]
+    return wrapped if len(wrapped) <= EXCERPT else [*wrapped[: EXCERPT - 1], "..."]
+
+
+def _review_size(review: Review | None) -> str:
+    if review is None:
+        return "review: none"
+    count = len(review.findings)
+    return f"review: {count} finding{'' if count == 1 else 's'}"
+
+
+def _revision_size(revision: Revision | None) -> str:
+    if revision is None:
+        return "revision: none"
+    diff = diffs.normalise(revision.diff)
+    if not diff:
+        return "revision: empty"
+    try:
+        files = diffs.parse(diff)
+    except ValueError:
+        return f"revision: {len(diff.splitlines())} lines that are not a git diff"
+    added, removed = sum(len(file.added) for file in files), sum(len(file.removed) for file in files)
+    return f"revision: +{added} -{removed} lines in {len(files)} file{'' if len(files) == 1 else 's'}"

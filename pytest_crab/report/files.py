@@ -1,0 +1,141 @@
+"""The report's files: trials.jsonl, written while a run goes on, and summary.json."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import BinaryIO
+from typing import TypeVar
+
+from pytest_crab import plain
+from pytest_crab.errors import BadInput
+from pytest_crab.report.summary import Summary
+from pytest_crab.types import SCHEMA
+from pytest_crab.types import Trial
+
+T = TypeVar("T")
+
+
+class TrialLog(AbstractContextManager["TrialLog"]):
+    """A trials.jsonl that grows record by record; each is with the operating system before ``append`` returns.
+
+    A new log replaces the file; ``resume`` keeps what is there but for a last line that a killed run left half-written.
+    Use it as a context, from one thread. Raises OSError.
+    """
+
+    def __init__(self, path: Path, *, resume: bool = False) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if resume and path.exists():
+            _mend(path)
+        self._file: BinaryIO = path.open("ab" if resume else "wb", buffering=0)
+
+    def append(self, trial: Trial) -> None:
+        """Add one record."""
+        self._file.write(_line(trial))
+
+    def close(self) -> None:
+        """Make the records durable and close the file; a second call does nothing."""
+        if not self._file.closed:
+            os.fsync(self._file.fileno())
+            self._file.close()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def write_trials(path: Path, trials: Iterable[Trial]) -> None:
+    """Write all records at once; whoever reads sees the old file or the whole new one. Raises OSError."""
+    write_atomically(path, (_line(trial) for trial in trials))
+
+
+def read_trials(path: Path) -> Iterator[Trial]:
+    """Yield the records of a trials.jsonl, one at a time.
+
+    A half-written last line, as a killed run leaves it, is dropped; any other fault raises BadInput with file and line.
+    """
+    for at, line in enumerate(_lines(path), start=1):
+        value = _load(line, f"{path}:{at}", last=not line.endswith(b"\n"))
+        if value is not None:
+            yield _record(Trial, value, f"{path}:{at}")
+
+
+def write_summary(path: Path, summary: Summary) -> None:
+    """Write summary.json: whoever reads sees the old file or the whole new one. Raises OSError."""
+    write_atomically(path, [json.dumps(plain.dump(summary), indent=2).encode() + b"\n"])
+
+
+def read_summary(path: Path) -> Summary:
+    """Return what a summary.json holds. Raises BadInput."""
+    value = _load(b"".join(_lines(path)), str(path), last=False)
+    return _record(Summary, value, str(path))
+
+
+def write_atomically(path: Path, chunks: Iterable[bytes]) -> None:
+    """Write a file beside ``path``, then put it in its place. Raises OSError, and leaves ``path`` alone then."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with aside.open("wb") as file:
+            file.writelines(chunks)
+            file.flush()
+            os.fsync(file.fileno())
+        aside.replace(path)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def _line(trial: Trial) -> bytes:
+    return plain.canonical(trial).encode() + b"\n"
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    try:
+        with path.open("rb") as file:
+            yield from file
+    except OSError as error:
+        raise BadInput(str(path), [f"cannot be read: {error.strerror}"]) from error
+
+
+def _load(line: bytes, where: str, *, last: bool) -> object:
+    """Return the JSON value of a line; None for a last line that ends in the middle."""
+    try:
+        return json.loads(line)
+    except ValueError as error:
+        if last:
+            return None
+        raise BadInput(where, [f"is not JSON: {error}"]) from error
+
+
+def _record(cls: type[T], value: object, where: str) -> T:
+    schema = value.get("schema", SCHEMA) if isinstance(value, dict) else SCHEMA
+    if schema != SCHEMA:
+        raise BadInput(where, [f"schema {schema!r} is not known here; this version reads {SCHEMA}"])
+    problems: list[str] = []
+    record = plain.read(cls, value, problems)
+    if isinstance(record, Trial):
+        problems = [
+            f"results[{at}].verdict is {result.verdict}, but {result.reason} means {result.reason.verdict}"
+            for at, result in enumerate(record.results)
+            if result.verdict is not result.reason.verdict
+        ]
+    if record is None or problems:
+        raise BadInput(where, problems)
+    return record
+
+
+def _mend(path: Path) -> None:
+    """Cut off a half-written last line, or end one that only lacks its line's end."""
+    with path.open("rb+") as file:
+        content = file.read()
+        tail = content[content.rfind(b"\n") + 1 :]
+        if not tail:
+            return
+        if _load(tail, str(path), last=True) is None:
+            file.truncate(len(content) - len(tail))
+        else:
+            file.seek(0, os.SEEK_END)
+            file.write(b"\n")

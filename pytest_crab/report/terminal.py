@@ -1,0 +1,226 @@
+"""A run's numbers as lines for a terminal: the shape of papers/003, table 5, then categories, unknowns and notes."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pytest_crab.report.summary import CAUSES
+from pytest_crab.report.summary import SIMULATED
+from pytest_crab.report.summary import ReviewerSummary
+from pytest_crab.report.summary import Score
+from pytest_crab.report.summary import Summary
+from pytest_crab.report.text import ascii_line
+from pytest_crab.types import Category
+from pytest_crab.types import Kind
+
+#: What stands where nothing was measured.
+NOTHING = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of ASCII without a line's end; ``style`` is empty or one word: bold, yellow or red."""
+
+    text: str
+    style: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """One column of numbers: its head, its cell for a reviewer, and what stands above, ending where the column ends."""
+
+    head: str
+    cell: Callable[[ReviewerSummary], str]
+    above: str = ""
+
+
+def _kind(kind: Kind) -> Callable[[ReviewerSummary], str]:
+    return lambda reviewer: percent(reviewer.by_kind[kind.value].micro) if kind.value in reviewer.by_kind else NOTHING
+
+
+def _per_pull_request(reviewer: ReviewerSummary) -> str:
+    mean = reviewer.comments_per_pull_request
+    return NOTHING if mean is None else f"{mean:.1f}"
+
+
+_COLUMNS = (
+    _Column("Total", lambda reviewer: number(reviewer.comments)),
+    _Column("Per PR", _per_pull_request, "Comments"),
+    _Column("Behavioral", _kind(Kind.BEHAVIORAL)),
+    _Column("Structural", _kind(Kind.STRUCTURAL)),
+    _Column("Overall", lambda reviewer: percent(reviewer.overall.micro)),
+    _Column("Macro", lambda reviewer: percent(reviewer.overall.macro), "Pass rate (%)"),
+    _Column("oracles", lambda reviewer: of(reviewer.overall, reviewer.overall.oracles), "Caught/"),
+    _Column("Unknown", lambda reviewer: number(reviewer.unknown)),
+)
+
+
+def summary_lines(summary: Summary, width: int = 80) -> list[Line]:
+    """Return the account of a run in lines of at most ``width`` columns (80 are needed); none if there was no trial."""
+    if not summary.reviewers:
+        return []
+    blocks = [_table(summary, width), _categories(summary, width), _unknown(summary, width), _notes(summary, width)]
+    return [line for block in blocks if block for line in (Line(""), *block)][1:]
+
+
+def number(value: float | None) -> str:
+    """Write a count: whole where it is whole, else with one decimal (repeats are averaged)."""
+    if value is None:
+        return NOTHING
+    return str(round(value)) if abs(value - round(value)) < 1e-9 else f"{value:.1f}"
+
+
+def percent(rate: float | None) -> str:
+    """Write a rate between 0 and 1 in percent with one decimal, as the paper prints it."""
+    return NOTHING if rate is None else f"{100 * rate:.1f}"
+
+
+def of(score: Score, total: int) -> str:
+    """Write caught of a total; where nothing is known, caught is not 0 but not measured."""
+    if not total:
+        return NOTHING
+    return f"{number(score.caught) if score.known else NOTHING}/{total}"
+
+
+def label(reviewer: ReviewerSummary) -> str:
+    """Return the reviewer's name, with a star where somebody was shown the answer."""
+    return ascii_line(reviewer.reviewer) + ("*" if reviewer.privileged else "")
+
+
+def _table(summary: Summary, width: int) -> list[Line]:
+    rows = [[column.cell(reviewer) for column in _COLUMNS] for reviewer in summary.reviewers]
+    heads = [column.head for column in _COLUMNS]
+    widths = [max(len(cell) for cell in cells) for cells in zip(heads, *rows, strict=True)]
+    room = width - sum(widths) - len(widths)
+    names = [label(reviewer) for reviewer in summary.reviewers]
+    first = max([len("Reviewer"), *(len(name) for name in names if len(name) <= room)])
+    lines = [Line(_above(first, widths), "bold"), Line(_row("Reviewer", heads, first, widths), "bold")]
+    for name, row in zip(names, rows, strict=True):
+        if len(name) > first:
+            lines.append(Line(ascii_line(name, width)))
+        lines.append(Line(_row("" if len(name) > first else name, row, first, widths)))
+    return lines
+
+
+def _above(first: int, widths: Sequence[int]) -> str:
+    text, end = "", first
+    for column, width in zip(_COLUMNS, widths, strict=True):
+        end += 1 + width
+        text += column.above.rjust(end - len(text)) if column.above else ""
+    return text
+
+
+def _row(name: str, cells: Sequence[str], first: int, widths: Sequence[int]) -> str:
+    padded = (cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
+    return " ".join((name.ljust(first), *padded)).rstrip()
+
+
+def _categories(summary: Summary, width: int) -> list[Line]:
+    """Return caught of known by category, a column a reviewer; what does not fit beside each other goes below."""
+    words = [word.value for word in Category if any(word.value in own.by_category for own in summary.reviewers)]
+    if not words:
+        return []
+    first = max(len("Caught/known"), *map(len, words))
+    columns = [_category_column(reviewer, words, width - first - 1) for reviewer in summary.reviewers]
+    lines: list[Line] = []
+    while columns:
+        count = _fitting([len(column[0]) for column in columns], width - first)
+        block, columns = columns[:count], columns[count:]
+        widths = [len(column[0]) for column in block]
+        for at, word in enumerate(("Caught/known", *words)):
+            text = _row(word, [column[at].strip() for column in block], first, widths)
+            lines.append(Line(text, "" if at else "bold"))
+    return lines
+
+
+def _category_column(reviewer: ReviewerSummary, words: Sequence[str], room: int) -> list[str]:
+    cells = [ascii_line(label(reviewer), room)]
+    for word in words:
+        score = reviewer.by_category.get(word)
+        cells.append(of(score, score.known) if score else NOTHING)
+    width = max(map(len, cells))
+    return [cell.rjust(width) for cell in cells]
+
+
+def _fitting(widths: Sequence[int], room: int) -> int:
+    """Return how many columns, one at least, fit beside each other with a space before each."""
+    count = 1
+    while count < len(widths) and sum(widths[: count + 1]) + count + 1 <= room:
+        count += 1
+    return count
+
+
+def _unknown(summary: Summary, width: int) -> list[Line]:
+    rule = "counted as missed" if summary.errors_as_misses else "not counted in any rate"
+    lines = []
+    for reviewer in summary.reviewers:
+        causes = [
+            f"{number(reviewer.outcomes[cause])} {cause}" for cause in CAUSES if reviewer.outcomes.get(cause, 0) > 0
+        ]
+        if causes:
+            low, high = percent(reviewer.overall.low), percent(reviewer.overall.high)
+            text = f"{label(reviewer)}: {', '.join(causes)}; all missed {low}%, all caught {high}%"
+            lines += _wrapped(text, width, "yellow")
+    return [Line(f"Unknown oracles, {rule}", "bold"), *lines] if lines else []
+
+
+def _notes(summary: Summary, width: int) -> list[Line]:
+    return [line for text, style in _remarks(summary) for line in _wrapped(text, width, style)]
+
+
+def _wrapped(text: str, width: int, style: str = "") -> list[Line]:
+    return [Line(part, style) for part in textwrap.wrap(text, width, subsequent_indent="    ")]
+
+
+def _remarks(summary: Summary) -> Iterator[tuple[str, str]]:
+    reviewers = summary.reviewers
+    simulated = [label(reviewer) for reviewer in reviewers if reviewer.simulated]
+    if simulated:
+        yield SIMULATED if len(simulated) == len(reviewers) else f"{', '.join(simulated)}: {SIMULATED}", "yellow"
+    privileged = dict.fromkeys(ascii_line(word) for reviewer in reviewers for word in reviewer.privileged)
+    if privileged:
+        yield f"* privileged, shown the answer: {', '.join(privileged)}", "yellow"
+    for text in _shared(summary, lambda reviewer: f"{_plural(reviewer.instances, 'instance')}: {_mix(reviewer)}"):
+        yield text, ""
+    if summary.superseded:
+        yield f"{_plural(summary.superseded, 'trial')} replaced by a later record of the same trial", ""
+    for reviewer in reviewers:
+        yield from ((f"{label(reviewer)}: {text}", style) for text, style in _own_remarks(reviewer))
+
+
+def _shared(summary: Summary, say: Callable[[ReviewerSummary], str]) -> list[str]:
+    """Say what is to be said of each reviewer: once if it is the same of all."""
+    said = {label(reviewer): say(reviewer) for reviewer in summary.reviewers}
+    if len(set(said.values())) == 1:
+        return [next(iter(said.values()))]
+    return [f"{name}: {text}" for name, text in said.items()]
+
+
+def _mix(reviewer: ReviewerSummary) -> str:
+    counts = ((reviewer.authored, "authored"), (reviewer.github, "github"))
+    return ", ".join(f"{count} {word}" for count, word in counts if count)
+
+
+def _own_remarks(reviewer: ReviewerSummary) -> Iterator[tuple[str, str]]:
+    if reviewer.repeats > 1:
+        yield f"{reviewer.repeats} repeats, an oracle counts as their mean", ""
+    if len(reviewer.agents) > 1:
+        yield f"its trials used different agents: {', '.join(map(ascii_line, reviewer.agents))}", "yellow"
+    if reviewer.skipped:
+        reasons = sorted(reviewer.skipped, key=lambda reason: -reviewer.skipped[reason])
+        shown = "; ".join(map(ascii_line, reasons[:3])) + ("; and other reasons" if len(reasons) > 3 else "")
+        yield f"{_plural(sum(reviewer.skipped.values()), 'trial')} skipped: {shown}", "yellow"
+    if reviewer.damage.measured:
+        style = "red" if reviewer.damage.damaged else ""
+        yield f"{reviewer.damage.damaged} of {_plural(reviewer.damage.measured, 'trial')} broke passing tests", style
+    if reviewer.cost_usd is not None:
+        rest = f", and {_plural(reviewer.unpriced, 'step')} of unknown cost" if reviewer.unpriced else ""
+        yield f"{reviewer.cost_usd:.2f} USD{rest}", ""
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

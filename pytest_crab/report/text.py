@@ -1,0 +1,26 @@
+"""Foreign text made safe to show: what a model or a tool wrote cannot steer a terminal or break a file."""
+
+from __future__ import annotations
+
+
+def visible(text: str) -> str:
+    """Return ``text`` with all that is not printable (controls, text direction, lone surrogates) as its escape.
+
+    What is left is also legal in XML.
+    """
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
+def one_line(text: str, limit: int = 200) -> str:
+    """Return ``text`` on one line, visible, and cut to ``limit`` characters."""
+    return cut(visible(" ".join(text.split())), limit)
+
+
+def ascii_line(text: str, limit: int = 200) -> str:
+    """Return the same in ASCII alone, so that its length is its width."""
+    return cut(one_line(text, limit).encode("ascii", "backslashreplace").decode(), limit)
+
+
+def cut(text: str, limit: int) -> str:
+    """Return ``text`` if it is at most ``limit`` characters long, else its start and three dots."""
+    return text if len(text) <= limit else text[: max(0, limit - 3)] + "..."

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import dataclasses
+import re
+from pathlib import Path
+
+import pytest
+
+from pytest_crab.report import summary
+from pytest_crab.types import Finding
+from pytest_crab.types import OracleResult
+from pytest_crab.types import Reason
+from pytest_crab.types import Review
+from pytest_crab.types import Revision
+from pytest_crab.types import StepRecord
+from pytest_crab.types import TestOutcome
+from pytest_crab.types import Trial
+from pytest_crab.types import Usage
+
+PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "records.md").read_text(encoding="utf-8")
+RECORDS = [
+    Trial,
+    Review,
+    Finding,
+    Revision,
+    Usage,
+    OracleResult,
+    TestOutcome,
+    StepRecord,
+    summary.Summary,
+    summary.ReviewerSummary,
+    summary.Score,
+    summary.Damage,
+]
+
+
+def section(name: str) -> str:
+    (text,) = re.findall(rf"^### {name}\n(.*?)(?=^##|\Z)", PAGE, re.MULTILINE | re.DOTALL)
+    return str(text)
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.__name__)
+def test_every_field_is_documented_in_its_order(record: type) -> None:
+    table = section(record.__name__).split("| verdict |", maxsplit=1)[0]
+    documented = re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)
+    assert documented == [field.name for field in dataclasses.fields(record)]
+
+
+def test_every_record_of_the_page_exists() -> None:
+    assert re.findall(r"^### (\w+)$", PAGE, re.MULTILINE) == [record.__name__ for record in RECORDS]
+
+
+@pytest.mark.parametrize("reason", Reason)
+def test_every_reason_stands_beside_its_verdict(reason: Reason) -> None:
+    (row,) = [line for line in section("OracleResult").splitlines() if line.startswith(f"| `{reason.verdict}` |")]
+    assert f"`{reason}`" in row
+
+
+@pytest.mark.parametrize("outcome", summary.OUTCOMES)
+def test_every_outcome_is_named(outcome: str) -> None:
+    (row,) = [line for line in section("ReviewerSummary").splitlines() if line.startswith("| `outcomes` |")]
+    assert f"`{outcome}`" in row

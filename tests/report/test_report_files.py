@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_crab import plain
+from pytest_crab.errors import BadInput
+from pytest_crab.report.files import TrialLog
+from pytest_crab.report.files import read_summary
+from pytest_crab.report.files import read_trials
+from pytest_crab.report.files import write_summary
+from pytest_crab.report.files import write_trials
+from pytest_crab.report.summary import Summary
+from pytest_crab.report.summary import summarise
+from pytest_crab.types import Finding
+from pytest_crab.types import OracleResult
+from pytest_crab.types import Reason
+from pytest_crab.types import Review
+from pytest_crab.types import Revision
+from pytest_crab.types import Trial
+from pytest_crab.types import Usage
+
+MakeTrial = Callable[..., Trial]
+
+FINITE = st.floats(0, 1e6)
+TEXT = st.text(max_size=20)
+
+FINDINGS = st.builds(
+    Finding, body=TEXT, path=st.none() | TEXT, start=st.none(), end=st.none(), title=st.none() | TEXT, severity=TEXT
+)
+USAGES = st.builds(Usage, cost_usd=st.none() | FINITE, requests=st.none() | st.integers(0, 9))
+RESULTS = st.builds(OracleResult, lines=st.none() | st.just((1, 2)), flake_bound=st.none() | FINITE).map(
+    lambda result: plain.read(OracleResult, {**plain.dump(result), "verdict": result.reason.verdict.value}, [])
+)
+TRIALS = st.builds(
+    Trial,
+    schema=st.just(1),
+    review=st.none() | st.builds(Review, findings=st.lists(FINDINGS, max_size=2).map(tuple), usage=st.none() | USAGES),
+    revision=st.none() | st.builds(Revision, diff=TEXT, usage=USAGES),
+    results=st.lists(RESULTS, max_size=3).map(tuple),
+    steps=st.just(()),
+    seconds=FINITE,
+    versions=st.dictionaries(TEXT, st.none() | st.integers() | TEXT | st.lists(TEXT), max_size=2),
+)
+
+
+@given(st.lists(TRIALS, max_size=4))
+def test_trials_come_back_as_they_went(tmp_path_factory: pytest.TempPathFactory, trials: list[Trial]) -> None:
+    path = tmp_path_factory.mktemp("report") / "trials.jsonl"
+    write_trials(path, trials)
+    assert list(read_trials(path)) == trials
+    assert path.read_bytes().isascii()
+
+
+def test_a_log_is_readable_while_it_grows(tmp_path: Path, make_trial: MakeTrial) -> None:
+    path = tmp_path / "deep" / "trials.jsonl"
+    with TrialLog(path) as log:
+        for at in range(3):
+            log.append(make_trial("codex", f"i{at}", Reason.GREEN))
+            assert [trial.instance for trial in read_trials(path)] == [f"i{n}" for n in range(at + 1)]
+    log.close()
+
+
+def test_a_new_log_replaces_and_a_resumed_one_goes_on(tmp_path: Path, make_trial: MakeTrial) -> None:
+    path = tmp_path / "trials.jsonl"
+    for instance, resume in (("a", True), ("b", True), ("c", False), ("d", True)):
+        with TrialLog(path, resume=resume) as log:
+            log.append(make_trial("codex", instance, Reason.GREEN))
+    assert [trial.instance for trial in read_trials(path)] == ["c", "d"]
+
+
+def test_what_a_kill_leaves_at_any_byte_is_read_and_resumed(tmp_path: Path, make_trial: MakeTrial) -> None:
+    path = tmp_path / "trials.jsonl"
+    first, second, third = (make_trial("codex", name, Reason.GREEN) for name in "abc")
+    write_trials(path, [first])
+    size = path.stat().st_size
+    write_trials(path, [first, second])
+    whole = path.read_bytes()
+    for length in range(size, len(whole) + 1):
+        path.write_bytes(whole[:length])
+        expected = [first, second] if length >= len(whole) - 1 else [first]
+        assert list(read_trials(path)) == expected
+        with TrialLog(path, resume=True) as log:
+            log.append(third)
+        assert list(read_trials(path)) == [*expected, third]
+
+
+def damaged(trial: Trial) -> Iterator[tuple[bytes, str]]:
+    value = plain.dump(trial)
+    result = value["results"][0]
+    yield b"{half", "is not JSON"
+    yield b"\xff\xfe", "is not JSON"
+    yield b"", "is not JSON"
+    yield b"[]", "the whole is a list"
+    for change, sentence in (
+        ({"schema": 2}, "schema 2 is not known here; this version reads 1"),
+        ({"colour": "red"}, "colour is not a known key"),
+        ({"repeat": "once"}, "repeat is 'once'; it should be a whole number"),
+        ({"results": [{**result, "verdict": "missed"}]}, "results[0].verdict is missed, but green means caught"),
+    ):
+        yield json.dumps({**value, **change}).encode(), sentence
+
+
+def test_a_fault_names_the_file_and_the_line(tmp_path: Path, make_trial: MakeTrial) -> None:
+    path = tmp_path / "trials.jsonl"
+    good = make_trial("codex", "a", Reason.GREEN)
+    for line, sentence in damaged(good):
+        write_trials(path, [good, good])
+        whole = path.read_bytes().split(b"\n")
+        path.write_bytes(b"\n".join([whole[0], line, whole[1], b""]))
+        with pytest.raises(BadInput) as caught:
+            list(read_trials(path))
+        assert str(caught.value).startswith(f"{path}:2: ")
+        assert sentence in str(caught.value)
+
+
+def test_a_missing_file_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"none\.jsonl: cannot be read: No such file or directory"):
+        list(read_trials(tmp_path / "none.jsonl"))
+
+
+def test_a_summary_comes_back(tmp_path: Path, make_trial: MakeTrial) -> None:
+    path = tmp_path / "report" / "summary.json"
+    summary = summarise([make_trial("codex", "a", Reason.GREEN, Reason.BROKEN, findings=3)])
+    write_summary(path, summary)
+    assert read_summary(path) == summary
+    assert json.loads(path.read_text())["reviewers"][0]["overall"]["high"] == 1
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"schema": 9}', '{"reviewers": 3}'])
+def test_a_bad_summary_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "summary.json"
+    path.write_text(text)
+    with pytest.raises(BadInput):
+        read_summary(path)
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path, make_trial: MakeTrial) -> None:
+    path = tmp_path / "trials.jsonl"
+    write_trials(path, [make_trial("codex", "a", Reason.GREEN)])
+    before = path.read_bytes()
+
+    def failing() -> Iterator[Trial]:
+        yield make_trial("codex", "b", Reason.GREEN)
+        raise OSError("no space left")
+
+    with pytest.raises(OSError, match="no space left"):
+        write_trials(path, failing())
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_an_empty_summary_is_a_file_too(tmp_path: Path) -> None:
+    write_summary(tmp_path / "summary.json", Summary())
+    assert read_summary(tmp_path / "summary.json") == Summary()

@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_crab.report.summary import SIMULATED
+from pytest_crab.report.summary import summarise
+from pytest_crab.report.terminal import summary_lines
+from pytest_crab.types import Category
+from pytest_crab.types import Kind
+from pytest_crab.types import OracleResult
+from pytest_crab.types import Provenance
+from pytest_crab.types import Reason
+from pytest_crab.types import Revision
+from pytest_crab.types import Trial
+from pytest_crab.types import Usage
+
+MakeTrial = Callable[..., Trial]
+MakeResult = Callable[..., OracleResult]
+
+GREEN, FAILED, BROKEN = Reason.GREEN, Reason.FAILED, Reason.BROKEN
+
+
+def shown(trials: list[Trial], width: int = 80, *, errors_as_misses: bool = False) -> str:
+    lines = summary_lines(summarise(trials, errors_as_misses=errors_as_misses), width)
+    return "\n".join(line.text for line in lines)
+
+
+EXPECTED = """\
+                Comments                       Pass rate (%) Caught/
+Reviewer    Total Per PR Behavioral Structural Overall Macro oracles Unknown
+claude-code     9    4.5       50.0      100.0    66.7  75.0     2/4       1
+human*          1    1.0          -      100.0   100.0 100.0     1/1       0
+none            -      -          -          -       -     -     -/1       1
+
+Caught/known claude-code human* none
+functional           1/1      -    -
+security             1/2    1/1    -
+
+Unknown oracles, not counted in any rate
+claude-code: 1 broken; all missed 50.0%, all caught 75.0%
+none: 1 not run; all missed 0.0%, all caught 100.0%
+
+human*: simulated agent: location overlap only
+* privileged, shown the answer: human, reference
+claude-code: 2 instances: 1 authored, 1 github
+human*: 1 instance: 1 authored
+none: 1 instance: 1 authored
+claude-code: 1 of 2 trials broke passing tests
+claude-code: 1.25 USD, and 3 steps of unknown cost
+none: 1 trial skipped: github cannot be reached"""
+
+
+def test_the_whole_account(make_trial: MakeTrial, make_result: MakeResult) -> None:
+    security = {"category": Category.SECURITY}
+    structural = {"category": Category.SECURITY, "kind": Kind.STRUCTURAL}
+    priced = Revision(usage=Usage(cost_usd=1.25))
+    trials = [
+        make_trial(
+            "claude-code",
+            "a",
+            make_result("c0", FAILED, **security),
+            make_result("c1", GREEN, **structural),
+            make_result("c2", BROKEN),
+            findings=7,
+            damage=True,
+            revision=priced,
+        ),
+        make_trial(
+            "claude-code", "b", GREEN, findings=2, damage=False, provenance=Provenance.GITHUB, revision=Revision()
+        ),
+        make_trial(
+            "human",
+            "a",
+            make_result("c1", GREEN, **structural),
+            findings=1,
+            privileged=("human", "reference"),
+            simulated=True,
+        ),
+        make_trial("none", "a", Reason.NOT_RUN, findings=None, skipped="github cannot be reached"),
+    ]
+    assert shown(trials) == EXPECTED
+
+
+def test_the_papers_table_fits_80_columns(make_trial: MakeTrial) -> None:
+    """Table 5: 184 pull requests, 234 oracles."""
+    trials = [
+        make_trial("claude-code", f"i{at}", GREEN if at % 3 == 0 else FAILED, findings=1336 if at == 0 else 0)
+        for at in range(184)
+    ]
+    row = shown(trials).splitlines()[2]
+    assert row == "claude-code  1336    7.3       33.7          -    33.7  33.7  62/184       0"
+
+
+def test_no_trials_no_lines() -> None:
+    assert shown([]) == ""
+
+
+def test_a_rule_that_books_unknown_as_missed_is_said(make_trial: MakeTrial) -> None:
+    text = shown([make_trial("codex", "a", GREEN, BROKEN)], errors_as_misses=True)
+    assert "Unknown oracles, counted as missed" in text
+    assert "50.0" in text.splitlines()[2]
+
+
+def test_repeats_show_parts_of_an_oracle(make_trial: MakeTrial) -> None:
+    text = shown([make_trial("codex", "a", reason, repeat=at) for at, reason in enumerate((GREEN, FAILED), start=1)])
+    assert " 0.5/1 " in text
+    assert "codex: 2 repeats, an oracle counts as their mean" in text
+
+
+def test_a_simulated_run_says_so_in_a_fixed_sentence(make_trial: MakeTrial) -> None:
+    lines = shown([make_trial("codex", "a", GREEN, simulated=True)]).splitlines()
+    assert SIMULATED in lines
+
+
+def test_replaced_records_and_mixed_agents_are_said(make_trial: MakeTrial) -> None:
+    trials = [make_trial("codex", name, GREEN, agent=agent) for name, agent in (("a", "x"), ("a", "x"), ("b", "y"))]
+    text = shown(trials)
+    assert "1 trial replaced by a later record of the same trial" in text
+    assert "codex: its trials used different agents: x, y" in text
+
+
+def test_many_reasons_for_skipping_stay_short(make_trial: MakeTrial) -> None:
+    text = shown([make_trial("codex", f"i{at}", skipped=f"reason {min(at, 4)}") for at in range(6)])
+    assert "6 trials skipped: reason 4; reason 0; reason 1; and other reasons" in text
+    assert text.splitlines()[2].split() == ["codex", "0", "0.0", "-", "-", "-", "-", "-", "0"]
+
+
+def test_a_long_name_has_a_line_of_its_own(make_trial: MakeTrial) -> None:
+    name = "a-reviewer-with-a-name-that-leaves-no-room"
+    lines = shown([make_trial(name, "a", GREEN), make_trial("codex", "a", GREEN)]).splitlines()
+    assert lines[2] == name
+    assert lines[3].startswith("             0    0.0")
+    assert lines[4].startswith("codex        0    0.0")
+
+
+def test_reviewers_that_do_not_fit_beside_each_other_go_below(make_trial: MakeTrial) -> None:
+    names = [f"reviewer-number-{at}" for at in range(6)]
+    lines = shown([make_trial(name, "a", GREEN) for name in names]).splitlines()
+    heads = [line.split()[1:] for line in lines if line.startswith("Caught/known")]
+    assert heads == [names[:3], names[3:]]
+
+
+def test_names_cannot_steer_the_terminal(make_trial: MakeTrial) -> None:
+    text = shown([make_trial("co\x1b[2Jdex\u202e", "a", GREEN, skipped="\x07bell\n\u2028")])
+    assert r"co\x1b[2Jdex\u202e" in text
+    assert r"\x07bell" in text
+    assert text.replace("\n", "").isprintable()
+
+
+@pytest.mark.parametrize("width", [80, 132])
+@given(
+    names=st.lists(st.text(max_size=30), min_size=1, max_size=8, unique=True),
+    reasons=st.lists(st.sampled_from(Reason), max_size=4),
+    findings=st.integers(0, 9),
+)
+def test_every_line_is_ascii_and_fits(
+    make_trial: MakeTrial, width: int, names: list[str], reasons: list[Reason], findings: int
+) -> None:
+    trials = [make_trial(name, "a", *reasons, findings=findings, skipped=name) for name in names]
+    for line in shown(trials, width).split("\n"):
+        assert line.isascii()
+        assert len(line) <= width

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+from xml.etree import ElementTree as ET
+
+from hypothesis import example
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_crab.report.text import ascii_line
+from pytest_crab.report.text import one_line
+from pytest_crab.report.text import visible
+
+
+@given(st.text(st.characters(codec=None)))
+@example("\x00\x1b\x7f\x9b\u202e\ud800\ufffe\U0010ffff]]>&<")
+def test_visible_text_is_printable_and_legal_in_xml(text: str) -> None:
+    shown = visible(text)
+    assert shown.isprintable()
+    element = ET.Element("a")
+    element.text = shown
+    assert (ET.fromstring(ET.tostring(element)).text or "") == shown
+
+
+def test_printable_text_is_left_alone() -> None:
+    assert visible("naïve 空指针 🦀") == "naïve 空指针 🦀"
+
+
+def test_one_line_joins_and_cuts() -> None:
+    assert one_line("  a\r\n\tb\x0bc ") == "a b c"
+    assert one_line("abcdefgh", 6) == "abc..."
+    assert one_line("abcdef", 6) == "abcdef"
+
+
+@given(st.text(), st.integers(3, 40))
+def test_an_ascii_line_is_as_wide_as_it_is_long(text: str, limit: int) -> None:
+    assert ascii_line(text, limit).isascii()
+    assert len(ascii_line(text, limit)) <= limit
