@@ -35,10 +35,21 @@ class Snapshot(Protocol):
     A tree is named by its git tree id. ``base`` and ``head`` are the commits of the two-commit history that contestants see.
     """
 
-    base: str
-    head: str
-    head_tree: str
-    reference_tree: str
+    @property
+    def base(self) -> str:
+        """The commit that the pull request starts from."""
+
+    @property
+    def head(self) -> str:
+        """The commit that is reviewed."""
+
+    @property
+    def head_tree(self) -> str:
+        """The tree of head."""
+
+    @property
+    def reference_tree(self) -> str:
+        """The tree in which every comment is resolved."""
 
     def pull_request_diff(self) -> str:
         """The pull request as a git diff, base to head."""
@@ -105,13 +116,14 @@ class Command:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completed:
-    """How a command ended; ``exit_code`` None means that it was killed by the deadline or with its sandbox."""
+    """How a command ended; ``exit_code`` None means that it was killed by the deadline, an output cap or with its sandbox."""
 
     exit_code: int | None
     stdout: bytes
     stderr: bytes
     timed_out: bool = False
     out_of_memory: bool = False
+    too_much_output: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,13 +147,15 @@ class Image:
 
 
 class Workspace(Protocol):
-    """One isolated checkout of the pull request's head that lives until its context ends.
+    """One isolated checkout of the pull request's head that lives until its context ends."""
 
-    ``root`` is where commands see the tree; ``folder`` is the same tree on the host where there is such a place.
-    """
+    @property
+    def root(self) -> str:
+        """Where commands see the tree."""
 
-    root: str
-    folder: Path | None
+    @property
+    def folder(self) -> Path | None:
+        """The same tree on the host, where there is such a place."""
 
     def run(
         self, argv: Sequence[str], *, stdin: bytes = b"", env: Mapping[str, str] | None = None, seconds: float
@@ -150,6 +164,9 @@ class Workspace(Protocol):
 
     def diff(self) -> str:
         """Everything that changed since head, as a git diff."""
+
+    def apply(self, diff: str) -> None:
+        """Apply a git diff to the tree as it is now. Raises DiffRejected, and then nothing has changed."""
 
 
 class Runtime(Protocol):
@@ -186,6 +203,9 @@ class Runtime(Protocol):
     def sweep(self) -> Sequence[str]:
         """Remove what dead runs left behind; the names of what was removed."""
 
+    def close(self) -> None:
+        """Give back connections and scratch folders; nothing of this run is left."""
+
 
 # --- contestants -----------------------------------------------------------------------------------------------------
 
@@ -219,7 +239,9 @@ class Reviewer(Protocol):
 class Agent(Protocol):
     """A coding agent: acts on findings, returns a diff from head. ``simulated``: it understands no finding."""
 
-    simulated: bool
+    @property
+    def simulated(self) -> bool:
+        """Whether every report says that this agent is simulated."""
 
     def identity(self) -> Mapping[str, Any] | None:
         """What decides the revision besides pull request and findings."""
@@ -238,7 +260,9 @@ class PrivilegedReviewer(Protocol):
 class PrivilegedAgent(Protocol):
     """Makes an agent that is shown the answer, and labelled as such."""
 
-    simulated: bool
+    @property
+    def simulated(self) -> bool:
+        """Whether every report says that this agent is simulated."""
 
     def bind(self, instance: Instance) -> Agent:
         """The agent for this instance."""

@@ -1,0 +1,83 @@
+"""Adapters by name: one table per family, specs that are plain JSON, and the reader that builds what they name."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_crab import plain
+from pytest_crab.errors import BadInput
+
+_CLASS_PATH = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdapterSpec:
+    """What builds one adapter anywhere: plain JSON, so that a remote worker can build it too.
+
+    ``path`` is "module:Class"; relative paths in ``settings`` start at ``folder``, the folder of crab.yaml.
+    """
+
+    path: str
+    settings: Mapping[str, Any]
+    folder: str = "."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Family:
+    """One kind of adapter: ``noun`` names it, ``verb`` is what it does, ``table`` is its own members.
+
+    A member is a frozen dataclass whose fields are its settings; a privileged one has ``bind`` instead of ``verb``.
+    """
+
+    noun: str
+    verb: str
+    table: Mapping[str, str]
+
+    def spec(self, name: str, settings: Mapping[str, Any], folder: Path, where: str | None = None) -> AdapterSpec:
+        """The spec of a built-in member, or of a "module:Class". Raises BadInput for any other name."""
+        path = self.table.get(name, name)
+        if not _CLASS_PATH.fullmatch(path):
+            known = ", ".join(sorted(self.table))
+            problem = f"{name!r} is no {self.noun}; use one of {known}, or your own class as module:Class"
+            raise BadInput(where or self.where(name), [problem])
+        return AdapterSpec(path=path, settings=settings, folder=str(folder.absolute()))
+
+    def build(self, spec: AdapterSpec, where: str | None = None) -> Any:
+        """The adapter that a spec describes. Raises BadInput with every fault of its settings."""
+        place = where or self.where(spec.path)
+        cls = self._load(spec.path, place)
+        settings = dict(spec.settings)
+        if any(field.name == "folder" and field.init for field in dataclasses.fields(cls)):
+            settings["folder"] = str(Path(spec.folder, str(settings.get("folder", "."))))
+        problems: list[str] = []
+        adapter = plain.read(cls, settings, problems)
+        if adapter is None:
+            raise BadInput(place, problems)
+        return adapter
+
+    def where(self, name: str) -> str:
+        """What an error calls the settings of this name."""
+        return f"crab.yaml: {self.noun}s.{name}"
+
+    def _load(self, path: str, where: str) -> Any:
+        module, _, name = path.partition(":")
+        try:
+            cls = getattr(importlib.import_module(module), name)
+        except (ImportError, AttributeError) as error:
+            raise BadInput(where, [f"{path} cannot be imported ({error}); is it installed here?"]) from error
+        if not isinstance(cls, type) or not dataclasses.is_dataclass(cls):
+            raise BadInput(where, [f"{path} is no dataclass; a {self.noun} is one, and its fields are its settings"])
+        if not hasattr(cls, self.verb) and not hasattr(cls, "bind"):
+            raise BadInput(where, [f"{path} is no {self.noun}; it has neither {self.verb} nor bind"])
+        return cls
+
+
+def privileged(adapter: object) -> bool:
+    """Whether the adapter must be bound to an instance, and so is shown the answer."""
+    return callable(getattr(adapter, "bind", None))

@@ -1,0 +1,41 @@
+"""Any executable as a coding agent: pull request and findings as JSON in, an edited checkout out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import field
+from typing import ClassVar
+
+from pytest_crab.commands import CommandSettings
+from pytest_crab.commands import request
+from pytest_crab.errors import AgentError
+from pytest_crab.errors import ReviewerError
+from pytest_crab.parsing.remarks import read_remarks
+from pytest_crab.protocols import Checkout
+from pytest_crab.types import Finding
+from pytest_crab.types import PullRequest
+from pytest_crab.types import Revision
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandAgent(CommandSettings):
+    """Runs an executable in a throw-away clone, which it edits in place; what it prints is usage and notes."""
+
+    noun: ClassVar[str] = "agent"
+    failure: ClassVar[type[ReviewerError | AgentError]] = AgentError
+    simulated: bool = field(default=False, init=False)
+
+    def revise(self, pull_request: PullRequest, findings: Sequence[Finding], checkout: Checkout) -> Revision:
+        """What the executable changes. Raises AgentError, Cancelled, EngineError."""
+        fingerprint = self.fingerprint()
+        with self.ran(request(pull_request, findings), checkout) as ran:
+            stdout, diff = ran.stdout, ran.workspace.diff()
+        name = self.leaked(diff)
+        if name is not None:
+            sentence = (
+                f"the command agent {self.command[0]} wrote the value of {name} into the code; no secret is kept, "
+            )
+            raise AgentError(sentence + "so put it under env instead of pass_env if it is none")
+        usage, notes = read_remarks(stdout)
+        return Revision(diff=diff, usage=usage, version=fingerprint, notes=notes and self.redact(notes))

@@ -1,0 +1,112 @@
+"""A simulated agent: a finding that lies where a human commented leads to that comment's own reference."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import field
+from pathlib import Path
+from typing import Any
+
+from pytest_crab import plain
+from pytest_crab.errors import AgentError
+from pytest_crab.errors import DiffRejected
+from pytest_crab.protocols import Checkout
+from pytest_crab.protocols import Workspace
+from pytest_crab.types import Comment
+from pytest_crab.types import Finding
+from pytest_crab.types import Instance
+from pytest_crab.types import PullRequest
+from pytest_crab.types import Revision
+
+#: A finding on more lines than this points nowhere, unless the comment itself is as long.
+MOST_LINES = 20
+
+VERSION = "1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReferenceAgent:
+    """Simulated and privileged: it reads no finding, it only looks where findings lie."""
+
+    simulated: bool = field(default=True, init=False)
+
+    def bind(self, instance: Instance) -> BoundReferenceAgent:
+        """The agent that knows this instance's references."""
+        return BoundReferenceAgent(folder=Path(instance.folder), comments=instance.comments)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundReferenceAgent:
+    """The references of one instance, applied where findings overlap their comments."""
+
+    folder: Path
+    comments: tuple[Comment, ...]
+    simulated: bool = field(default=True, init=False)
+
+    def identity(self) -> Mapping[str, Any]:
+        """Where each comment lies and what its reference holds. Raises AgentError if one cannot be read."""
+        places = [(comment.id, comment.path, comment.lines, comment.side) for comment in self.comments]
+        texts = [self._read(comment.reference) for comment in self.comments if comment.reference is not None]
+        digests = [hashlib.sha256(text).hexdigest() for text in texts]
+        return {"adapter": "reference", "version": VERSION, "places": plain.dump(places), "references": digests}
+
+    def revise(
+        self,
+        pull_request: PullRequest,  # noqa: ARG002 - the places decide
+        findings: Sequence[Finding],
+        checkout: Checkout,
+    ) -> Revision:
+        """All references that were hit, applied one after the other.
+
+        Raises AgentError if a comment that was hit has none, or if they do not apply together; Cancelled, EngineError.
+        """
+        struck = [comment for comment in self.comments if any(hits(finding, comment) for finding in findings)]
+        bare = [comment.id for comment in struck if comment.reference is None]
+        if bare:
+            sentence = (
+                f"comment {bare[0]} was found and has no reference of its own, so the reference agent cannot act; "
+            )
+            raise AgentError(sentence + "add one to instance.yaml or use another agent")
+        notes = "hit: " + (", ".join(comment.id for comment in struck) or "no comment")
+        diffs = tuple(dict.fromkeys(self._diffs(struck)))
+        if not diffs:
+            return Revision(version=VERSION, notes=notes)
+        with checkout.clone() as workspace:
+            _apply(workspace, diffs, [comment.id for comment in struck])
+            return Revision(diff=workspace.diff(), version=VERSION, notes=notes)
+
+    def _diffs(self, comments: Sequence[Comment]) -> Iterator[str]:
+        for comment in comments:
+            if comment.reference is not None:
+                yield self._read(comment.reference).decode(errors="surrogateescape")
+
+    def _read(self, name: str) -> bytes:
+        try:
+            return (self.folder / name).read_bytes()
+        except OSError as error:
+            raise AgentError(
+                f"{self.folder / name} cannot be read ({error.strerror}); is the reference gone?"
+            ) from error
+
+
+def _apply(workspace: Workspace, diffs: Sequence[str], names: Sequence[str]) -> None:
+    try:
+        for diff in diffs:
+            workspace.apply(diff)
+    except DiffRejected as error:
+        sentence = f"the references of {', '.join(names)} do not apply together ({error}); run pytest-crab check"
+        raise AgentError(sentence) from error
+
+
+def hits(finding: Finding, comment: Comment) -> bool:
+    """Whether a finding lies on the comment's lines: same path and side, no wider than 20 lines or the comment."""
+    if finding.start is None or finding.path != comment.path or finding.side is not comment.side:
+        return False
+    first, last = comment.lines
+    end = finding.start if finding.end is None else finding.end
+    wide = end - finding.start + 1 > max(MOST_LINES, last - first + 1)
+    return not wide and finding.start <= last and end >= first

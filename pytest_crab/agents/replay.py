@@ -1,0 +1,62 @@
+"""Recorded revisions, one diff per instance."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import field
+from pathlib import Path
+from typing import Any
+
+from pytest_crab.errors import AgentError
+from pytest_crab.protocols import Checkout
+from pytest_crab.types import Finding
+from pytest_crab.types import Instance
+from pytest_crab.types import PullRequest
+from pytest_crab.types import Revision
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayAgent:
+    """Privileged, since it is told which instance it revises: ``revisions`` is a folder of <instance id>.diff files."""
+
+    revisions: str
+    folder: str = "."
+    simulated: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        if not Path(self.folder, self.revisions).is_dir():
+            raise ValueError(f"revisions names {self.revisions}, which is no folder")
+
+    def bind(self, instance: Instance) -> BoundReplayAgent:
+        """The agent that repeats what was recorded for this instance."""
+        return BoundReplayAgent(file=Path(self.folder, self.revisions, f"{instance.id}.diff"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundReplayAgent:
+    """One recorded revision."""
+
+    file: Path
+    simulated: bool = field(default=False, init=False)
+
+    def identity(self) -> Mapping[str, Any]:
+        """The digest of the recording. Raises AgentError if there is none."""
+        return {"adapter": "replay", "revision": hashlib.sha256(self._read()).hexdigest()}
+
+    def revise(
+        self,
+        pull_request: PullRequest,  # noqa: ARG002 - it is recorded
+        findings: Sequence[Finding],  # noqa: ARG002 - the same
+        checkout: Checkout,  # noqa: ARG002 - the same
+    ) -> Revision:
+        """The recording, whatever the findings say. Raises AgentError if it is missing."""
+        return Revision(diff=self._read().decode(errors="surrogateescape"))
+
+    def _read(self) -> bytes:
+        try:
+            return self.file.read_bytes()
+        except OSError as error:
+            raise AgentError(f"{self.file}: no revision is recorded there ({error.strerror}); record one") from error

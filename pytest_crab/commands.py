@@ -1,0 +1,298 @@
+"""Runs the executable behind the two `command` adapters: its settings, its identity, its sandbox, its last words."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from contextlib import contextmanager
+from dataclasses import dataclass
+from dataclasses import field
+from pathlib import Path
+from typing import Any
+from typing import ClassVar
+from typing import NamedTuple
+
+from pytest_crab import plain
+from pytest_crab.errors import AgentError
+from pytest_crab.errors import ReviewerError
+from pytest_crab.protocols import Checkout
+from pytest_crab.protocols import Completed
+from pytest_crab.protocols import Workspace
+from pytest_crab.types import SCHEMA
+from pytest_crab.types import Finding
+from pytest_crab.types import PullRequest
+from pytest_crab.types import Word
+
+MOST_OUTPUT = 16 * 1024 * 1024
+_VERSION_SECONDS = 60
+#: As many as Linux follows.
+_MOST_LINKS = 40
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+#: Shorter values are words like "1" or "true": taking them out would hide nothing and garble everything.
+_SHORTEST_SECRET = 6
+
+
+class Place(Word):
+    """Where the command runs: on a throw-away clone with the network, or in the instance's own environment without."""
+
+    CLONE = "clone"
+    WORKSPACE = "workspace"
+
+
+class Ran(NamedTuple):
+    """The checkout that a command has run in, and what it printed."""
+
+    workspace: Workspace
+    stdout: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandSettings:
+    """An executable and what it may see; relative paths start at ``folder``, which is crab.yaml's.
+
+    ``files`` are bound read-only; their contents are the fingerprint, as is what ``version`` prints. An argument that
+    is equal to an entry of ``files``, ``readable`` or ``writable`` stands for that path. ``timeout`` is in seconds.
+    """
+
+    noun: ClassVar[str]
+    failure: ClassVar[type[ReviewerError | AgentError]]
+
+    command: tuple[str, ...]
+    files: tuple[str, ...] = ()
+    version: tuple[str, ...] = ()
+    pass_env: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    timeout: float = 600.0
+    place: Place = field(default=Place.CLONE, metadata={"key": "in"})
+    readable: tuple[str, ...] = ()
+    writable: tuple[str, ...] = ()
+    folder: str = "."
+
+    def __post_init__(self) -> None:
+        faults = [*self._faults(), *self._path_faults()]
+        if faults:
+            raise ValueError("; ".join(faults))
+
+    def identity(self) -> Mapping[str, Any] | None:
+        """Settings and fingerprint; None if neither ``files`` nor ``version`` names one. Raises the family's error."""
+        if not self.files and not self.version:
+            return None
+        settings = plain.dump(self)
+        del settings["folder"]
+        digests = {name: self._digest(name) for name in self.files}
+        return {"adapter": f"command {self.noun}", **settings, "digests": digests, "printed": self.fingerprint()}
+
+    def fingerprint(self) -> str | None:
+        """What the version command prints; None without one. Raises the family's error."""
+        if not self.version:
+            return None
+        argv = (self.version[0], *self._with_paths(self.version[1:]))
+        try:
+            return _printed_version(argv, self.folder)
+        except (OSError, subprocess.SubprocessError) as error:
+            raise self.failure(f"version of {self._title()} gave no version: {error}; run it by hand") from error
+
+    @contextmanager
+    def ran(self, request: Mapping[str, Any], checkout: Checkout) -> Iterator[Ran]:
+        """Run the command on ``request`` in a fresh checkout that lives until the context ends.
+
+        Raises the family's error if it did not end by itself with exit code 0.
+        """
+        argv, opened = self._opened(checkout)
+        with opened as workspace:
+            stdin = json.dumps({**request, "root": workspace.root}).encode()
+            env = {**self.env, **self._passed()}
+            completed = workspace.run(argv, stdin=stdin, env=env, seconds=self.timeout)
+            yield Ran(workspace, self._stdout(completed))
+
+    def redact(self, text: str) -> str:
+        """``text`` with the values that ``pass_env`` passes replaced by their names."""
+        for name, value in self._secrets():
+            text = text.replace(value, f"[{name}]")
+        return text
+
+    def leaked(self, text: str) -> str | None:
+        """The name of a variable in ``pass_env`` whose value is in ``text``."""
+        return next((name for name, value in self._secrets() if value in text), None)
+
+    def bad_output(self, problems: Sequence[str]) -> Exception:
+        """The family's error for output that is not what the contract asks for."""
+        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        sentence = f"{self._title()} printed what is no answer: {problems[0]}{more}; see docs/reference/command.md"
+        return self.failure(self.redact(sentence))
+
+    # --- settings ----------------------------------------------------------------------------------------------------
+
+    def _faults(self) -> Iterator[str]:
+        if not self.command or not self.command[0]:
+            yield "command should name an executable"
+        if not 0 < self.timeout < float("inf"):
+            yield "timeout should be a number of seconds above 0"
+        for name in (*self.pass_env, *self.env):
+            if not _NAME.fullmatch(name):
+                yield f"{name!r} is no name of an environment variable"
+        for name in sorted(set(self.pass_env) & set(self.env)):
+            yield f"{name} is in both env and pass_env; keep one"
+        if self.place is Place.WORKSPACE and (self.files or self.readable or self.writable):
+            yield "in: workspace has the instance's own environment, where files, readable and writable cannot be bound"
+
+    def _path_faults(self) -> Iterator[str]:
+        for key in ("files", "readable", "writable"):
+            for name in getattr(self, key):
+                path = self._path(name)
+                if not path.exists():
+                    yield f"{key} names {name}, which does not exist"
+                elif self._too_wide(path):
+                    yield f"{key} names {name}, which holds more than a client may see; name what it needs"
+                elif key == "writable" and not path.is_dir():
+                    yield f"writable names {name}, which is no folder"
+
+    def _path(self, name: str) -> Path:
+        return Path(os.path.abspath(Path(self.folder) / Path(name).expanduser()))  # noqa: PTH100 - links must stay
+
+    def _too_wide(self, path: Path) -> bool:
+        """Whether the path is or holds the root, the home or crab.yaml's folder, beside which instances may lie."""
+        real = path.resolve()
+        return any(kept.is_relative_to(real) for kept in (Path.home().resolve(), Path(self.folder).resolve()))
+
+    # --- the sandbox -------------------------------------------------------------------------------------------------
+
+    def _opened(self, checkout: Checkout) -> tuple[tuple[str, ...], AbstractContextManager[Workspace]]:
+        if self.place is Place.WORKSPACE:
+            return self.command, checkout.workspace()
+        program = self._program()
+        readable = [*self._needs(program), *(self._path(name) for name in (*self.files, *self.readable))]
+        writable = [self._path(name) for name in self.writable]
+        argv = (str(program), *self._with_paths(self.command[1:]))
+        return argv, checkout.clone(readable=_outermost(readable), writable=tuple(writable), network=True)
+
+    def _with_paths(self, arguments: Sequence[str]) -> list[str]:
+        paths = {*self.files, *self.readable, *self.writable}
+        return [str(self._path(argument)) if argument in paths else argument for argument in arguments]
+
+    def _program(self) -> Path:
+        name = self.command[0]
+        own = self._path(name)
+        found = str(own) if "/" in name or name in self.files else shutil.which(name)
+        if found is None or not os.access(found, os.X_OK) or Path(found).is_dir():
+            where = f"in {self.folder}" if "/" in name or name in self.files else "on PATH"
+            raise self.failure(f"{self._title()} cannot start: there is no executable {name} {where}; install it there")
+        return Path(os.path.abspath(found))  # noqa: PTH100 - a virtual environment is known by its link
+
+    def _needs(self, program: Path) -> Iterator[Path]:
+        """The program, each file that its links lead over, and the libraries of the prefixes these lie in."""
+        links = [program]
+        while links[-1].is_symlink() and len(links) < _MOST_LINKS:
+            links.append(Path(os.path.normpath(links[-1].parent / links[-1].readlink())))
+        for link in (*links, program.resolve()):
+            yield link
+            prefix = link.parent.parent
+            if link.parent.name == "bin" and prefix not in (Path("/"), Path("/usr")):
+                beside = (prefix / name for name in ("bin", "lib", "lib64", "libexec", "pyvenv.cfg"))
+                yield from (path for path in beside if path.exists() and not self._too_wide(path))
+
+    def _passed(self) -> dict[str, str]:
+        return {name: os.environ[name] for name in self.pass_env if name in os.environ}
+
+    def _secrets(self) -> list[tuple[str, str]]:
+        """The longest first, so that a value within another leaves no rest."""
+        long = ((name, value) for name, value in self._passed().items() if len(value) >= _SHORTEST_SECRET)
+        return sorted(long, key=lambda pair: -len(pair[1]))
+
+    # --- what came of it ---------------------------------------------------------------------------------------------
+
+    def _title(self) -> str:
+        return f"the command {self.noun} {self.command[0]}"
+
+    def _stdout(self, completed: Completed) -> str:
+        if completed.timed_out:
+            raise self._ended(f"did not end within {self.timeout:g} seconds", completed, "raise its timeout")
+        if completed.out_of_memory:
+            raise self._ended("ran out of memory", completed, "let it use less")
+        if completed.too_much_output or len(completed.stdout) > MOST_OUTPUT:
+            raise self._ended("printed more than is read", completed, "print the answer only")
+        if completed.exit_code != 0:
+            how = _ending(completed.exit_code)
+            raise self._ended(how, completed, "run it by hand on such an input")
+        try:
+            return completed.stdout.decode()
+        except UnicodeDecodeError as error:
+            raise self.bad_output([f"it is no UTF-8 ({error.reason} at byte {error.start})"]) from error
+
+    def _ended(self, how: str, completed: Completed, advice: str) -> Exception:
+        lines = self.redact(completed.stderr.decode(errors="replace")).split("\n")
+        last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        shown = "".join(letter if letter.isprintable() else "?" for letter in last[:300])
+        words = f"its last line on stderr is {shown!r}" if shown else "it printed nothing on stderr"
+        return self.failure(f"{self._title()} {how}; {words}; {advice}")
+
+    def _digest(self, name: str) -> str:
+        try:
+            return _digest(self._path(name))
+        except OSError as error:
+            raise self.failure(
+                f"{self._title()}: {name} in files cannot be read ({error.strerror}); is it gone?"
+            ) from error
+
+
+def request(pull_request: PullRequest, findings: Sequence[Finding] | None = None) -> dict[str, Any]:
+    """What a command gets on stdin, but for ``root``; ``findings`` for agents only."""
+    told = {"schema": SCHEMA, **plain.dump(pull_request)}
+    return told if findings is None else {**told, "findings": plain.dump(findings)}
+
+
+def _ending(exit_code: int | None) -> str:
+    if exit_code is None:
+        return "was killed"
+    return f"ended with exit code {exit_code}" + (f" (signal {exit_code - 128})" if 128 < exit_code < 192 else "")
+
+
+def _outermost(paths: Sequence[Path]) -> tuple[Path, ...]:
+    """The paths without those that lie in another one, since a link in a folder that is seen must stay a link."""
+    kept = dict.fromkeys(paths)
+    return tuple(path for path in kept if not any(other in path.parents for other in kept))
+
+
+@functools.cache
+def _printed_version(argv: tuple[str, ...], folder: str) -> str:
+    env = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    done = subprocess.run(
+        argv, cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, check=True, timeout=_VERSION_SECONDS
+    )
+    text = done.stdout.decode(errors="replace").strip()
+    if not text:
+        raise subprocess.SubprocessError("it printed nothing on stdout")
+    return text
+
+
+def _digest(path: Path) -> str:
+    """The digest of a file, or of all files below a folder with their names; Python's caches do not count."""
+    if not path.is_dir():
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    files = sorted(file for file in path.rglob("*") if file.is_file() and "__pycache__" not in file.parts)
+    return plain.digest({str(file.relative_to(path)): _digest(file) for file in files})
+
+
+def redacted(settings: CommandSettings, finding: Finding) -> Finding:
+    """The finding without any value that its reviewer got through ``pass_env``."""
+
+    def clean(text: str | None) -> str | None:
+        return None if text is None else settings.redact(text)
+
+    return dataclasses.replace(
+        finding,
+        body=settings.redact(finding.body),
+        title=clean(finding.title),
+        severity=clean(finding.severity),
+        rule=clean(finding.rule),
+    )

@@ -1,0 +1,1 @@
+"""Strict readers of what contestants print: a wrong shape is named, never guessed at."""

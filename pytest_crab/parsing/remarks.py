@@ -1,0 +1,38 @@
+"""Reads what an agent prints beside its work: usage and notes, or just words."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pytest_crab.parsing.findings import LONGEST_TEXT
+from pytest_crab.parsing.findings import read_answer
+from pytest_crab.parsing.findings import read_usage
+from pytest_crab.types import Usage
+
+
+class Remarks(NamedTuple):
+    """What an agent said beside its diff."""
+
+    usage: Usage | None = None
+    notes: str | None = None
+
+
+def read_remarks(text: str) -> Remarks:
+    """Read {"schema": 1, "usage": {...}, "notes": "..."}; anything else is notes, since the work is the diff.
+
+    Notes are cut to 64 KiB.
+    """
+    problems: list[str] = []
+    answer = read_answer(text, problems)
+    if answer is None:
+        return Remarks(notes=_cut(text))
+    usage = read_usage(answer.get("usage"), problems)
+    notes = answer.get("notes")
+    if problems or not (notes is None or isinstance(notes, str)):
+        return Remarks(notes=_cut(text))
+    return Remarks(usage=usage, notes=_cut(notes or ""))
+
+
+def _cut(text: str) -> str | None:
+    encoded = text.strip().encode(errors="replace")
+    return encoded[:LONGEST_TEXT].decode(errors="ignore") or None

@@ -1,0 +1,36 @@
+"""The reviewers by name, each imported only when it is chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from typing import cast
+
+from pytest_crab.adapters import Family
+from pytest_crab.protocols import PrivilegedReviewer
+from pytest_crab.protocols import Reviewer
+
+REVIEWERS = Family(
+    noun="reviewer",
+    verb="review",
+    table={
+        "command": "pytest_crab.reviewers.command:CommandReviewer",
+        "human": "pytest_crab.reviewers.human:HumanReviewer",
+        "none": "pytest_crab.reviewers.none:NoReviewer",
+        "replay": "pytest_crab.reviewers.replay:ReplayReviewer",
+        "ruff": "pytest_crab.reviewers.ruff:RuffReviewer",
+    },
+)
+
+
+def make(
+    name: str, settings: Mapping[str, Any], folder: Path, where: str | None = None
+) -> Reviewer | PrivilegedReviewer:
+    """The reviewer of this name or "module:Class"; relative paths in its settings start at ``folder``.
+
+    Raises BadInput with every fault; ``where`` is what it calls the settings.
+    """
+    place = where or REVIEWERS.where(name)
+    adapter = REVIEWERS.build(REVIEWERS.spec(name, settings, folder, place), place)
+    return cast("Reviewer | PrivilegedReviewer", adapter)

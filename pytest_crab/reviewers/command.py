@@ -1,0 +1,38 @@
+"""Any executable as a reviewer: the pull request as JSON in, findings as JSON out (docs/reference/command.md)."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pytest_crab.commands import CommandSettings
+from pytest_crab.commands import redacted
+from pytest_crab.commands import request
+from pytest_crab.errors import AgentError
+from pytest_crab.errors import ReviewerError
+from pytest_crab.parsing.findings import read_review
+from pytest_crab.protocols import Checkout
+from pytest_crab.types import PullRequest
+from pytest_crab.types import Review
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandReviewer(CommandSettings):
+    """Runs an executable on a throw-away clone; exit code 0 with no findings is a review."""
+
+    noun: ClassVar[str] = "reviewer"
+    failure: ClassVar[type[ReviewerError | AgentError]] = ReviewerError
+
+    def review(self, pull_request: PullRequest, checkout: Checkout) -> Review:
+        """What the executable finds. Raises ReviewerError, Cancelled, EngineError."""
+        fingerprint = self.fingerprint()
+        with self.ran(request(pull_request), checkout) as ran:
+            root, stdout = ran.workspace.root, ran.stdout
+        problems: list[str] = []
+        review = read_review(stdout, problems, root=root)
+        if review is None:
+            raise self.bad_output(problems)
+        findings = tuple(redacted(self, finding) for finding in review.findings)
+        version = fingerprint if review.version is None else self.redact(review.version)
+        return dataclasses.replace(review, findings=findings, version=version)

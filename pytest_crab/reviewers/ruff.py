@@ -1,0 +1,189 @@
+"""A static analyser as a reviewer: ruff on the Python files that the pull request changes, kept to its own lines."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from typing import NamedTuple
+
+from pytest_crab.diffs import changed_lines
+from pytest_crab.errors import ReviewerError
+from pytest_crab.parsing.findings import tree_path
+from pytest_crab.protocols import Checkout
+from pytest_crab.protocols import Completed
+from pytest_crab.protocols import Workspace
+from pytest_crab.types import Finding
+from pytest_crab.types import PullRequest
+from pytest_crab.types import Review
+from pytest_crab.types import Side
+
+#: Rules that name a likely fault; those that only ask for another layout or more annotations are left out.
+SELECT = ("E4", "E7", "E9", "F", "A", "B", "S", "BLE", "C4", "DTZ", "SIM", "PERF", "PLE", "PLW", "RET", "ARG", "RUF")
+#: An assert is how a test is written.
+IGNORE = ("S101",)
+
+_SUFFIXES = (".py", ".pyi")
+_FILES_AT_ONCE = 500
+
+
+class Diagnostic(NamedTuple):
+    """One remark of ruff; ``rule`` None is a syntax error, ``end`` is the last line that it covers."""
+
+    path: str
+    start: int
+    end: int
+    rule: str | None
+    name: str | None
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuffReviewer:
+    """Runs ``ruff check --isolated`` and keeps what touches added lines; a file's first syntax error is always kept.
+
+    ``select`` and ``ignore`` are ruff's; ``target_version`` is the newest by default, so that new syntax is no fault;
+    ``timeout`` is in seconds.
+    """
+
+    select: tuple[str, ...] = SELECT
+    ignore: tuple[str, ...] = IGNORE
+    target_version: str = "py313"
+    timeout: float = 120.0
+
+    def __post_init__(self) -> None:
+        if not self.select:
+            raise ValueError("select should name at least one rule or family of rules")
+        if self.timeout <= 0:
+            raise ValueError("timeout should be a number of seconds above 0")
+
+    def identity(self) -> Mapping[str, Any]:
+        """The version of ruff and the rules. Raises ReviewerError if there is no ruff."""
+        return {
+            "adapter": "ruff",
+            "version": ruff_version(),
+            "select": list(self.select),
+            "ignore": list(self.ignore),
+            "target_version": self.target_version,
+        }
+
+    def review(self, pull_request: PullRequest, checkout: Checkout) -> Review:
+        """What ruff says about the added lines. Raises ReviewerError, Cancelled, EngineError."""
+        try:
+            changed = changed_lines(pull_request.diff, Side.RIGHT)
+        except ValueError as error:
+            raise ReviewerError(f"ruff was given a pull request whose diff cannot be read: {error}") from error
+        added = {path: lines for path, lines in changed.items() if lines and path.endswith(_SUFFIXES)}
+        if not added:
+            return Review(version=ruff_version())
+        with checkout.clone(readable=(ruff_program(),)) as workspace:
+            diagnostics = self._diagnostics(workspace, sorted(added))
+        kept = sorted(
+            set(touching(diagnostics, added)), key=lambda found: (*found[:3], found.rule or "", found.message)
+        )
+        return Review(findings=tuple(map(_finding, kept)), version=ruff_version())
+
+    def _diagnostics(self, workspace: Workspace, files: Sequence[str]) -> list[Diagnostic]:
+        found: list[Diagnostic] = []
+        for first in range(0, len(files), _FILES_AT_ONCE):
+            argv = [*self._arguments(), "--", *(f"./{file}" for file in files[first : first + _FILES_AT_ONCE])]
+            completed = workspace.run(argv, seconds=self.timeout)
+            found += read_diagnostics(self._report(completed), workspace.root)
+        return found
+
+    def _arguments(self) -> tuple[str, ...]:
+        rules = ("--select", ",".join(self.select), *(("--ignore", ",".join(self.ignore)) if self.ignore else ()))
+        shape = ("--isolated", "--no-cache", "--exit-zero", "--output-format", "json")
+        return (str(ruff_program()), "check", *shape, "--target-version", self.target_version, *rules)
+
+    def _report(self, completed: Completed) -> bytes:
+        if completed.timed_out:
+            raise ReviewerError(f"ruff did not end within {self.timeout:g} seconds; raise its timeout in crab.yaml")
+        if completed.exit_code != 0:
+            words = " ".join(completed.stderr.decode(errors="replace").split())[-300:]
+            how = "was killed" if completed.exit_code is None else f"ended with exit code {completed.exit_code}"
+            raise ReviewerError(f"ruff {how}: {words!r}; look at its select, ignore and target_version in crab.yaml")
+        return completed.stdout
+
+
+def read_diagnostics(report: bytes, root: str) -> Iterator[Diagnostic]:
+    """Read ruff's JSON report on the tree at ``root``. Raises ReviewerError if it is something else."""
+    try:
+        for item in json.loads(report):
+            yield _diagnostic(item, root)
+    except (ValueError, TypeError, KeyError) as error:
+        raise ReviewerError(
+            f"ruff printed no report that can be read ({error!r}); is this an unusual version?"
+        ) from error
+
+
+def _diagnostic(item: Mapping[str, Any], root: str) -> Diagnostic:
+    path = tree_path(item["filename"], root)
+    if path is None:
+        raise ValueError(f"{item['filename']} does not lie below {root}")
+    start, end = item["location"], item["end_location"]
+    # A range that ends before the first letter of a line does not cover that line.
+    last = end["row"] - 1 if end["column"] == 1 and end["row"] > start["row"] else end["row"]
+    rule = None if item["code"] in (None, "invalid-syntax") else item["code"]
+    name = item.get("name") or (item.get("url") or "").rstrip("/").rpartition("/")[2]
+    return Diagnostic(path, start["row"], max(start["row"], last), rule, name or None, item["message"])
+
+
+def touching(diagnostics: Sequence[Diagnostic], added: Mapping[str, set[int]]) -> Iterator[Diagnostic]:
+    """The diagnostics that cover an added line, and each file's first syntax error wherever the parser noticed it."""
+    broken: set[str] = set()
+    for found in diagnostics:
+        first_error = found.rule is None and found.path not in broken
+        if found.rule is None:
+            broken.add(found.path)
+        lines = added.get(found.path, set())
+        if first_error or any(found.start <= line <= found.end for line in lines):
+            yield found
+
+
+def _finding(found: Diagnostic) -> Finding:
+    return Finding(
+        path=found.path,
+        start=found.start,
+        end=found.end,
+        title=found.name and found.name.replace("-", " "),
+        body=found.message,
+        severity="error" if found.rule is None else None,
+        rule=found.rule or "invalid-syntax",
+    )
+
+
+@functools.cache
+def ruff_program() -> Path:
+    """The ruff of this environment, else the one on PATH. Raises ReviewerError."""
+    found = shutil.which("ruff", path=str(Path(sys.executable).parent)) or _installed_ruff() or shutil.which("ruff")
+    if found is None:
+        raise ReviewerError("ruff is not installed here; run pip install ruff")
+    return Path(found).resolve()
+
+
+def _installed_ruff() -> str | None:
+    """Where the package of that name put its program, if it is installed at all."""
+    try:
+        return str(importlib.import_module("ruff.__main__").find_ruff_bin())
+    except (ImportError, FileNotFoundError):
+        return None
+
+
+@functools.cache
+def ruff_version() -> str:
+    """What ``ruff --version`` prints. Raises ReviewerError."""
+    try:
+        done = subprocess.run([ruff_program(), "--version"], capture_output=True, check=True, timeout=60, text=True)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise ReviewerError(f"{ruff_program()} --version failed: {error}; install ruff anew") from error
+    return done.stdout.strip()

@@ -1,0 +1,1 @@
+"""Stand-ins and contracts for the tests of those who add their own reviewers and agents."""

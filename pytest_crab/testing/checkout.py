@@ -1,0 +1,169 @@
+"""A checkout for the tests of reviewers and agents: real git clones in a folder, and commands that run unconfined."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from dataclasses import field
+from pathlib import Path
+
+from pytest_crab.errors import DiffRejected
+from pytest_crab.protocols import Completed
+from pytest_crab.types import PullRequest
+
+_SILENT = {
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_AUTHOR_NAME": "pytest-crab",
+    "GIT_AUTHOR_EMAIL": "crab@example.org",
+    "GIT_AUTHOR_DATE": "2001-01-01T00:00:00Z",
+    "GIT_COMMITTER_NAME": "pytest-crab",
+    "GIT_COMMITTER_EMAIL": "crab@example.org",
+    "GIT_COMMITTER_DATE": "2001-01-01T00:00:00Z",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opening:
+    """How a contestant asked for a checkout, for a test to look at; ``place`` is clone or workspace."""
+
+    place: str
+    readable: tuple[Path, ...] = ()
+    writable: tuple[Path, ...] = ()
+    network: bool = False
+
+
+@dataclass(kw_only=True)
+class FakeWorkspace:
+    """A clone of the head; its commands see the whole machine, and of the environment what is named."""
+
+    root: str
+    folder: Path | None
+    base: str
+    environments: list[dict[str, str]] = field(default_factory=list)
+
+    def run(
+        self, argv: Sequence[str], *, stdin: bytes = b"", env: Mapping[str, str] | None = None, seconds: float
+    ) -> Completed:
+        """Run a command in the tree; a time-out kills its process group."""
+        self.environments.append(dict(env or {}))
+        process = subprocess.Popen(
+            list(argv),
+            cwd=self.root,
+            env={"PATH": os.environ["PATH"], **(env or {})},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        with process:
+            try:
+                stdout, stderr = process.communicate(stdin, timeout=seconds)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                stdout, stderr = process.communicate()
+                return Completed(exit_code=None, stdout=stdout, stderr=stderr, timed_out=True)
+        code = process.returncode
+        return Completed(exit_code=128 - code if code < 0 else code, stdout=stdout, stderr=stderr)
+
+    def diff(self) -> str:
+        """Everything that changed since the head, new files too."""
+        _git(Path(self.root), "add", "--all", "--force")
+        return _git(Path(self.root), "diff", "--cached", "--binary", self.base).decode(errors="surrogateescape")
+
+    def apply(self, diff: str) -> None:
+        """Apply a git diff to the tree as it is now. Raises DiffRejected."""
+        try:
+            _git(Path(self.root), "apply", "--whitespace=nowarn", "-", stdin=diff.encode(errors="surrogateescape"))
+        except subprocess.CalledProcessError as error:
+            raise DiffRejected(error.stderr.decode(errors="replace").strip()) from error
+
+
+class FakeCheckout:
+    """A pull request of two commits in ``folder``, which must not exist; ``base`` and ``head`` map paths to contents.
+
+    ``origin`` is the repository, ``openings`` lists what was asked for, ``workspaces`` what was given.
+    """
+
+    def __init__(self, folder: Path, head: Mapping[str, bytes], base: Mapping[str, bytes] | None = None) -> None:
+        self.openings: list[Opening] = []
+        self.workspaces: list[FakeWorkspace] = []
+        self._folder = folder
+        self.origin = folder / "origin"
+        self.origin.mkdir(parents=True)
+        _git(self.origin, "init", "--quiet", "--initial-branch=main")
+        self._base = self._commit(base or {}, "base")
+        self._head = self._commit(head, "head")
+
+    def pull_request(self, *, title: str = "Change it", body: str = "") -> PullRequest:
+        """What a contestant is told about this pull request."""
+        diff = _git(self.origin, "diff", "--binary", self._base, self._head).decode(errors="surrogateescape")
+        return PullRequest(
+            repo="example/project",
+            language="python",
+            title=title,
+            body=body,
+            base=self._base,
+            head=self._head,
+            diff=diff,
+        )
+
+    @contextmanager
+    def clone(
+        self, *, readable: Sequence[Path] = (), writable: Sequence[Path] = (), network: bool = False
+    ) -> Iterator[FakeWorkspace]:
+        """A clone that is gone afterwards; nothing confines its commands."""
+        asked = Opening(place="clone", readable=tuple(readable), writable=tuple(writable), network=network)
+        with self._opened(asked) as workspace:
+            yield workspace
+
+    @contextmanager
+    def workspace(self) -> Iterator[FakeWorkspace]:
+        """The same, since a fake has no environment of its own."""
+        with self._opened(Opening(place="workspace")) as workspace:
+            yield workspace
+
+    @contextmanager
+    def _opened(self, asked: Opening) -> Iterator[FakeWorkspace]:
+        folder = self._folder / f"checkout-{len(self.openings)}"
+        self.openings.append(asked)
+        _git(self._folder, "clone", "--quiet", str(self.origin), str(folder))
+        workspace = FakeWorkspace(root=str(folder), folder=folder, base=self._head)
+        self.workspaces.append(workspace)
+        try:
+            yield workspace
+        finally:
+            shutil.rmtree(folder)
+
+    def commit(self) -> None:
+        """Make whatever now lies in ``origin`` the head."""
+        self._head = self._committed("head")
+
+    def _commit(self, files: Mapping[str, bytes], message: str) -> str:
+        _git(self.origin, "rm", "-r", "--quiet", "--force", "--ignore-unmatch", ".")
+        for name, content in files.items():
+            path = self.origin / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        return self._committed(message)
+
+    def _committed(self, message: str) -> str:
+        _git(self.origin, "add", "--all", "--force")
+        _git(self.origin, "commit", "--quiet", "--allow-empty", f"--message={message}")
+        return _git(self.origin, "rev-parse", "HEAD").decode().strip()
+
+
+def _git(folder: Path, *arguments: str, stdin: bytes = b"") -> bytes:
+    env = {"PATH": os.environ["PATH"], **_SILENT}
+    options = ("-c", "core.autocrlf=false", "-c", "core.safecrlf=false")
+    done = subprocess.run(
+        ["git", *options, *arguments], cwd=folder, env=env, input=stdin, capture_output=True, check=True, timeout=60
+    )
+    return done.stdout

@@ -1,0 +1,77 @@
+"""One pull request that all agents are shown, with a reference for two of its comments."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+
+import pytest
+
+from pytest_crab.testing.checkout import FakeCheckout
+from pytest_crab.types import Category
+from pytest_crab.types import Comment
+from pytest_crab.types import Environment
+from pytest_crab.types import Instance
+from pytest_crab.types import Kind
+from pytest_crab.types import Oracle
+from pytest_crab.types import Provenance
+from pytest_crab.types import PullRequestFacts
+from pytest_crab.types import Side
+from pytest_crab.types import Source
+from pytest_crab.types import TreeSource
+
+LINES = [f"line {number}\n" for number in range(1, 61)]
+ORACLE = Oracle(file="oracles/test_c.py")
+
+
+def changed(number: int, text: str) -> str:
+    """The git diff that replaces one line of numbers.txt."""
+    after = [text if at == number else line for at, line in enumerate(LINES, 1)]
+    return "diff --git a/numbers.txt b/numbers.txt\n" + "".join(
+        difflib.unified_diff(LINES, after, "a/numbers.txt", "b/numbers.txt")
+    )
+
+
+def comment(name: str, lines: tuple[int, int], *, side: Side = Side.RIGHT, reference: bool = True) -> Comment:
+    return Comment(
+        id=name,
+        path="numbers.txt",
+        lines=lines,
+        side=side,
+        body="Wrong.",
+        category=Category.FUNCTIONAL,
+        kind=Kind.BEHAVIORAL,
+        oracle=ORACLE,
+        reference=f"reference/{name}.diff" if reference else None,
+    )
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> FakeCheckout:
+    head = {"numbers.txt": "".join(LINES).encode()}
+    return FakeCheckout(tmp_path / "checkout", head=head, base={"numbers.txt": b"line 1\n"})
+
+
+@pytest.fixture
+def instance(tmp_path: Path) -> Instance:
+    """Comments: near (10 to 12), far (50), left (5 on the left), long (20 to 45), bare (58, which has no reference)."""
+    (tmp_path / "reference").mkdir()
+    for name, number in {"near": 11, "far": 50, "left": 5, "long": 30}.items():
+        (tmp_path / "reference" / f"{name}.diff").write_text(changed(number, f"{name}\n"))
+    return Instance(
+        id="numbers-1",
+        folder=str(tmp_path),
+        provenance=Provenance.AUTHORED,
+        repo="example/numbers",
+        license="MIT",
+        pull_request=PullRequestFacts(number=1, title="Count"),
+        source=Source(tree=TreeSource(path="tree", head="head.diff", reference="reference.diff")),
+        environment=Environment(dockerfile="python"),
+        comments=(
+            comment("near", (10, 12)),
+            comment("far", (50, 50)),
+            comment("left", (5, 5), side=Side.LEFT),
+            comment("long", (20, 45)),
+            comment("bare", (58, 58), reference=False),
+        ),
+    )

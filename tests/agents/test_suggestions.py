@@ -1,0 +1,186 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_crab.agents.suggestions import Suggestion
+from pytest_crab.agents.suggestions import SuggestionsAgent
+from pytest_crab.agents.suggestions import blocks
+from pytest_crab.agents.suggestions import replaced
+from pytest_crab.testing.checkout import FakeCheckout
+from pytest_crab.types import Finding
+from pytest_crab.types import Revision
+from pytest_crab.types import Side
+
+
+def suggest(
+    text: str, start: int | None, end: int | None = None, path: str | None = "a.txt", side: Side = Side.RIGHT
+) -> Finding:
+    return Finding(path=path, start=start, end=end, side=side, body=f"Rather:\n```suggestion\n{text}```\nDone.")
+
+
+def read(body: str) -> list[tuple[str, ...]]:
+    return list(blocks(body, "f", []))
+
+
+def apply(content: bytes, *findings: Finding) -> tuple[bytes, list[str]]:
+    notes: list[str] = []
+    wanted = [
+        Suggestion(f"finding {number}", "a.txt", finding.start or 0, finding.end or finding.start or 0, block)
+        for number, finding in enumerate(findings, 1)
+        for block in blocks(finding.body, "f", notes)
+    ]
+    return replaced(content, wanted, notes), notes
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("No block.", []),
+        ("```suggestion\nx\n```", [("x",)]),
+        ("```suggestion\r\n  x\r\n\r\n```\r\n", [("  x", "")]),
+        ("```suggestion\n```", [()]),
+        ("~~~ suggestion \nx\n~~~", [("x",)]),
+        ("````suggestion\n```python\nx\n```\n````", [("```python", "x", "```")]),
+        ("  ```suggestion\n  x\n    y\n z\n  ```", [("x", "  y", "z")]),
+        ("```python\nx\n```\n```suggestion\ny\n```\n```suggestion\nz\n```", [("y",), ("z",)]),
+        ("````markdown\n```suggestion\nx\n```\n````", []),
+        ("```suggestions\nx\n```", []),
+        ("    ```suggestion\n    x\n    ```", []),
+        ("say ```suggestion inline```", []),
+    ],
+)
+def test_blocks_are_read_as_markdown(body: str, expected: list[tuple[str, ...]]) -> None:
+    assert read(body) == expected
+
+
+def test_a_block_without_an_end_is_noted() -> None:
+    notes: list[str] = []
+    assert list(blocks("```suggestion\nx\n", "finding 1", notes)) == []
+    assert notes == ["finding 1: its suggestion has no end"]
+
+
+@pytest.mark.parametrize(
+    ("content", "finding", "expected"),
+    [
+        (b"1\n2\n3\n", suggest("two\n", 2), b"1\ntwo\n3\n"),
+        (b"1\n2\n3\n", suggest("a\nb\nc\n", 1, 2), b"a\nb\nc\n3\n"),
+        (b"1\n2\n3\n", suggest("", 1, 2), b"3\n"),
+        (b"1\r\n2\r\n3\r\n", suggest("a\nb\n", 2), b"1\r\na\r\nb\r\n3\r\n"),
+        (b"1\n2", suggest("a\nb\n", 2), b"1\na\nb"),
+        (b"1\r\n2", suggest("a\nb\n", 2), b"1\r\na\r\nb"),
+        (b"1", suggest("a\nb\n", 1), b"a\nb"),
+        (b"\xff\n2\n", suggest("\xe9\n", 2), b"\xff\n\xc3\xa9\n"),
+        (b"1\x0c\n2\x85\n3\n", suggest("c\n", 3), b"1\x0c\n2\x85\nc\n"),
+    ],
+)
+def test_exactly_the_lines_are_replaced(content: bytes, finding: Finding, expected: bytes) -> None:
+    assert apply(content, finding) == (expected, [])
+
+
+def test_several_are_applied_where_they_were_meant() -> None:
+    result, notes = apply(b"1\n2\n3\n4\n", suggest("a\nb\n", 1), suggest("", 3), suggest("d\n", 4))
+    assert result == b"a\nb\n2\nd\n"
+    assert notes == []
+
+
+def test_of_two_that_overlap_the_first_wins() -> None:
+    result, notes = apply(b"1\n2\n3\n", suggest("x\n", 2, 3), suggest("y\n", 1, 2), suggest("z\n", 1))
+    assert result == b"z\nx\n"
+    assert notes == ["finding 2: its suggestion overlaps that of finding 1, which came first"]
+
+
+def revise(checkout: FakeCheckout, *findings: Finding) -> Revision:
+    return SuggestionsAgent().revise(checkout.pull_request(), findings, checkout)
+
+
+def test_the_revision_is_a_diff_from_the_head(tmp_path: Path) -> None:
+    checkout = FakeCheckout(tmp_path / "x", head={"a.txt": b"1\r\n2", "b.txt": b"1\n"})
+    revision = revise(checkout, suggest("two\n", 2), suggest("one\n", 1, path="b.txt"), Finding(body="Nice."))
+    assert revision.notes is None
+    with checkout.clone() as workspace:
+        workspace.apply(revision.diff)
+        assert (Path(workspace.root) / "a.txt").read_bytes() == b"1\r\ntwo"
+        assert (Path(workspace.root) / "b.txt").read_bytes() == b"one\n"
+
+
+@pytest.mark.parametrize(
+    ("finding", "said"),
+    [
+        (suggest("x\n", 1, path="../a.txt"), "../a.txt is not in the tree"),
+        (suggest("x\n", 1, path="/etc/passwd"), "/etc/passwd is not in the tree"),
+        (suggest("x\n", 1, path=".git/config"), ".git/config is not in the tree"),
+        (suggest("x\n", 1, path="link/b.txt"), "leads over a symbolic link"),
+        (suggest("x\n", 1, path="a.link"), "leads over a symbolic link"),
+        (suggest("x\n", 1, path="gone.txt"), "there is no file gone.txt at the head"),
+        (suggest("x\n", 1, path="src"), "there is no file src at the head"),
+        (suggest("x\n", 1, path="a\0b"), "at the head"),
+        (suggest("x\n", 1, path="x" * 5000), "at the head"),
+        (suggest("x\n", 3), "a.txt has 2 lines, and the suggestion is on 3 to 3"),
+        (suggest("x\n", 2, 3), "a.txt has 2 lines, and the suggestion is on 2 to 3"),
+        (suggest("x\n", 1, side=Side.LEFT), "on the left side"),
+        (suggest("x\n", None), "needs a path and lines"),
+    ],
+)
+def test_what_cannot_be_applied_is_noted(finding: Finding, said: str, tmp_path: Path) -> None:
+    checkout = FakeCheckout(tmp_path / "x", head={"a.txt": b"1\n2\n", "src/b.txt": b"1\n"})
+    origin = tmp_path / "x" / "origin"
+    (origin / "link").symlink_to("src")
+    (origin / "a.link").symlink_to("a.txt")
+    checkout.commit()
+    revision = revise(checkout, finding)
+    assert revision.diff == ""
+    assert revision.notes is not None
+    assert said in revision.notes
+
+
+def test_findings_without_a_block_open_no_checkout(tmp_path: Path) -> None:
+    checkout = FakeCheckout(tmp_path / "x", head={"a.txt": b"1\n"})
+    assert revise(checkout, Finding(path="a.txt", start=1, body="Use `two`.")).diff == ""
+    assert checkout.openings == []
+
+
+line = st.text(st.characters(codec="utf-8", exclude_characters="\r\n`~"), max_size=6)
+
+
+@given(
+    st.lists(line, min_size=1, max_size=8),
+    st.booleans(),
+    st.sampled_from(["\n", "\r\n"]),
+    st.lists(st.tuples(st.integers(1, 8), st.integers(0, 3), st.lists(line, max_size=3)), max_size=4),
+)
+def test_lines_beside_suggestions_stay_as_they_are(
+    old: list[str],
+    final: bool,  # noqa: FBT001
+    ending: str,
+    wanted: list[tuple[int, int, list[str]]],
+) -> None:
+    """The result is that of a model that works on a list with one slot per old line."""
+    final = final or not old[-1]
+    ending = ending if final or len(old) > 1 else "\n"
+    content = ending.join(old) + (ending if final else "")
+    count = len(old)
+    slots: list[list[str]] = [[text] for text in old]
+    taken: set[int] = set()
+    for start, more, new in wanted:
+        span = set(range(start, start + more + 1))
+        if start + more <= count and not span & taken:
+            taken |= span
+            for number in span:
+                slots[number - 1] = []
+            slots[start - 1] = list(new)
+    suggestions = [Suggestion("f", "a", start, start + more, tuple(new)) for start, more, new in wanted]
+    result = replaced(content.encode(), suggestions, []).decode()
+    expected = [text for slot in slots for text in slot]
+    whole = "".join(text + ending for text in expected)
+    assert result == whole or (not final and result == whole.removesuffix(ending))
+    if not taken:
+        assert result == content
+
+
+def test_a_hostile_body_is_read_in_no_time() -> None:
+    """A search that tries every run of spaces anew would take minutes here."""
+    assert read("```" + "a" + " " * 60_000 + "b" + " " * 60_000 + "c") == []

@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_crab import plain
+from pytest_crab.parsing.findings import LONGEST_TEXT
+from pytest_crab.parsing.findings import MOST_FINDINGS
+from pytest_crab.parsing.findings import read_review
+from pytest_crab.parsing.findings import tree_path
+from pytest_crab.types import Finding
+from pytest_crab.types import Review
+from pytest_crab.types import Side
+from pytest_crab.types import Usage
+
+
+def read(answer: Any, root: str | None = "/tree") -> Review:
+    problems: list[str] = []
+    review = read_review(json.dumps(answer), problems, root=root)
+    assert review is not None, problems
+    assert not problems
+    return review
+
+
+def faults(answer: Any) -> list[str]:
+    problems: list[str] = []
+    text = answer if isinstance(answer, str) else json.dumps(answer)
+    assert read_review(text, problems, root="/tree") is None
+    assert problems
+    return problems
+
+
+def one(**finding: Any) -> dict[str, Any]:
+    return {"schema": 1, "findings": [{"body": "Wrong.", **finding}]}
+
+
+def test_no_findings_is_a_review() -> None:
+    assert read({"schema": 1, "findings": []}) == Review()
+
+
+def test_every_key_is_read() -> None:
+    finding = {
+        "path": "a.py",
+        "start": 3,
+        "end": 4,
+        "side": "left",
+        "title": "T",
+        "body": "B",
+        "severity": "low",
+        "rule": "R",
+    }
+    review = read({"schema": 1, "findings": [finding], "usage": {"requests": 2, "cost_usd": 0.5}, "version": "v2"})
+    expected = Finding(path="a.py", start=3, end=4, side=Side.LEFT, title="T", body="B", severity="low", rule="R")
+    assert review == Review(findings=(expected,), usage=Usage(requests=2, cost_usd=0.5), version="v2")
+
+
+def test_null_is_an_absent_key_and_foreign_keys_are_ignored() -> None:
+    answer = {**one(path=None, start=None, side=None, confidence=0.9), "usage": {"cached": 3}, "model": "x"}
+    assert read(answer) == Review(findings=(Finding(body="Wrong."),), usage=Usage())
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [("a.py", "a.py"), ("./src//a.py", "src/a.py"), ("/tree/src/a.py", "src/a.py"), ("..a/b", "..a/b")],
+)
+def test_paths_become_relative_to_the_tree(path: str, expected: str) -> None:
+    assert read(one(path=path)).findings[0].path == expected
+
+
+@pytest.mark.parametrize(
+    "path", ["/etc/passwd", "../a.py", "src/../../a.py", "/tree", "/tree/../x", "/treehouse/a.py", ".", "", "a\0b"]
+)
+def test_a_path_outside_the_tree_is_bad_output(path: str) -> None:
+    assert "findings[0].path" in faults(one(path=path))[0]
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("", "it is empty"),
+        ("Looks good to me!", "it is no JSON"),
+        ("[" * 100_000, "it is no JSON"),
+        ("9" * 10_000, "it is no JSON"),
+        ([], "one JSON mapping"),
+        ({"findings": []}, "schema should be 1"),
+        ({"schema": True, "findings": []}, "schema should be 1"),
+        ({"schema": 2, "findings": []}, "schema should be 1"),
+        ({"schema": 1}, "findings should be a list"),
+        ({"schema": 1, "findings": {}}, "findings should be a list"),
+        ({"schema": 1, "findings": ["x"]}, "findings[0]"),
+        ({"schema": 1, "findings": [{"path": "a.py"}]}, "findings[0].body is missing"),
+        ({"schema": 1, "findings": [{"body": 5}]}, "findings[0].body is 5"),
+        (one(body="  "), "findings[0].body is empty"),
+        (one(path="a.py", start=0), "start should be a line number"),
+        (one(path="a.py", start="x"), "findings[0].start is 'x'"),
+        (one(path="a.py", start=True), "findings[0].start is True"),
+        (one(path="a.py", start=5, end=4), "end should not lie before start"),
+        (one(path="a.py", end=4), "end should not lie before start"),
+        (one(start=4), "findings[0].start needs a path"),
+        (one(side="both"), "findings[0].side is 'both'"),
+        (one(body="\ud800"), "half a surrogate pair"),
+        (one(body="x" * (LONGEST_TEXT + 1)), "at most 65536 are read"),
+        ({"schema": 1, "findings": [{"body": "x"}] * (MOST_FINDINGS + 1)}, "at most 1000 are read"),
+        ({"schema": 1, "findings": [], "usage": {"requests": -1}}, "usage.requests is -1"),
+        ({"schema": 1, "findings": [], "usage": {"cost_usd": float("nan")}}, "usage.cost_usd is nan"),
+        ({"schema": 1, "findings": [], "usage": []}, "usage is a list"),
+        ({"schema": 1, "findings": [], "version": 3}, "version should be a text"),
+    ],
+)
+def test_a_wrong_shape_is_named(answer: Any, said: str) -> None:
+    assert said in faults(answer)[0]
+
+
+def test_all_faults_are_named_at_once() -> None:
+    answer = {"schema": 1, "findings": [{"body": "x", "path": "/etc/x"}, {"side": "up"}], "usage": {"requests": -1}}
+    assert len(faults(answer)) == 4
+
+
+def test_the_largest_review_is_read() -> None:
+    body = "é" * (LONGEST_TEXT // 2)
+    assert len(read({"schema": 1, "findings": [{"body": body}] * MOST_FINDINGS}).findings) == MOST_FINDINGS
+
+
+words = st.text(st.characters(codec="utf-8"), min_size=1, max_size=20).filter(str.strip)
+lines = st.lists(st.integers(1, 10**6), min_size=2, max_size=2).map(sorted)
+
+
+@given(st.lists(st.tuples(words, st.sampled_from(["a.py", "src/é b.py"]), lines, st.sampled_from(Side)), max_size=5))
+def test_a_review_survives_being_recorded(parts: list[tuple[str, str, list[int], Side]]) -> None:
+    findings = tuple(
+        Finding(body=body, path=path, start=start, end=end, side=side) for body, path, (start, end), side in parts
+    )
+    assert read({"schema": 1, **plain.dump(Review(findings=findings))}).findings == findings
+
+
+@given(st.text(alphabet="/.ab\\", max_size=12))
+def test_no_path_leaves_the_tree(path: str) -> None:
+    kept = tree_path(path, "/tree")
+    assert kept is None or (not kept.startswith("/") and ".." not in kept.split("/") and tree_path(kept) == kept)
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.floats() | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    )
+)
+def test_any_json_is_read_or_named(value: Any) -> None:
+    for answer in (value, {"schema": 1, "findings": value}, {"schema": 1, "findings": [value], "usage": value}):
+        problems: list[str] = []
+        assert (read_review(json.dumps(answer), problems) is None) == bool(problems)

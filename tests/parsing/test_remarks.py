@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pytest_crab.parsing.remarks import Remarks
+from pytest_crab.parsing.remarks import read_remarks
+from pytest_crab.types import Usage
+
+
+def test_usage_and_notes_are_read() -> None:
+    text = json.dumps({"schema": 1, "usage": {"input_tokens": 4}, "notes": " Did it. "})
+    assert read_remarks(text) == Remarks(usage=Usage(input_tokens=4), notes="Did it.")
+
+
+@pytest.mark.parametrize("text", ["", "  \n", '{"schema": 1}'])
+def test_saying_nothing_is_fine(text: str) -> None:
+    assert read_remarks(text) == Remarks()
+
+
+@pytest.mark.parametrize(
+    "text", ["All done.", "[1]", '{"usage": {}}', '{"schema": 1, "usage": 7}', '{"schema": 1, "notes": ["x"]}']
+)
+def test_anything_else_is_notes(text: str) -> None:
+    assert read_remarks(text) == Remarks(notes=text)
+
+
+def test_long_notes_are_cut() -> None:
+    notes = read_remarks("é" * 100_000).notes
+    assert notes is not None
+    assert len(notes.encode()) == 64 * 1024

@@ -1,0 +1,126 @@
+"""The same adapters in the real sandbox, on a clone on this machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import venv
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_crab import reviewers
+from pytest_crab.protocols import Completed
+from pytest_crab.reviewers.command import CommandReviewer
+from pytest_crab.reviewers.ruff import RuffReviewer
+from pytest_crab.runtimes import bubblewrap
+from pytest_crab.testing.checkout import FakeCheckout
+from pytest_crab.testing.checkout import FakeWorkspace
+from pytest_crab.testing.checkout import Opening
+
+pytestmark = pytest.mark.skipif(bubblewrap.problem() is not None, reason=f"{bubblewrap.problem()}")
+
+
+@dataclass(kw_only=True)
+class ConfinedWorkspace(FakeWorkspace):
+    """A clone whose commands run under bubblewrap."""
+
+    opening: Opening
+
+    def run(
+        self, argv: Sequence[str], *, stdin: bytes = b"", env: Mapping[str, str] | None = None, seconds: float
+    ) -> Completed:
+        asked = self.opening
+        return bubblewrap.confined(
+            argv,
+            Path(self.root),
+            readable=asked.readable,
+            writable=asked.writable,
+            network=asked.network,
+            env=env,
+            stdin=stdin,
+            seconds=seconds,
+        )
+
+
+class ConfinedCheckout(FakeCheckout):
+    @contextmanager
+    def clone(self, **asked: Any) -> Iterator[ConfinedWorkspace]:
+        with super().clone(**asked) as plain:
+            yield ConfinedWorkspace(root=plain.root, folder=plain.folder, base=plain.base, opening=self.openings[-1])
+
+
+@pytest.fixture
+def confined(tmp_path: Path) -> ConfinedCheckout:
+    return ConfinedCheckout(tmp_path / "x", head={"a.py": b"def f(x=[]):\n    return x\n"})
+
+
+def findings(confined: ConfinedCheckout, folder: Path, script: str, **settings: Any) -> list[Any]:
+    """What a script that prints one finding per line of JSON says."""
+    (folder / "reviewer.py").write_text("import json, os, sys\nrequest = json.load(sys.stdin)\n" + script)
+    settings = {"command": [sys.executable, "reviewer.py"], "files": ["reviewer.py"], "timeout": 30, **settings}
+    reviewer = reviewers.make("command", settings, folder)
+    assert isinstance(reviewer, CommandReviewer)
+    (finding,) = reviewer.review(confined.pull_request(), confined).findings
+    said: list[Any] = json.loads(finding.body)
+    return said
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Path:
+    house = tmp_path / "house"
+    (house / "instances").mkdir(parents=True)
+    (house / "instances" / "oracle.py").touch()
+    (house / "cache").mkdir()
+    return house
+
+
+SAY = "print(json.dumps({'schema': 1, 'findings': [{'body': json.dumps(said)}]}))"
+
+
+def test_a_command_sees_its_files_the_clone_and_nothing_beside_them(confined: ConfinedCheckout, house: Path) -> None:
+    script = f"""
+home = os.path.isdir({str(Path.home())!r}) and os.listdir({str(Path.home())!r})
+said = [os.listdir({str(house)!r}), os.listdir("."), sorted(os.environ), bool(home and ".bashrc" in home)]
+open("{house}/cache/kept", "w").close()
+{SAY}
+"""
+    house_names, clone_names, variables, home = findings(confined, house, script, writable=["cache"], env={"A": "1"})
+    assert sorted(house_names) == ["cache", "reviewer.py"]
+    assert sorted(clone_names) == [".git", "a.py"]
+    assert "A" in variables
+    assert not set(variables) & (set(os.environ) - {"HOME", "PATH", "LANG", "PWD", "LC_CTYPE"})
+    assert not home
+    assert (house / "cache" / "kept").exists()
+
+
+def test_a_virtual_environment_works(confined: ConfinedCheckout, house: Path, tmp_path: Path) -> None:
+    venv.create(tmp_path / "venv", symlinks=True)
+    program = tmp_path / "venv" / "bin" / "python"
+    script = f"import ssl\nsaid = [sys.prefix]\n{SAY}"
+    assert findings(confined, house, script, command=[str(program), "reviewer.py"]) == [str(tmp_path / "venv")]
+
+
+def test_the_files_of_the_command_cannot_be_changed(confined: ConfinedCheckout, house: Path) -> None:
+    script = f"""
+try:
+    open(__file__, "a").close()
+    said = ["written"]
+except OSError:
+    said = ["refused"]
+{SAY}
+"""
+    assert findings(confined, house, script) == ["refused"]
+
+
+def test_ruff_works(confined: ConfinedCheckout) -> None:
+    review = replace(RuffReviewer(), select=("B",)).review(confined.pull_request(), confined)
+    assert [finding.rule for finding in review.findings] == ["B006"]

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_crab.errors import ReviewerError
+from pytest_crab.reviewers.replay import BoundReplayReviewer
+from pytest_crab.reviewers.replay import ReplayReviewer
+from pytest_crab.testing.checkout import FakeCheckout
+from pytest_crab.types import Finding
+from pytest_crab.types import Instance
+
+
+@pytest.fixture
+def reviewer(tmp_path: Path, instance: Instance) -> BoundReplayReviewer:
+    return ReplayReviewer(reviews=".", folder=str(tmp_path)).bind(instance)
+
+
+def test_the_recording_is_the_review(tmp_path: Path, reviewer: BoundReplayReviewer, checkout: FakeCheckout) -> None:
+    (tmp_path / "calc-1.json").write_text('{"schema": 1, "findings": [{"body": "B"}], "version": "v7"}')
+    review = reviewer.review(checkout.pull_request(), checkout)
+    assert review.findings == (Finding(body="B"),)
+    assert review.version == "v7"
+    assert checkout.openings == []
+
+
+def test_the_identity_follows_the_recording(tmp_path: Path, reviewer: BoundReplayReviewer) -> None:
+    (tmp_path / "calc-1.json").write_text("1")
+    before = reviewer.identity()
+    (tmp_path / "calc-1.json").write_text("2")
+    assert reviewer.identity() != before
+
+
+def test_a_missing_recording_is_named(tmp_path: Path, reviewer: BoundReplayReviewer, checkout: FakeCheckout) -> None:
+    with pytest.raises(ReviewerError, match=r"calc-1\.json: no review is recorded there"):
+        reviewer.review(checkout.pull_request(), checkout)
+    with pytest.raises(ReviewerError, match=r"calc-1\.json"):
+        reviewer.identity()
+
+
+def test_a_recording_that_is_no_review_is_named(
+    tmp_path: Path, reviewer: BoundReplayReviewer, checkout: FakeCheckout
+) -> None:
+    (tmp_path / "calc-1.json").write_bytes(b'{"schema": 1, "findings": [{}, {}], "x": "\xff"}')
+    with pytest.raises(ReviewerError, match=r"calc-1\.json: findings\[0\].body is missing \(and 1 more\)"):
+        reviewer.review(checkout.pull_request(), checkout)
