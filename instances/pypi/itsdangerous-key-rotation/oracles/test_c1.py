@@ -1,0 +1,48 @@
+"""Moving a value to another key must not make it younger."""
+
+import pytest
+
+from itsdangerous import SignatureExpired
+from itsdangerous.signer import Signer
+from itsdangerous.timed import TimestampSigner
+
+
+class Clock(TimestampSigner):
+    now = 1_700_000_000
+
+    def get_timestamp(self):
+        return Clock.now
+
+
+@pytest.fixture(autouse=True)
+def start_of_time(monkeypatch):
+    monkeypatch.setattr(Clock, "now", 1_700_000_000)
+
+
+def rotated_after(seconds):
+    signed = Clock("old").sign("text")
+    Clock.now += seconds
+    return Clock(["old", "new"]).rotate(signed)
+
+
+def test_rotation_keeps_the_time_of_signing():
+    rotated = rotated_after(3600)
+    value, when = Clock("new").unsign(rotated, return_timestamp=True)
+    assert value == b"text"
+    assert int(when.timestamp()) == 1_700_000_000
+
+
+def test_an_expired_value_stays_expired():
+    rotated = rotated_after(3600)
+    try:
+        Clock("new").unsign(rotated, max_age=60)
+    except SignatureExpired:
+        return
+    pytest.fail("rotation gave an expired value a new life")
+
+
+def test_other_values_rotate_as_before():
+    signed = Signer("old").sign("text")
+    rotated = Signer(["old", "new"]).rotate(signed)
+    assert Signer("new").unsign(rotated) == b"text"
+    assert Signer(["old", "new"]).rotate(rotated) == rotated
