@@ -7,6 +7,7 @@ import enum
 import functools
 import hashlib
 import json
+import re
 import types
 import typing
 from collections.abc import Mapping
@@ -19,6 +20,11 @@ T = TypeVar("T")
 #: What a plain value may be made of; a mapping's keys are strings.
 Plain = typing.Union[None, bool, int, float, str, "list[Any]", "dict[str, Any]"]
 
+#: A number as a person writes it; int and float would take more, such as 1_0, nan and other scripts' digits.
+_NUMBERS: dict[type, re.Pattern[str]] = {
+    int: re.compile(r"[+-]?[0-9]{1,18}"),
+    float: re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,2})?"),
+}
 _TRUTH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
 
@@ -50,67 +56,38 @@ def digest(value: Any) -> str:
 def read(cls: type[T], value: Any, problems: list[str], at: str = "") -> T | None:
     """Build a record of type ``cls`` from plain data.
 
-    Every fault is appended to ``problems`` as one sentence that starts with its key; the result is None if there was any.
+    Every fault is appended to ``problems`` as one sentence that starts with its key; then the result is None.
     Strings are accepted where a number or a truth value is meant, since YAML is read without implicit types.
     """
     before = len(problems)
-    result = _convert(cls, value, problems, at)
+    result = _converter(typing.cast("Any", cls))(value, problems, at)
     return typing.cast("T", result) if len(problems) == before else None
 
 
-def _convert(kind: Any, value: Any, problems: list[str], at: str) -> Any:
-    origin = typing.get_origin(kind)
-    if kind is Any:
-        return value
-    if origin in (typing.Union, types.UnionType):
-        return _optional(kind, value, problems, at)
-    if dataclasses.is_dataclass(kind):
-        return _record(kind, value, problems, at)
-    if origin is tuple:
-        return _tuple(typing.get_args(kind), value, problems, at)
-    if isinstance(origin, type) and issubclass(origin, Mapping):
-        return _mapping(typing.get_args(kind)[1], value, problems, at)
-    return _scalar(kind, value, problems, at)
+#: Turns one value into what a field holds, or appends a sentence to the problems of the key it is told.
+_Converter = typing.Callable[[Any, "list[str]", str], Any]
 
-
-def _optional(kind: Any, value: Any, problems: list[str], at: str) -> Any:
-    if value is None:
-        return None
-    (inner,) = (arg for arg in typing.get_args(kind) if arg is not type(None))
-    return _convert(inner, value, problems, at)
+_WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
 
 
 @functools.cache
-def _hints(cls: type) -> dict[str, Any]:
-    return typing.get_type_hints(cls)
+def _converter(kind: Any) -> _Converter:
+    """Return the reader for one type; made once, since ten thousand instances are read with a handful of types."""
+    origin = typing.get_origin(kind)
+    if origin in (typing.Union, types.UnionType):
+        (inner,) = (arg for arg in typing.get_args(kind) if arg is not type(None))
+        return functools.partial(_optional, _converter(inner))
+    if dataclasses.is_dataclass(kind):
+        return functools.partial(_record, kind)
+    if origin is tuple:
+        return functools.partial(_tuple, typing.get_args(kind))
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return functools.partial(_mapping, _converter(typing.get_args(kind)[1]))
+    return functools.partial(_member if isinstance(kind, enum.EnumMeta) else _scalar, kind)
 
 
-def _record(cls: Any, value: Any, problems: list[str], at: str) -> Any:
-    if not isinstance(value, Mapping):
-        problems.append(f"{_name(at)} is {_show(value)}; it should be a mapping with {_listed(_known(cls))}")
-        return None
-    before = len(problems)
-    known = {key_of(field): field for field in dataclasses.fields(cls) if field.init}
-    problems.extend(
-        f"{_join(at, key)} is not a known key; the keys here are {_listed(known)}"
-        for key in sorted(set(map(str, value)) - set(known))
-    )
-    values = {}
-    for key, field in known.items():
-        if key in value:
-            values[field.name] = _convert(_hints(cls)[field.name], value[key], problems, _join(at, key))
-        elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
-            problems.append(f"{_join(at, key)} is missing")
-            values[field.name] = None
-    return _build(cls, values, problems, at) if len(problems) == before else None
-
-
-def _build(cls: Any, values: dict[str, Any], problems: list[str], at: str) -> Any:
-    try:
-        return cls(**values)
-    except ValueError as error:
-        problems.append(f"{_name(at)}: {error}" if at else str(error))
-        return None
+def _optional(convert: _Converter, value: Any, problems: list[str], at: str) -> Any:
+    return None if value is None else convert(value, problems, at)
 
 
 def key_of(field: dataclasses.Field[Any]) -> str:
@@ -118,49 +95,88 @@ def key_of(field: dataclasses.Field[Any]) -> str:
     return str(field.metadata.get("key", field.name))
 
 
-def _known(cls: Any) -> list[str]:
-    return [key_of(field) for field in dataclasses.fields(cls) if field.init]
+@functools.cache
+def _plan(cls: Any) -> dict[str, tuple[str, bool, _Converter]]:
+    """For each key of a record: the field's name, whether it must be there, and its reader."""
+    hints = typing.get_type_hints(cls)
+    return {
+        key_of(field): (
+            field.name,
+            field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING,
+            _converter(hints[field.name]),
+        )
+        for field in dataclasses.fields(cls)
+        if field.init
+    }
+
+
+def _record(cls: Any, value: Any, problems: list[str], at: str) -> Any:
+    plan = _plan(cls)
+    if not isinstance(value, Mapping):
+        problems.append(f"{_name(at)} is {_show(value)}; it should be a mapping with {_listed(plan)}")
+        return None
+    before = len(problems)
+    problems.extend(
+        f"{_join(at, key)} is not a known key; the keys here are {_listed(plan)}"
+        for key in sorted(map(str, value.keys() - plan.keys()))
+    )
+    values = {}
+    for key, (name, needed, convert) in plan.items():
+        if key in value:
+            values[name] = convert(value[key], problems, _join(at, key))
+        elif needed:
+            problems.append(f"{_join(at, key)} is missing")
+    if len(problems) > before:
+        return None
+    try:
+        return cls(**values)
+    except ValueError as error:
+        problems.append(f"{_name(at)}: {error}" if at else str(error))
+        return None
 
 
 def _tuple(kinds: tuple[Any, ...], value: Any, problems: list[str], at: str) -> Any:
-    if isinstance(value, str) or not isinstance(value, Sequence):
+    if isinstance(value, (str, bytes)) or not isinstance(value, Sequence):
         problems.append(f"{_name(at)} is {_show(value)}; it should be a list")
         return None
     if len(kinds) == 2 and kinds[1] is Ellipsis:
-        return tuple(_convert(kinds[0], item, problems, f"{at}[{n}]") for n, item in enumerate(value))
+        convert = _converter(kinds[0])
+        return tuple([convert(item, problems, f"{at}[{n}]") for n, item in enumerate(value)])
     if len(value) != len(kinds):
         problems.append(f"{_name(at)} has {len(value)} entries; it should have {len(kinds)}")
         return None
     pairs = zip(kinds, value, strict=True)
-    return tuple(_convert(kind, item, problems, f"{at}[{n}]") for n, (kind, item) in enumerate(pairs))
+    return tuple([_converter(kind)(item, problems, f"{at}[{n}]") for n, (kind, item) in enumerate(pairs)])
 
 
-def _mapping(kind: Any, value: Any, problems: list[str], at: str) -> Any:
+def _mapping(convert: _Converter, value: Any, problems: list[str], at: str) -> Any:
     if not isinstance(value, Mapping):
         problems.append(f"{_name(at)} is {_show(value)}; it should be a mapping")
         return None
-    return {str(key): _convert(kind, item, problems, _join(at, str(key))) for key, item in value.items()}
+    return {str(key): convert(item, problems, _join(at, str(key))) for key, item in value.items()}
 
 
-def _scalar(kind: type, value: Any, problems: list[str], at: str) -> Any:
-    if isinstance(kind, type) and issubclass(kind, enum.Enum):
-        try:
-            return kind(value)
-        except ValueError:
-            problems.append(f"{_name(at)} is {_show(value)}; it should be one of {_listed([w.value for w in kind])}")
-            return None
+def _member(kind: type[enum.Enum], value: Any, problems: list[str], at: str) -> Any:
+    try:
+        return kind(value)
+    except ValueError:
+        problems.append(f"{_name(at)} is {_show(value)}; it should be one of {_listed(word.value for word in kind)}")
+        return None
+
+
+def _scalar(kind: Any, value: Any, problems: list[str], at: str) -> Any:
+    if kind is Any:
+        return value
     if isinstance(value, kind) and not (kind is not bool and isinstance(value, bool)):
         return value
     text = value if isinstance(value, str) else None
     if kind is bool and text is not None and text.lower() in _TRUTH:
         return _TRUTH[text.lower()]
-    if kind in (int, float) and (text is not None or (kind is float and type(value) is int)):
-        try:
-            return kind(value)
-        except ValueError:
-            pass
-    words = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
-    problems.append(f"{_name(at)} is {_show(value)}; it should be {words.get(kind, kind.__name__)}")
+    if kind is float and type(value) is int:
+        return float(value)
+    if kind in _NUMBERS and text is not None and _NUMBERS[kind].fullmatch(text):
+        return kind(text)
+    problems.append(f"{_name(at)} is {_show(value)}; it should be {_WORDS.get(kind, kind.__name__)}")
     return None
 
 

@@ -159,7 +159,7 @@ class SdistSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreeSource:
-    """A folder of the instance set and a pull request on it: ``head`` from the tree, ``reference`` from head."""
+    """A folder of the instance, or of its set (../), and a pull request on it: ``head`` from it, ``reference`` from head."""
 
     path: str
     head: str

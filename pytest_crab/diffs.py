@@ -1,0 +1,133 @@
+"""Pure rules on git diffs: which files and lines they touch, and how much."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from unidiff.errors import UnidiffParseError
+from unidiff.patch import PatchedFile
+from unidiff.patch import PatchSet
+
+from pytest_crab.types import Side
+
+_ESCAPE = re.compile(rb'\\([0-7]{3}|[abtnvfr"\\])')
+_LETTERS = {b"a": b"\a", b"b": b"\b", b"t": b"\t", b"n": b"\n", b"v": b"\v", b"f": b"\f", b"r": b"\r"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedFile:
+    """One file of a diff: ``old`` None is a new file, ``new`` None a deleted one; both differ in a rename.
+
+    ``removed`` are line numbers of the old version, ``added`` of the new one; ``old_shown`` and ``new_shown`` are all
+    lines that the diff shows of either. A binary file has none.
+    """
+
+    old: str | None
+    new: str | None
+    removed: frozenset[int]
+    added: frozenset[int]
+    old_shown: frozenset[int]
+    new_shown: frozenset[int]
+    binary: bool
+
+    @property
+    def path(self) -> str:
+        """What the file is called after the diff, or was called before it was deleted."""
+        path = self.new if self.new is not None else self.old
+        assert path is not None
+        return path
+
+
+def parse(diff: str) -> tuple[ChangedFile, ...]:
+    """Return the files that ``diff`` changes, in its order. Raises ValueError where it is not a git diff."""
+    try:
+        patch = PatchSet(diff)
+    except UnidiffParseError as error:
+        raise ValueError(f"not a git diff: {str(error)[:200]}") from None
+    if not patch and diff.strip():
+        raise ValueError("not a git diff: it names no file")
+    return tuple(_changed(file) for file in patch)
+
+
+def normalise(diff: str) -> str:
+    """Return ``diff`` as git takes it: empty if it holds only white space, else ending with a line's end."""
+    if not diff.strip():
+        return ""
+    return diff if diff.endswith("\n") else diff + "\n"
+
+
+def changed_lines(diff: str, side: Side = Side.RIGHT) -> dict[str, set[int]]:
+    """Return the lines that ``diff`` removes (left) or adds (right), by the path that the file has on that side.
+
+    A file that is on that side and has no such line (renamed, binary, only shortened) is there with an empty set.
+    """
+    pairs = (
+        (file.old, file.removed) if side is Side.LEFT else (file.new, file.added) for file in parse(normalise(diff))
+    )
+    return {path: set(lines) for path, lines in pairs if path is not None}
+
+
+def shown_lines(diff: str, side: Side = Side.RIGHT) -> dict[str, set[int]]:
+    """Return the lines that ``diff`` shows of a side, changed or not, by the path that the file has on that side."""
+    pairs = (
+        (file.old, file.old_shown) if side is Side.LEFT else (file.new, file.new_shown)
+        for file in parse(normalise(diff))
+    )
+    return {path: set(lines) for path, lines in pairs if path is not None}
+
+
+def touched_paths(diff: str) -> set[str]:
+    """Return every path that ``diff`` reads or writes; a rename touches both its paths."""
+    return {path for file in parse(normalise(diff)) for path in (file.old, file.new) if path is not None}
+
+
+def counts(diff: str) -> tuple[int, int]:
+    """Return how many lines ``diff`` adds and how many it removes."""
+    files = parse(normalise(diff))
+    return sum(len(file.added) for file in files), sum(len(file.removed) for file in files)
+
+
+def outside_paths(diff: str) -> Iterator[str]:
+    """Yield, sorted, the paths of ``diff`` that lie outside the tree or in git's own folder."""
+    for path in sorted(touched_paths(diff)):
+        if not is_inside(path):
+            yield path
+
+
+def is_inside(path: str) -> bool:
+    """Whether ``path`` is relative, leads nowhere above its root and into no .git folder."""
+    parts = PurePosixPath(path).parts
+    return bool(parts) and not path.startswith("/") and ".." not in parts and ".git" not in map(str.lower, parts)
+
+
+def _changed(file: PatchedFile) -> ChangedFile:
+    lines = [line for hunk in file for line in hunk]
+    return ChangedFile(
+        old=None if file.is_added_file else _path(file.source_file, "a/"),
+        new=None if file.is_removed_file else _path(file.target_file, "b/"),
+        removed=frozenset(line.source_line_no for line in lines if line.is_removed and line.source_line_no),
+        added=frozenset(line.target_line_no for line in lines if line.is_added and line.target_line_no),
+        old_shown=frozenset(line.source_line_no for line in lines if line.source_line_no),
+        new_shown=frozenset(line.target_line_no for line in lines if line.target_line_no),
+        binary=bool(file.is_binary_file),
+    )
+
+
+def _path(name: str, prefix: str) -> str:
+    return _unquoted(name).removeprefix(prefix)
+
+
+def _unquoted(name: str) -> str:
+    """Undo git's C-style quoting of a path with unusual bytes."""
+    if not (len(name) >= 2 and name.startswith('"') and name.endswith('"')):
+        return name
+    raw = name[1:-1].encode("utf-8", "surrogateescape")
+    return _ESCAPE.sub(_unescaped, raw).decode("utf-8", "surrogateescape")
+
+
+def _unescaped(match: re.Match[bytes]) -> bytes:
+    code = match[1]
+    return bytes([int(code, 8) & 0xFF]) if code.isdigit() else _LETTERS.get(code, code)

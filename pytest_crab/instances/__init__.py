@@ -1,0 +1,11 @@
+"""Instances as files: finding, reading, checking and locking them."""
+
+from __future__ import annotations
+
+from pytest_crab.instances.document import read_document
+from pytest_crab.instances.loading import FILE
+from pytest_crab.instances.loading import find_instances
+from pytest_crab.instances.loading import load_instance
+from pytest_crab.instances.loading import load_instances
+
+__all__ = ["FILE", "find_instances", "load_instance", "load_instances", "read_document"]

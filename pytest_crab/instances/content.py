@@ -1,0 +1,53 @@
+"""What the files of an instance must hold; read for check only, since collecting thousands must be quick."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from pytest_crab import diffs
+from pytest_crab.instances.lock import named_diffs
+from pytest_crab.types import Instance
+
+MOST_MIB = 4
+
+#: What a pytest, a Python or a packaging tool that comes near would take for its own.
+_FOREIGN = ("conftest.py", "pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg", "pyproject.toml")
+_FOREIGN_PYTHON = ("sitecustomize.py", "usercustomize.py")
+
+
+def content_faults(instance: Instance) -> Iterator[str]:
+    """Yield a sentence for each file of an instance that holds what it should not, or should not be there."""
+    yield from _stray_files(instance)
+    for key, name in named_diffs(instance).items():
+        yield from _diff_faults(f"{key} ({name})", Path(instance.folder, name))
+    for number, comment in enumerate(instance.comments):
+        if not Path(instance.folder, comment.oracle.file).read_bytes().strip():
+            yield f"comments[{number}].oracle.file ({comment.oracle.file}) is empty; it should hold tests"
+
+
+def _stray_files(instance: Instance) -> Iterator[str]:
+    """No configuration beside the instance or its oracles: no outer pytest reads it, no oracle leans on it."""
+    folder = Path(instance.folder)
+    levels = {folder, *(Path(folder, comment.oracle.file).parent for comment in instance.comments)}
+    for found in sorted(path for level in levels for path in level.iterdir()):
+        if found.name in _FOREIGN or found.name in _FOREIGN_PYTHON or found.suffix == ".pth":
+            path = found.relative_to(folder)
+            yield f"{path} is configuration that would act outside the instance; it should not be there"
+
+
+def _diff_faults(at: str, path: Path) -> Iterator[str]:
+    if path.stat().st_size > MOST_MIB << 20:
+        yield f"{at} is larger than {MOST_MIB} MiB; it should be a diff that a person would review"
+        return
+    text = path.read_bytes().decode("utf-8", "surrogateescape")
+    if not text.strip():
+        yield f"{at} is empty; it should be a git diff"
+        return
+    try:
+        outside = list(diffs.outside_paths(text))
+    except ValueError as error:
+        yield f"{at} is {error}; it should be made with git diff"
+        return
+    for name in outside:
+        yield f"{at} touches {name!r}, which lies outside the tree or in .git; it should stay inside"

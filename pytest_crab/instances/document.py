@@ -1,0 +1,111 @@
+"""Reads one YAML file into texts, lists and mappings: nothing is typed, evaluated, shared or taken from elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from pytest_crab.errors import BadInput
+
+#: More than any file that a person wrote needs.
+MOST_BYTES = 1 << 20
+MOST_DEPTH = 32
+
+_LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+
+
+class _RefusalError(Exception):
+    """The file cannot be read any further; its text is the sentence that says why."""
+
+
+def read_document(path: Path) -> dict[str, Any]:
+    """Return the mapping that ``path`` holds; every scalar is a text. Raises BadInput with every fault found."""
+    problems: list[str] = []
+    try:
+        document = _document(_text(path), problems)
+    except _RefusalError as refusal:
+        problems.append(str(refusal))
+        document = None
+    if not problems and not isinstance(document, dict):
+        problems.append("the file should hold one mapping of keys to values")
+    if problems:
+        raise BadInput(str(path), problems)
+    assert isinstance(document, dict)
+    return document
+
+
+def _text(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            content = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise _RefusalError(f"the file cannot be read ({error.strerror}); it should be a readable file") from None
+    if len(content) > MOST_BYTES:
+        raise _RefusalError(f"the file is larger than {MOST_BYTES >> 20} MiB; it should hold facts, not code")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise _RefusalError(f"line {line} is not UTF-8; the file should be saved as UTF-8") from None
+
+
+def _document(text: str, problems: list[str]) -> Any:
+    try:
+        events = (event for event in yaml.parse(text, Loader=_LOADER) if not isinstance(event, yaml.StreamStartEvent))
+        if isinstance(next(events), yaml.StreamEndEvent):
+            return None
+        document = _value(next(events), events, problems, 0)
+        next(events)
+        if not isinstance(next(events), yaml.StreamEndEvent):
+            raise _RefusalError("the file holds a second document (after ---); it should hold one")
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = f"line {mark.line + 1} " if mark else "the file "
+        raise _RefusalError(f"{line}is not YAML ({error.problem or error.context})") from None
+    except yaml.YAMLError as error:
+        raise _RefusalError(f"the file is not YAML ({' '.join(str(error).split())})") from None
+    return document
+
+
+def _value(event: Any, events: Iterator[Any], problems: list[str], depth: int) -> Any:
+    if isinstance(event, yaml.AliasEvent):
+        raise _RefusalError(f"line {_line(event)} holds an alias (*{event.anchor}); the value should be written out")
+    if event.anchor is not None:
+        raise _RefusalError(f"line {_line(event)} holds an anchor (&{event.anchor}); the value should be written out")
+    if event.tag is not None:
+        raise _RefusalError(f"line {_line(event)} holds a tag ({event.tag}); values here are plain, without tags")
+    if depth > MOST_DEPTH:
+        raise _RefusalError(f"line {_line(event)} is nested more than {MOST_DEPTH} deep")
+    if isinstance(event, yaml.ScalarEvent):
+        return event.value
+    if isinstance(event, yaml.SequenceStartEvent):
+        items = []
+        while not isinstance(event := next(events), yaml.SequenceEndEvent):
+            items.append(_value(event, events, problems, depth + 1))
+        return items
+    return _mapping(events, problems, depth)
+
+
+def _mapping(events: Iterator[Any], problems: list[str], depth: int) -> dict[str, Any]:
+    mapping: dict[str, Any] = {}
+    lines: dict[str, int] = {}
+    while not isinstance(event := next(events), yaml.MappingEndEvent):
+        key = _value(event, events, problems, depth + 1)
+        line = _line(event)
+        if not isinstance(key, str):
+            raise _RefusalError(f"line {line} has a list or a mapping for a key; a key should be a text")
+        if key == "<<" and not event.style:
+            raise _RefusalError(f"line {line} holds a merge key (<<); the values should be written out")
+        value = _value(next(events), events, problems, depth + 1)
+        if key in mapping:
+            problems.append(f"{key} stands twice in one mapping, on lines {lines[key]} and {line}; one should go")
+        mapping[key] = value
+        lines[key] = line
+    return mapping
+
+
+def _line(event: Any) -> int:
+    return int(event.start_mark.line) + 1

@@ -1,0 +1,72 @@
+"""The files in a project's folder: which of them are its source, and their digest."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+REGULAR = "100644"
+EXECUTABLE = "100755"
+LINK = "120000"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One file of a folder: its path with slashes, git's mode, and its size in bytes."""
+
+    path: str
+    mode: str
+    size: int
+
+
+def pristine(folder: Path) -> list[Entry]:
+    """Return every file of a folder that is a project's source, sorted; git's and Python's own folders are not."""
+    return sorted(_below(folder, ""), key=lambda entry: entry.path)
+
+
+def entry(found: os.DirEntry[str], name: str) -> Iterator[Entry]:
+    """Yield the file as git would keep it; sockets, pipes and devices are not kept."""
+    status = found.stat(follow_symlinks=False)
+    if stat.S_ISLNK(status.st_mode):
+        yield Entry(name, LINK, status.st_size)
+    elif stat.S_ISREG(status.st_mode):
+        yield Entry(name, EXECUTABLE if status.st_mode & stat.S_IXUSR else REGULAR, status.st_size)
+
+
+def folder_digest(folder: Path) -> str:
+    """Return the SHA-256 of a folder's source files: sorted paths, modes and contents; a link is where it points."""
+    total = hashlib.sha256()
+    for file in pristine(folder):
+        path = folder / file.path
+        content = link_bytes(path) if file.mode == LINK else path.read_bytes()
+        total.update(f"{file.mode} {len(content)} ".encode() + os.fsencode(file.path) + b"\0" + content)
+    return total.hexdigest()
+
+
+def link_bytes(path: Path) -> bytes:
+    """Return where a link points, exactly as it is written; a Path would tidy it."""
+    return os.readlink(os.fsencode(path))  # noqa: PTH115 - see above
+
+
+def file_digest(path: Path) -> str:
+    """Return the SHA-256 of a file, in hex."""
+    total = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            total.update(block)
+    return total.hexdigest()
+
+
+def _below(folder: Path, prefix: str) -> Iterator[Entry]:
+    with os.scandir(folder) as listing:
+        for found in listing:
+            name = f"{prefix}{found.name}"
+            if found.is_dir(follow_symlinks=False):
+                if found.name.lower() not in (".git", "__pycache__"):
+                    yield from _below(Path(found), f"{name}/")
+            elif found.name.lower() != ".git" and not found.name.endswith(".pyc"):
+                yield from entry(found, name)

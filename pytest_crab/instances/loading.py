@@ -1,0 +1,121 @@
+"""Finds instance files and turns each into a record, or into every fault it has."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pytest_crab import plain
+from pytest_crab.errors import BadInput
+from pytest_crab.instances import rules
+from pytest_crab.instances.document import read_document
+from pytest_crab.types import Comment
+from pytest_crab.types import Environment
+from pytest_crab.types import Instance
+from pytest_crab.types import PullRequestFacts
+from pytest_crab.types import Source
+
+#: What an instance's file is called; the folder that holds it is the instance.
+FILE = "instance.yaml"
+
+
+def find_instances(root: Path) -> Iterator[Path]:
+    """Yield every instance file at or below ``root``, sorted by path.
+
+    Nothing inside an instance's folder, a hidden folder or a linked folder is looked at. A ``root`` that is itself an
+    instance's file is the only one.
+    """
+    if root.is_file():
+        if root.name == FILE:
+            yield root
+        return
+    for folder, folders, files in os.walk(root):
+        if FILE in files:
+            folders.clear()
+            yield Path(folder, FILE)
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+
+
+def load_instance(path: Path) -> Instance:
+    """Return the instance that ``path``, an instance.yaml or its folder, describes; the files it names are there.
+
+    The content of diffs and oracles is not looked at (check does). Raises BadInput with every fault of the file.
+    """
+    path = path if path.name == FILE else path / FILE
+    data = read_document(path)
+    folder = path.absolute().parent
+    problems: list[str] = []
+    if "folder" in data:
+        problems.append("folder is not a known key; an instance's folder is where its file lies")
+    data |= {"folder": str(folder)}
+    if isinstance(data.get("comments"), list):
+        data["comments"] = [_with_oracle(comment) for comment in data["comments"]]
+    instance = plain.read(Instance, data, problems)
+    problems.extend(rules.top_faults(data, folder))
+    problems.extend(_faults(instance, folder) if instance else _faults_of_parts(data, folder))
+    if instance is None or problems:
+        raise BadInput(str(path), problems)
+    return instance
+
+
+def load_instances(root: Path) -> list[Instance]:
+    """Return every instance at or below ``root``, sorted by path. Raises BadInput with the faults of all files.
+
+    Two ids that differ in nothing but case are a fault, since some file systems hold only one of the two.
+    """
+    instances: list[Instance] = []
+    problems: list[str] = []
+    for path in find_instances(root):
+        try:
+            instances.append(load_instance(path))
+        except BadInput as error:
+            name = os.path.relpath(path, root) if path != root else path.name
+            problems.extend(f"{name}: {problem}" for problem in error.problems)
+    problems.extend(duplicates(instances))
+    if problems:
+        raise BadInput(str(root), problems)
+    return instances
+
+
+def duplicates(instances: list[Instance]) -> Iterator[str]:
+    """Yield a sentence for each instance whose id an earlier one has, without regard to case."""
+    seen: dict[str, Instance] = {}
+    for instance in instances:
+        first = seen.setdefault(instance.id.lower(), instance)
+        if first is not instance:
+            yield f"id {instance.id} in {instance.folder} is also that of {first.folder}; one should be renamed"
+
+
+def _with_oracle(comment: Any) -> Any:
+    """An oracle may be given as just its file."""
+    if isinstance(comment, dict) and isinstance(comment.get("oracle"), str):
+        return comment | {"oracle": {"file": comment["oracle"]}}
+    return comment
+
+
+def _faults(instance: Instance, folder: Path) -> Iterator[str]:
+    yield from rules.pull_request_faults(instance.pull_request)
+    yield from rules.source_faults(instance.source, folder)
+    yield from rules.environment_faults(instance.environment)
+    for number, comment in enumerate(instance.comments):
+        yield from rules.comment_faults(comment, f"comments[{number}]", folder)
+    yield from rules.oracle_faults(instance.comments)
+
+
+def _faults_of_parts(data: dict[str, Any], folder: Path) -> Iterator[str]:
+    """What else is wrong where some part has wrong types: those have been reported, so they are passed over."""
+    heard: list[str] = []
+    if facts := plain.read(PullRequestFacts, data.get("pull_request"), heard):
+        yield from rules.pull_request_faults(facts)
+    if source := plain.read(Source, data.get("source"), heard):
+        yield from rules.source_faults(source, folder)
+    if environment := plain.read(Environment, data.get("environment"), heard):
+        yield from rules.environment_faults(environment)
+    entries = data.get("comments")
+    comments = [plain.read(Comment, entry, heard) for entry in entries] if isinstance(entries, list) else []
+    for number, comment in enumerate(comments):
+        if comment:
+            yield from rules.comment_faults(comment, f"comments[{number}]", folder)
+    yield from rules.oracle_faults([comment for comment in comments if comment])

@@ -1,0 +1,203 @@
+"""What an instance's file must say beyond its types; each rule yields sentences that start with the key."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from datetime import date
+from pathlib import Path
+from pathlib import PurePosixPath
+from typing import Any
+
+from pytest_crab.types import Comment
+from pytest_crab.types import Environment
+from pytest_crab.types import GitSource
+from pytest_crab.types import PullRequestFacts
+from pytest_crab.types import SdistSource
+from pytest_crab.types import Source
+from pytest_crab.types import TreeSource
+
+_PROJECT = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
+_VERSION = r"[A-Za-z0-9](?:[A-Za-z0-9.!+_-]*[A-Za-z0-9])?"
+_PIN = re.compile(rf"{_PROJECT}(?:\[{_PROJECT}(?:, ?{_PROJECT})*\])?=={_VERSION}(?: ?; ?[\w.'\"<>=!() -]+)?")
+_SYSTEM = re.compile(r"[a-z0-9][a-z0-9+.-]+(?:=[A-Za-z0-9.+~:-]+)?")
+_URL = re.compile(r"https://[A-Za-z0-9.-]+(?::\d+)?/[^\s\\]+")
+_REPOSITORY = re.compile(r"https://[A-Za-z0-9.-]+(?::\d+)?/(?:[A-Za-z0-9_.~-]+/)+[A-Za-z0-9_.-]+")
+_PATTERNS: Mapping[str, tuple[re.Pattern[str], str]] = {
+    "repo": (re.compile(r"[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+"), "it should be owner/name"),
+    "language": (re.compile(r"\S+"), "it should be one word"),
+    "license": (re.compile(r"\S.*"), "it should be the licence's SPDX name"),
+}
+_MOST_SECONDS = 3600
+
+#: Names that would change how the harness, the interpreter or the loader behave, and not only the project.
+_RESERVED = re.compile(r"PYTHON(?:PATH|HOME|STARTUP|INSPECT|BREAKPOINT|SAFEPATH)|PYTEST_\w*|CRAB_\w*|LD_\w*")
+
+
+def top_faults(data: Mapping[str, Any], folder: Path) -> Iterator[str]:
+    """The keys at the top: the id is the folder's name, and repository, language and licence look like such."""
+    if isinstance(data.get("id"), str) and data["id"] != folder.name:
+        yield f"id is {data['id']!r}; it should be the folder's name, {folder.name!r}"
+    for key, (pattern, wanted) in _PATTERNS.items():
+        if isinstance(data.get(key), str) and not pattern.fullmatch(data[key]):
+            yield f"{key} is {data[key]!r}; {wanted}"
+
+
+def pull_request_faults(facts: PullRequestFacts) -> Iterator[str]:
+    """The public facts: a number, a title, a web address, a day."""
+    if facts.number < 1:
+        yield f"pull_request.number is {facts.number}; it should be 1 or more"
+    if not facts.title.strip():
+        yield "pull_request.title is empty; it should be what the pull request is called"
+    if facts.url is not None and not _URL.fullmatch(facts.url):
+        yield f"pull_request.url is {facts.url!r}; it should start with https://"
+    if facts.merged_at is not None and not _is_day(facts.merged_at):
+        yield f"pull_request.merged_at is {facts.merged_at!r}; it should be a day such as 2023-01-22"
+
+
+def source_faults(source: Source, folder: Path) -> Iterator[str]:
+    """Where the code comes from, and that the files it names are in the instance's folder or set."""
+    only = source.only
+    if isinstance(only, GitSource):
+        if not _REPOSITORY.fullmatch(only.url):
+            yield f"source.git.url is {only.url!r}; it should be https://host/owner/name without a password"
+        return
+    key = "source.tree" if isinstance(only, TreeSource) else "source.sdist"
+    if isinstance(only, SdistSource):
+        if not re.fullmatch(_PROJECT, only.name):
+            yield f"{key}.name is {only.name!r}; it should be a package's name"
+        if not re.fullmatch(_VERSION, only.version):
+            yield f"{key}.version is {only.version!r}; it should be one exact version"
+    else:
+        yield from folder_faults(f"{key}.path", only.path, folder)
+    yield from file_faults(f"{key}.head", only.head, folder)
+    yield from file_faults(f"{key}.reference", only.reference, folder)
+
+
+def environment_faults(environment: Environment) -> Iterator[str]:
+    """What is installed is pinned, and every name and path is what it should be."""
+    at = "environment"
+    yield from _unmatched(f"{at}.packages", environment.packages, _PIN, "it should be pinned, as name==version")
+    yield from _unmatched(f"{at}.system", environment.system, _SYSTEM, "it should be a Debian package's name")
+    if environment.dockerfile is not None and not re.fullmatch(r"[A-Za-z0-9_-]+", environment.dockerfile):
+        yield f"{at}.dockerfile is {environment.dockerfile!r}; it should be a name out of dockerfiles/, such as python"
+    if environment.image is not None and not re.fullmatch(r"[^\s@-][^\s@]*@sha256:[0-9a-f]{64}", environment.image):
+        yield f"{at}.image is {environment.image!r}; it should be pinned, as name@sha256:<64 hex digits>"
+    if environment.python is not None and not re.fullmatch(r"3\.\d{1,2}(?:\.\d{1,2})?", environment.python):
+        yield f"{at}.python is {environment.python!r}; it should be a version such as '3.11'"
+    for number, command in enumerate(environment.install):
+        if not command.strip() or "\n" in command.strip():
+            yield f"{at}.install[{number}] is {command!r}; it should be one command line"
+    for number, path in enumerate(environment.paths):
+        if not _is_below(path) and path != ".":
+            yield f"{at}.paths[{number}] is {path!r}; it should be relative to the tree, without .."
+    workdir = PurePosixPath(environment.workdir)
+    if not workdir.is_absolute() or ".." in workdir.parts or len(workdir.parts) < 2:
+        yield f"{at}.workdir is {environment.workdir!r}; it should be an absolute path such as /workspace"
+    if environment.timeout > _MOST_SECONDS:
+        yield f"{at}.timeout is {environment.timeout}; it should be at most {_MOST_SECONDS} seconds"
+    yield from _variable_faults(environment.env)
+
+
+def comment_faults(comment: Comment, at: str, folder: Path) -> Iterator[str]:
+    """One comment: where it points, and that the files it names are in the instance's folder."""
+    if not _is_below(comment.path):
+        yield f"{at}.path is {comment.path!r}; it should be relative to the tree, without .."
+    if not comment.body.strip():
+        yield f"{at}.body is empty; it should be what the reviewer said"
+    if comment.url is not None and not _URL.fullmatch(comment.url):
+        yield f"{at}.url is {comment.url!r}; it should start with https://"
+    oracle = comment.oracle
+    if re.fullmatch(r"test_[A-Za-z0-9_]+\.py", PurePosixPath(oracle.file).name):
+        yield from file_faults(f"{at}.oracle.file", oracle.file, folder)
+    else:
+        yield f"{at}.oracle.file is {oracle.file!r}; its name should be test_<letters, digits, underscores>.py"
+    plugin = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", re.ASCII)
+    yield from _unmatched(f"{at}.oracle.plugins", oracle.plugins, plugin, "it should be the name of a module")
+    if comment.reference is not None:
+        yield from file_faults(f"{at}.reference", comment.reference, folder)
+    for key, names in (("accepts", comment.accepts), ("rejects", comment.rejects)):
+        for number, name in enumerate(names):
+            yield from file_faults(f"{at}.{key}[{number}]", name, folder)
+
+
+def oracle_faults(comments: Iterable[Comment]) -> Iterator[str]:
+    """Each comment has an oracle of its own, by a name of its own: reports and proofs go by it."""
+    seen: dict[str, str] = {}
+    for comment in comments:
+        name = PurePosixPath(comment.oracle.file).name.lower()
+        if name in seen:
+            yield f"comments {seen[name]} and {comment.id} have oracles called {name}; each should have its own name"
+        seen.setdefault(name, comment.id)
+
+
+def file_faults(key: str, name: str, folder: Path) -> Iterator[str]:
+    """``name`` is a regular file inside ``folder``, reached without a link."""
+    if not _is_below(name):
+        yield f"{key} is {name!r}; it should be relative to the instance's folder, without .."
+    elif (mode := _mode(name, folder)) is None:
+        yield f"{key} is {name!r}, which is not there; it should be a file in {folder.name}/"
+    elif stat.S_ISLNK(mode):
+        yield f"{key} is {name!r}, which is a link or lies behind one; it should be a file in {folder.name}/"
+    elif not stat.S_ISREG(mode):
+        yield f"{key} is {name!r}, which is not a regular file; it should be a file in {folder.name}/"
+
+
+def folder_faults(key: str, name: str, folder: Path) -> Iterator[str]:
+    """``name`` is a folder in the instance's ``folder``, or with one ../ in its set's, reached without a link."""
+    shared = name.startswith("../")
+    root, inner = (folder.parent, name[3:]) if shared else (folder, name)
+    if not _is_below(inner):
+        yield f"{key} is {name!r}; it should be a folder of the instance, as tree, or of its set, as ../projects/x"
+    elif (mode := _mode(inner, root)) is None:
+        yield f"{key} is {name!r}, which is not there; it should be a folder in {root.name}/"
+    elif not stat.S_ISDIR(mode):
+        yield f"{key} is {name!r}, which is not a folder or lies behind a link; it should be a folder in {root.name}/"
+
+
+def _mode(name: str, folder: Path) -> int | None:
+    """The mode of the file itself, or of the first link on the way to it; None if there is nothing."""
+    mode = None
+    path = str(folder)
+    for part in PurePosixPath(name).parts:
+        path = f"{path}/{part}"
+        try:
+            mode = os.lstat(path).st_mode
+        except OSError:
+            return None
+        if stat.S_ISLNK(mode):
+            return mode
+    return mode
+
+
+def _is_below(name: str) -> bool:
+    path = PurePosixPath(name)
+    return bool(path.parts) and not path.is_absolute() and ".." not in path.parts and not re.search(r"[\\\0\n]", name)
+
+
+def _is_day(text: str) -> bool:
+    try:
+        date.fromisoformat(text[:10])
+    except ValueError:
+        return False
+    return bool(re.fullmatch(r"\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\dZ)?", text))
+
+
+def _unmatched(key: str, values: Iterable[str], pattern: re.Pattern[str], wanted: str) -> Iterator[str]:
+    for number, value in enumerate(values):
+        if not pattern.fullmatch(value):
+            yield f"{key}[{number}] is {value!r}; {wanted}"
+
+
+def _variable_faults(env: Mapping[str, str]) -> Iterator[str]:
+    for name, value in env.items():
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+            yield f"environment.env.{name} is not a variable's name; it should be letters, digits and underscores"
+        elif _RESERVED.fullmatch(name):
+            yield f"environment.env.{name} belongs to the harness; it should be left out"
+        if "\0" in value:
+            yield f"environment.env.{name} holds a NUL; it should be a text"

@@ -1,0 +1,28 @@
+"""Where an instance's code comes from: one module per way, chosen by what instance.yaml says."""
+
+from __future__ import annotations
+
+import importlib
+from functools import cache
+from typing import cast
+
+from pytest_crab.protocols import Source
+from pytest_crab.types import Instance
+
+#: "module:class" by the key under source in instance.yaml; imported when an instance needs it.
+SOURCES = {
+    "git": "pytest_crab.sources.git:GitSource",
+    "sdist": "pytest_crab.sources.sdist:SdistSource",
+    "tree": "pytest_crab.sources.tree:FolderSource",
+}
+
+
+def source_for(instance: Instance) -> Source:
+    """Return what brings the instance's trees to this machine."""
+    return _source(next(key for key in SOURCES if getattr(instance.source, key) is not None))
+
+
+@cache
+def _source(key: str) -> Source:
+    module, _, name = SOURCES[key].partition(":")
+    return cast("Source", getattr(importlib.import_module(module), name)())

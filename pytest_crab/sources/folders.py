@@ -1,0 +1,130 @@
+"""Turns the files of a folder into a git tree: links stay links, no filter runs, and no .git folder is entered."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Sequence
+from pathlib import Path
+
+from pytest_crab.errors import DiffRejected
+from pytest_crab.instances.files import LINK
+from pytest_crab.instances.files import Entry
+from pytest_crab.instances.files import entry
+from pytest_crab.instances.files import link_bytes
+from pytest_crab.sources.plumbing import Git
+from pytest_crab.sources.plumbing import GitError
+
+MOST_MIB_PER_FILE = 64
+MOST_MIB = 1024
+MOST_FILES = 100_000
+
+_SUBMODULE = "160000"
+
+
+def write(git: Git, folder: Path, entries: Sequence[Entry]) -> str:
+    """Return the tree that holds ``entries`` and nothing else."""
+    with git.with_index(None) as indexed:
+        _update(indexed, zip(entries, _hashed(git, folder, entries), strict=True), ())
+        return indexed.line("write-tree")
+
+
+def record(git: Git, folder: Path, onto: str) -> str:
+    """Return the tree that ``onto`` has become in ``folder``.
+
+    Ignored files stay out unless ``onto`` tracks them; submodules stay as they were. Raises DiffRejected where the
+    folder holds more than a revision may.
+    """
+    tracked = _tracked(git, onto)
+    submodules = {path for path, mode in tracked.items() if mode == _SUBMODULE}
+    try:
+        entries = list(_bounded(_unignored(git, folder, tracked.keys() - submodules, submodules)))
+        kept = {file.path for file in entries} | submodules
+        with git.with_index(onto) as indexed:
+            _update(indexed, zip(entries, _hashed(git, folder, entries), strict=True), tracked.keys() - kept)
+            return indexed.line("write-tree")
+    except OSError as error:
+        message = f"{error.filename} cannot be read ({error.strerror}), so the revision cannot be recorded"
+        raise DiffRejected(message) from None
+    except GitError as error:
+        message = f"the revision cannot be recorded: {error.words}"
+        raise DiffRejected(message) from None
+
+
+def _unignored(git: Git, folder: Path, tracked: set[str], submodules: set[str]) -> Iterator[Entry]:
+    """Walk level by level, asking git once per level what is ignored, so that an ignored folder is never entered."""
+    parents = {path[:cut] for path in tracked for cut, letter in enumerate(path) if letter == "/"}
+    level = [""]
+    while level:
+        found = {f"{prefix}{one.name}": one for prefix in level for one in os.scandir(folder / prefix)}
+        found = {path: one for path, one in found.items() if one.name.lower() != ".git"}
+        for path, one in found.items():
+            if one.name == ".gitignore" and not stat.S_ISREG(one.stat(follow_symlinks=False).st_mode):
+                message = f"{path} is not a regular file, so the revision cannot be recorded"
+                raise DiffRejected(message)
+        ignored = _ignored(git, folder, found.keys() - tracked - parents - submodules)
+        level = []
+        for path in sorted(found.keys() - ignored - submodules):
+            if found[path].is_dir(follow_symlinks=False):
+                level.append(f"{path}/")
+            else:
+                yield from entry(found[path], path)
+
+
+def _ignored(git: Git, folder: Path, paths: set[str]) -> set[str]:
+    """Those of ``paths`` that the folder's .gitignore files name; the index is none, since what is tracked is known."""
+    if not paths:
+        return set()
+    asking = Git(git.folder, index=git.folder / "no-index", work_tree=folder)
+    arguments = ["check-ignore", "--no-index", "-z", "--stdin", "--verbose", "--non-matching"]
+    stdin = b"".join(os.fsencode(f"./{path}") + b"\0" for path in sorted(paths))
+    env = {"GIT_LITERAL_PATHSPECS": "0"}
+    answer = asking.run(*arguments, stdin=stdin, cwd=folder, env=env, settings={"core.bare": "false"}, fine=(0, 1))
+    fields = answer.split(b"\0")[:-1]
+    matches = zip(fields[2::4], fields[3::4], strict=True)
+    return {os.fsdecode(path)[2:] for pattern, path in matches if pattern and not pattern.startswith(b"!")}
+
+
+def _bounded(entries: Iterable[Entry]) -> Iterator[Entry]:
+    size = 0
+    for number, file in enumerate(entries):
+        size += file.size
+        if file.size > MOST_MIB_PER_FILE << 20:
+            message = f"{file.path} has {file.size >> 20} MiB; a revision's files may have {MOST_MIB_PER_FILE} each"
+            raise DiffRejected(message)
+        if number >= MOST_FILES or size > MOST_MIB << 20:
+            message = f"the folder has over {MOST_FILES} files or {MOST_MIB} MiB, more than a revision may leave"
+            raise DiffRejected(message)
+        yield file
+
+
+def _tracked(git: Git, tree: str) -> dict[str, str]:
+    """The mode of every path in a tree."""
+    lines = git.run("ls-tree", "-r", "-z", "--full-tree", tree).split(b"\0")[:-1]
+    pairs = (line.split(b"\t", 1) for line in lines)
+    return {os.fsdecode(path): facts.split(b" ", 1)[0].decode() for facts, path in pairs}
+
+
+def _hashed(git: Git, folder: Path, entries: Sequence[Entry]) -> list[str]:
+    """Write each file's bytes as they are, and return the blobs' names in the same order."""
+    plain = [os.fsencode(file.path) for file in entries if file.mode != LINK]
+    stdin = b"".join(_quoted(path) + b"\n" for path in plain)
+    names = git.run("hash-object", "-w", "--no-filters", "--stdin-paths", stdin=stdin, cwd=folder).decode().split()
+    blobs = iter(names)
+    return [_link(git, folder / file.path) if file.mode == LINK else next(blobs) for file in entries]
+
+
+def _link(git: Git, path: Path) -> str:
+    return git.line("hash-object", "-w", "--stdin", stdin=link_bytes(path))
+
+
+def _quoted(path: bytes) -> bytes:
+    return b'"' + path.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n") + b'"'
+
+
+def _update(git: Git, added: Iterable[tuple[Entry, str]], removed: Iterable[str]) -> None:
+    lines = [b"0 " + b"0" * 40 + b"\t" + os.fsencode(path) + b"\0" for path in sorted(removed)]
+    lines += [f"{file.mode} {name}\t".encode() + os.fsencode(file.path) + b"\0" for file, name in added]
+    git.run("update-index", "-z", "--index-info", stdin=b"".join(lines))

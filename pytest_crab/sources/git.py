@@ -1,0 +1,207 @@
+"""A real pull request: three commits of a public repository, fetched by their shas without any other history."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from pytest_crab.errors import SourceError
+from pytest_crab.errors import SourceUnreachable
+from pytest_crab.sources import trees
+from pytest_crab.sources.plumbing import Git
+from pytest_crab.sources.plumbing import GitError
+from pytest_crab.sources.plumbing import create
+from pytest_crab.sources.snapshot import GitSnapshot
+from pytest_crab.types import GitSource as Facts
+from pytest_crab.types import Instance
+
+#: Says where else repositories are: a folder or the start of a URL, to which /owner/name is added.
+MIRROR = "CRAB_GIT_MIRROR"
+
+_PASSED_ON = (
+    *("http_proxy", "https_proxy", "no_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"),
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "SSH_AUTH_SOCK"),
+)
+_SLOW = {"http.lowSpeedLimit": "1000", "http.lowSpeedTime": "60"}
+_PROBE_SECONDS = 30
+_FETCH_SECONDS = 1800
+
+#: A mirror on this machine may belong to another user, and may not offer every commit by its sha.
+_MIRROR_CONFIG = "[safe]\n\tdirectory = *\n[uploadpack]\n\tallowAnySHA1InWant = true\n"
+
+_NO_SUCH_OBJECT = ("not our ref", "not valid")
+_REFUSED = ("unadvertised object", "dumb http transport")
+
+
+class GitSource:
+    """Takes the trees from the commits themselves: the merge base, the reviewed head, and what was merged.
+
+    One object serves a process, so that a place which does not answer is asked only once.
+    """
+
+    def __init__(self) -> None:
+        self._silent: dict[str, str] = {}
+
+    def identity(self, instance: Instance) -> Mapping[str, Any]:
+        """The repository and the three shas."""
+        facts = _facts(instance)
+        shas = {"base": facts.base, "head": facts.head, "merged": facts.merged}
+        return {"kind": "git", "history": trees.HISTORY, "url": facts.url, **shas}
+
+    def fetch(self, instance: Instance, cache: Path) -> GitSnapshot:
+        """Bring the trees here. Raises SourceUnreachable or SourceError."""
+
+        def build(_: Git) -> trees.Trees:
+            facts = _facts(instance)
+            name = hashlib.sha256(facts.url.encode()).hexdigest()[:32]
+            with trees.held(cache.absolute(), f"repository-{name}"):
+                git = _repository(cache.absolute() / "repositories" / f"{name}.git")
+                self._bring(git, instance)
+            base, head, merged = (git.line("rev-parse", f"{sha}^{{tree}}") for sha in _shas(facts))
+            return trees.Trees(git, base, head, merged)
+
+        return trees.snapshot(cache, self.identity(instance), build)
+
+    def _bring(self, git: Git, instance: Instance) -> None:
+        """Fetch what is missing from the first place that has it."""
+        facts = _facts(instance)
+        heard: list[str] = []
+        lacking: list[str] = []
+        for place in _places(facts.url):
+            if not _missing(git, facts):
+                return
+            if place in self._silent or not self._answers(git, place):
+                heard.append(f"{place} ({self._silent[place]})")
+                continue
+            try:
+                _fetch(git, place, instance)
+            except GitError as error:
+                heard.append(f"{place} ({error.words})")
+            else:
+                lacking.append(place)
+        missing = _missing(git, facts)
+        if missing and lacking:
+            raise SourceError(
+                f"{instance.id}: {', '.join(lacking)} has no commit {', '.join(missing)}; source.git should be checked"
+            )
+        if missing:
+            raise SourceUnreachable(
+                f"{instance.id}: {facts.url} cannot be reached: no answer from {', '.join(heard)}; "
+                f"set {MIRROR} to a folder or URL prefix that holds {_owner_and_name(facts.url)}"
+            )
+
+    def _answers(self, git: Git, place: str) -> bool:
+        """Whether there is a repository at ``place``; why not is kept."""
+        if _is_local(place) and not Path(place).is_dir():
+            self._silent[place] = "there is no such folder"
+            return False
+        try:
+            _ask(git, "ls-remote", "--quiet", "--", place, "HEAD", seconds=_PROBE_SECONDS)
+        except GitError as error:
+            self._silent[place] = error.words
+            return False
+        return True
+
+
+def _places(url: str) -> Iterator[str]:
+    """Where to look for a repository, the mirror first: it is named where the rest cannot be reached."""
+    mirror = os.environ.get(MIRROR, "").rstrip("/")
+    if mirror:
+        mirror = mirror if "://" in mirror else str(Path(mirror).absolute())
+        yield f"{mirror}/{_owner_and_name(url)}.git"
+        yield f"{mirror}/{_owner_and_name(url)}"
+    yield url
+
+
+def _owner_and_name(url: str) -> str:
+    return "/".join(urlsplit(url).path.strip("/").removesuffix(".git").split("/")[-2:])
+
+
+def _is_local(place: str) -> bool:
+    return "://" not in place
+
+
+def _repository(folder: Path) -> Git:
+    """The cache of one public repository; all its instances share it. Call with its lock held."""
+    if not (folder / "HEAD").exists():
+        aside = folder.with_suffix(".aside")
+        _remove(aside)
+        create(aside)
+        aside.rename(folder)
+    (folder / "mirror.config").write_text(_MIRROR_CONFIG)
+    return Git(folder)
+
+
+def _fetch(git: Git, place: str, instance: Instance) -> None:
+    """Fetch the missing commits alone; from a place that gives none by its sha, all branches and the pull request."""
+    missing = _missing(git, _facts(instance))
+    try:
+        _fetch_refs(git, place, ["--depth=1"], missing)
+    except GitError as error:
+        if _says(error, _NO_SUCH_OBJECT):
+            _fetch_singly(git, place, missing)
+        elif _says(error, _REFUSED):
+            _fetch_branches(git, place, instance)
+        else:
+            raise
+
+
+def _fetch_singly(git: Git, place: str, shas: Sequence[str]) -> None:
+    """Fetch those of the commits that are there: asked for together, one that is not there spoils all."""
+    for sha in shas:
+        try:
+            _fetch_refs(git, place, ["--depth=1"], [sha])
+        except GitError as error:
+            if not _says(error, _NO_SUCH_OBJECT):
+                raise
+
+
+def _fetch_branches(git: Git, place: str, instance: Instance) -> None:
+    unshallow = ["--unshallow"] if (git.folder / "shallow").exists() else []
+    _fetch_refs(git, place, unshallow, ["+refs/heads/*:refs/fetched/heads/*"])
+    if _missing(git, _facts(instance)):
+        _fetch_refs(git, place, [], [f"+refs/pull/{instance.pull_request.number}/head:refs/fetched/pull"])
+
+
+def _says(error: GitError, words: Sequence[str]) -> bool:
+    return any(word in error.words for word in words)
+
+
+def _fetch_refs(git: Git, place: str, options: Sequence[str], refs: Sequence[str]) -> None:
+    fixed = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--no-recurse-submodules")
+    _ask(git, "fetch", *fixed, *options, "--", place, *refs, seconds=_FETCH_SECONDS)
+
+
+def _ask(git: Git, *arguments: str, seconds: float) -> bytes:
+    """Run git against another repository, with this machine's proxies and authorities."""
+    env = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+    env["GIT_CONFIG_GLOBAL"] = str(git.folder / "mirror.config")
+    if os.environ.get(MIRROR):
+        env["GIT_ALLOW_PROTOCOL"] = "https:http:ssh:git:file"
+    return git.run(*arguments, env=env, settings=_SLOW, seconds=seconds)
+
+
+def _missing(git: Git, facts: Facts) -> list[str]:
+    return [sha for sha in dict.fromkeys(_shas(facts)) if not git.has(f"{sha}^{{commit}}")]
+
+
+def _shas(facts: Facts) -> tuple[str, str, str]:
+    return facts.base, facts.head, facts.merged
+
+
+def _facts(instance: Instance) -> Facts:
+    facts = instance.source.git
+    assert facts is not None
+    return facts
+
+
+def _remove(folder: Path) -> None:
+    if folder.exists():
+        shutil.rmtree(folder)

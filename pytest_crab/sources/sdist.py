@@ -1,0 +1,103 @@
+"""A pull request on a released package: its source distribution, by digest, and never any code of it."""
+
+from __future__ import annotations
+
+import tarfile
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pytest_crab import diffs
+from pytest_crab.errors import SourceError
+from pytest_crab.instances.files import pristine
+from pytest_crab.sources import folders
+from pytest_crab.sources import trees
+from pytest_crab.sources.plumbing import Git
+from pytest_crab.sources.snapshot import GitSnapshot
+from pytest_crab.types import Instance
+from pytest_crab.types import SdistSource as Facts
+
+MOST_MEMBERS = 50_000
+MOST_MIB = 1024
+
+
+class SdistSource:
+    """Takes the base from an archive whose digest is checked before it is opened, the rest from diffs."""
+
+    def identity(self, instance: Instance) -> Mapping[str, Any]:
+        """The archive and both diffs, by digest."""
+        facts = _facts(instance)
+        return {
+            "kind": "sdist",
+            "history": trees.HISTORY,
+            "sha256": facts.sha256,
+            "head": trees.diff_digest(instance, facts.head),
+            "reference": trees.diff_digest(instance, facts.reference),
+        }
+
+    def fetch(self, instance: Instance, cache: Path) -> GitSnapshot:
+        """Bring the trees here. Raises SourceUnreachable or SourceError."""
+
+        def build(git: Git) -> trees.Trees:
+            facts = _facts(instance)
+            archive = _archive(instance.id, facts, cache.absolute())
+            with tempfile.TemporaryDirectory(prefix="sdist-", dir=git.folder.parent) as folder:
+                top = unpack(archive, Path(folder), f"{instance.id}: the sdist of {facts.name} {facts.version}")
+                base = folders.write(git, top, pristine(top))
+            return trees.authored(git, base, instance, facts.head, facts.reference)
+
+        return trees.snapshot(cache, self.identity(instance), build)
+
+
+def unpack(archive: Path, into: Path, called: str) -> Path:
+    """Unpack a .tar.gz and return the one folder at its top; nothing is written outside ``into``.
+
+    Raises SourceError for what is no archive, is a bomb, or has names or links that lead out.
+    """
+    size = 0
+    try:
+        with tarfile.open(archive, "r:gz") as tar:
+            for number, member in enumerate(tar):
+                size += member.size
+                if number >= MOST_MEMBERS or size > MOST_MIB << 20:
+                    raise SourceError(f"{called} holds over {MOST_MEMBERS} files or {MOST_MIB} MiB; that is refused")
+                _extract(tar, member, into)
+    except (tarfile.TarError, EOFError, OSError, ValueError) as error:
+        raise SourceError(f"{called} cannot be unpacked ({error}); the archive should be made anew") from None
+    found = list(into.iterdir())
+    if len(found) != 1 or found[0].is_symlink() or not found[0].is_dir():
+        raise SourceError(f"{called} holds {len(found)} entries at its top; a source distribution has one folder there")
+    return found[0]
+
+
+def _extract(tar: tarfile.TarFile, member: tarfile.TarInfo, into: Path) -> None:
+    if hasattr(tarfile, "data_filter"):
+        tar.extract(member, into, filter="data")
+        return
+    # A Python without filters: what a filter would have to judge is refused.
+    if not (member.isreg() or member.isdir()) or not diffs.is_inside(member.name):
+        raise tarfile.ExtractError(f"{member.name} is a link or leads out, and this Python cannot unpack such safely")
+    tar.extract(member, into, set_attrs=member.isreg())
+
+
+def _archive(instance_id: str, facts: Facts, cache: Path) -> Path:
+    """The archive in the cache, brought there if it was not there."""
+    kept = cache / "sdists" / f"{facts.sha256}.tar.gz"
+    if kept.exists():
+        return kept
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    # Only now: the HTTP stack is slow to import, and a cached archive needs none of it.
+    from pytest_crab.sources import indexes
+
+    with tempfile.TemporaryDirectory(prefix="download-", dir=kept.parent) as folder:
+        aside = Path(folder, "archive")
+        indexes.download(facts, aside, instance_id)
+        aside.rename(kept)
+    return kept
+
+
+def _facts(instance: Instance) -> Facts:
+    facts = instance.source.sdist
+    assert facts is not None
+    return facts

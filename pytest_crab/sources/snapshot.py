@@ -1,0 +1,176 @@
+"""The trees of one instance in two bare repositories: what contestants may see, and the rest."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_crab import diffs
+from pytest_crab.errors import DiffRejected
+from pytest_crab.protocols import FileChange
+from pytest_crab.sources import folders
+from pytest_crab.sources.plumbing import Git
+from pytest_crab.sources.plumbing import GitError
+from pytest_crab.sources.plumbing import create_checkout
+from pytest_crab.sources.plumbing import lend
+
+_SUBMODULE = "160000"
+_DIFF = (
+    *("diff-tree", "-p", "-r", "--binary", "--full-index", "--no-color", "--no-ext-diff", "--no-textconv"),
+    *("--src-prefix=a/", "--dst-prefix=b/", "--unified=3", "--inter-hunk-context=0", "--diff-algorithm=myers"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class GitSnapshot:
+    """A Snapshot (see protocols) on two bare repositories in ``folder``; any number of threads may use it."""
+
+    folder: Path
+    base: str
+    head: str
+    base_tree: str
+    head_tree: str
+    reference_tree: str
+
+    @property
+    def public(self) -> Git:
+        """Holds the two commits of the history that contestants see, and no other object."""
+        return Git(self.folder / "public.git")
+
+    @property
+    def private(self) -> Git:
+        """Holds the reference and the trees of revisions; it borrows the public objects."""
+        return Git(self.folder / "private.git")
+
+    def pull_request_diff(self) -> str:
+        """The pull request as a git diff, base to head; it is for reading, so bytes that are not UTF-8 are replaced."""
+        diff = self.public.run(*_DIFF, "--find-renames=50%", "-l1000", self.base_tree, self.head_tree)
+        return diff.decode("utf-8", "replace")
+
+    def apply(self, diff: str, onto: str | None = None) -> str:
+        """The tree that ``diff`` makes of ``onto`` (head). Raises DiffRejected with git's own words."""
+        return apply(self.private, diff, onto or self.head_tree)
+
+    def changes(self, tree: str) -> tuple[FileChange, ...]:
+        """What turns the head tree into ``tree``, sorted by path; submodules are left out."""
+        found = [change for change in self._changed(tree) if _SUBMODULE not in change.modes]
+        contents = iter(_contents(self.private, [change.name for change in found if not change.removed]))
+        return tuple(
+            FileChange(path=change.path, mode=change.mode, content=None if change.removed else next(contents))
+            for change in found
+        )
+
+    def diff(self, tree: str) -> str:
+        """The git diff from head to ``tree``, which ``apply`` takes; text that is not UTF-8 goes as binary."""
+        diff = self.private.run(*_DIFF, "--no-renames", "--ignore-submodules=all", self.head_tree, tree)
+        try:
+            return diff.decode()
+        except UnicodeDecodeError:
+            return self._diff_by_file(tree)
+
+    def read(self, tree: str, path: str) -> bytes | None:
+        """A file's content in ``tree`` (of a link: where it points); None if there is none."""
+        if not diffs.is_inside(path):
+            return None
+        found = self.private.run("ls-tree", "-z", "--full-tree", tree, "--", path)
+        mode, kind, name = found.split(b"\t", 1)[0].split() if found else (b"", b"", b"")
+        return self.private.run("cat-file", "blob", name.decode()) if kind == b"blob" and mode else None
+
+    def clone(self, folder: Path) -> None:
+        """Put a checkout of head with exactly the two commits into ``folder``, which must not exist.
+
+        Objects are copied, never linked: whoever owns the checkout may write to them.
+        """
+        git = create_checkout(folder)
+        shutil.copytree(self.public.folder / "objects", git.folder / "objects", dirs_exist_ok=True)
+        git.run("update-ref", "refs/heads/main", self.head)
+        git.run("read-tree", "-u", "--reset", self.head, cwd=folder)
+
+    def record(self, folder: Path) -> str:
+        """The tree that a checkout's files are now; its own .git is not trusted and not read. Raises DiffRejected."""
+        return folders.record(self.private, folder, self.head_tree)
+
+    def _changed(self, tree: str) -> list[_Change]:
+        arguments = ("diff-tree", "-r", "--raw", "--no-renames", "--no-abbrev", "-z", self.head_tree, tree)
+        fields = self.private.run(*arguments).split(b"\0")[:-1]
+        pairs = zip(fields[::2], fields[1::2], strict=True)
+        changes = (_Change(os.fsdecode(path), *facts.decode().lstrip(":").split()) for facts, path in pairs)
+        return sorted(changes, key=lambda change: change.path)
+
+    def _diff_by_file(self, tree: str) -> str:
+        """As diff, file by file: what does not decode is done again where everything counts as binary."""
+        with tempfile.TemporaryDirectory(prefix="crab-binary-") as folder:
+            binary = Git(Path(folder, "binary.git"))
+            shutil.copytree(self.private.folder, binary.folder, ignore=shutil.ignore_patterns("objects"))
+            (binary.folder / "info" / "attributes").write_text("* -diff\n")
+            lend(str(self.private.folder / "objects"), binary)
+            arguments = (*_DIFF, "--no-renames", "--ignore-submodules=all", self.head_tree, tree, "--")
+            parts = []
+            for change in self._changed(tree):
+                part = self.private.run(*arguments, change.path)
+                try:
+                    parts.append(part.decode())
+                except UnicodeDecodeError:
+                    parts.append(binary.run(*arguments, change.path).decode())
+        return "".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    path: str
+    old_mode: str
+    new_mode: str
+    old_name: str
+    name: str
+    status: str
+
+    @property
+    def removed(self) -> bool:
+        return self.status.startswith("D")
+
+    @property
+    def mode(self) -> str:
+        return self.old_mode if self.removed else self.new_mode
+
+    @property
+    def modes(self) -> tuple[str, str]:
+        return self.old_mode, self.new_mode
+
+
+def apply(git: Git, diff: str, onto: str) -> str:
+    """Return the tree that ``diff`` makes of ``onto``: on an index, so that no link or path leads out of the tree.
+
+    An empty diff changes nothing. Raises DiffRejected with git's own words.
+    """
+    text = diffs.normalise(diff)
+    if not text:
+        return onto
+    try:
+        with git.with_index(onto) as indexed:
+            arguments = ("apply", "--cached", "--whitespace=nowarn", "-p1", "-")
+            indexed.run(*arguments, stdin=text.encode("utf-8", "surrogateescape"))
+            return indexed.line("write-tree")
+    except GitError as error:
+        raise DiffRejected(error.words) from None
+    except UnicodeEncodeError:
+        message = "the diff holds characters that no file can hold"
+        raise DiffRejected(message) from None
+
+
+def _contents(git: Git, names: Sequence[str]) -> list[bytes]:
+    """The blobs of these names, in order."""
+    if not names:
+        return []
+    output = memoryview(git.run("cat-file", "--batch", stdin="".join(f"{name}\n" for name in names).encode()))
+    contents = []
+    position = 0
+    for _ in names:
+        end = bytes(output[position : position + 200]).index(b"\n") + position
+        size = int(bytes(output[position:end]).split()[2])
+        contents.append(bytes(output[end + 1 : end + 1 + size]))
+        position = end + 2 + size
+    return contents

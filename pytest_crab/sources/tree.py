@@ -1,0 +1,58 @@
+"""A pull request on a small project that lies in the instance set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pytest_crab.errors import SourceError
+from pytest_crab.instances.files import folder_digest
+from pytest_crab.instances.files import pristine
+from pytest_crab.sources import folders
+from pytest_crab.sources import trees
+from pytest_crab.sources.plumbing import Git
+from pytest_crab.sources.snapshot import GitSnapshot
+from pytest_crab.types import Instance
+from pytest_crab.types import TreeSource
+
+
+class FolderSource:
+    """Takes the base from a folder, the head and the reference from diffs."""
+
+    def identity(self, instance: Instance) -> Mapping[str, Any]:
+        """The folder's files and both diffs, by digest."""
+        source = _source(instance)
+        return {
+            "kind": "tree",
+            "history": trees.HISTORY,
+            "tree": folder_digest(_folder(instance)),
+            "head": trees.diff_digest(instance, source.head),
+            "reference": trees.diff_digest(instance, source.reference),
+        }
+
+    def fetch(self, instance: Instance, cache: Path) -> GitSnapshot:
+        """Bring the trees here. Raises SourceError."""
+
+        def build(git: Git) -> trees.Trees:
+            source = _source(instance)
+            folder = _folder(instance)
+            base = folders.write(git, folder, pristine(folder))
+            return trees.authored(git, base, instance, source.head, source.reference)
+
+        return trees.snapshot(cache, self.identity(instance), build)
+
+
+def _source(instance: Instance) -> TreeSource:
+    source = instance.source.tree
+    assert source is not None
+    return source
+
+
+def _folder(instance: Instance) -> Path:
+    """The tree's folder: the instance's own, or one of its set, which instances may share."""
+    folder = Path(instance.folder, _source(instance).path)
+    if not folder.is_dir():
+        message = f"{instance.id}: source.tree.path names {folder}, which is not a folder"
+        raise SourceError(message)
+    return folder

@@ -1,0 +1,152 @@
+"""Makes snapshots once and finds them again: built aside, then renamed, so that nothing is ever half there."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
+
+from pytest_crab import plain
+from pytest_crab.errors import DiffRejected
+from pytest_crab.errors import SourceError
+from pytest_crab.sources.plumbing import Git
+from pytest_crab.sources.plumbing import create
+from pytest_crab.sources.plumbing import lend
+from pytest_crab.sources.snapshot import GitSnapshot
+from pytest_crab.sources.snapshot import apply
+from pytest_crab.types import Instance
+
+#: Counts up when the same trees would get other commits, since commits are part of what a contestant sees.
+HISTORY = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Trees:
+    """The three trees of an instance, and the repository that holds them for now."""
+
+    origin: Git
+    base: str
+    head: str
+    reference: str
+
+
+def snapshot(cache: Path, identity: Mapping[str, Any], build: Callable[[Git], Trees]) -> GitSnapshot:
+    """Return the snapshot that ``identity`` decides, from ``cache`` or through ``build``.
+
+    ``build`` is given an empty repository that is gone afterwards. One thread of one process builds, others wait;
+    what a killed one left is removed.
+    """
+    cache = cache.absolute()
+    known = find(cache, identity)
+    if known:
+        return known
+    digest = plain.digest(identity)
+    with held(cache, digest):
+        known = find(cache, identity)
+        if known:
+            return known
+        aside = _made(cache / "aside")
+        for left in aside.glob(f"{digest}-*"):
+            shutil.rmtree(left)
+        with tempfile.TemporaryDirectory(prefix=f"{digest}-", dir=aside) as scratch:
+            trees = build(create(Path(scratch, "scratch.git")))
+            made = _settle(cache, trees, Path(scratch, "made"))
+        _write(cache / "known" / f"{digest}.json", _ids(made))
+    return made
+
+
+def find(cache: Path, identity: Mapping[str, Any]) -> GitSnapshot | None:
+    """Return the snapshot that ``identity`` decides if it has been made already."""
+    try:
+        ids = json.loads((cache.absolute() / "known" / f"{plain.digest(identity)}.json").read_text())
+    except FileNotFoundError:
+        return None
+    found = GitSnapshot(cache.absolute() / "snapshots" / f"{ids['base_tree']}-{ids['head_tree']}", **ids)
+    return found if found.folder.is_dir() and found.private.has(found.reference_tree) else None
+
+
+def held(cache: Path, name: str) -> FileLock:
+    """The right to make one thing in ``cache``, across threads and processes; it ends with its holder."""
+    return FileLock(_made(cache / "locks") / f"{name}.lock")
+
+
+def authored(git: Git, base: str, instance: Instance, head: str, reference: str) -> Trees:
+    """The trees of a pull request that is a diff on ``base``, with a reference that is a diff on its head.
+
+    Raises SourceError naming the diff that does not apply.
+    """
+    head_tree = _applied(git, base, instance, head)
+    return Trees(git, base, head_tree, _applied(git, head_tree, instance, reference))
+
+
+def diff_text(instance: Instance, name: str) -> str:
+    """The text of a diff in the instance's folder; bytes that are not UTF-8 become surrogates, which apply takes."""
+    try:
+        return Path(instance.folder, name).read_bytes().decode("utf-8", "surrogateescape")
+    except OSError as error:
+        message = f"{instance.id}: {name} cannot be read ({error.strerror})"
+        raise SourceError(message) from None
+
+
+def diff_digest(instance: Instance, name: str) -> str:
+    """The SHA-256 of a diff in the instance's folder."""
+    return hashlib.sha256(diff_text(instance, name).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _applied(git: Git, onto: str, instance: Instance, name: str) -> str:
+    try:
+        return apply(git, diff_text(instance, name), onto)
+    except DiffRejected as error:
+        message = f"{instance.id}: {name} does not apply ({error}); it should be made anew with git diff"
+        raise SourceError(message) from None
+
+
+def _settle(cache: Path, trees: Trees, aside: Path) -> GitSnapshot:
+    """Copy the trees, and nothing else of their origin, into a snapshot of their own: built aside, then moved."""
+    public = create(aside / "public.git")
+    trees.origin.pack([trees.base, trees.head], public)
+    base = public.commit(trees.base, "base")
+    head = public.commit(trees.head, "head", base)
+    public.run("update-ref", "refs/heads/main", head)
+    lend("../../public.git/objects", create(aside / "private.git"))
+    folder = cache / "snapshots" / f"{trees.base}-{trees.head}"
+    _made(folder.parent)
+    _publish(aside, folder)
+    settled = GitSnapshot(folder, base, head, trees.base, trees.head, trees.reference)
+    trees.origin.pack([trees.reference, f"^{trees.base}", f"^{trees.head}"], settled.private)
+    return settled
+
+
+def _publish(made: Path, folder: Path) -> None:
+    """Rename ``made`` to ``folder``; the same thing that is there already, made by somebody else, is as good."""
+    try:
+        made.rename(folder)
+    except OSError:
+        if not folder.is_dir():
+            raise
+
+
+def _ids(made: GitSnapshot) -> dict[str, str]:
+    return {name: getattr(made, name) for name in ("base", "head", "base_tree", "head_tree", "reference_tree")}
+
+
+def _write(path: Path, value: Mapping[str, str]) -> None:
+    _made(path.parent)
+    descriptor, aside = tempfile.mkstemp(dir=path.parent, prefix=".aside-")
+    with os.fdopen(descriptor, "w") as file:
+        file.write(plain.canonical(value))
+    Path(aside).rename(path)
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

@@ -1,0 +1,90 @@
+"""The lock of a set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pytest_crab.errors import BadInput
+from pytest_crab.instances import load_instances
+from pytest_crab.instances import lock
+
+Write = Callable[..., Path]
+
+
+def differences(folder: Path) -> list[str]:
+    return list(lock.differences(folder, load_instances(folder), whole=True))
+
+
+@pytest.fixture
+def folder(write_instance: Write, tmp_path: Path) -> Path:
+    write_instance("a")
+    write_instance("b")
+    folder = tmp_path / "set"
+    lock.write_lock(folder, load_instances(folder))
+    return folder
+
+
+def test_a_set_is_as_its_lock_says(folder: Path) -> None:
+    assert differences(folder) == []
+
+
+def test_the_text_is_decided_by_the_set(folder: Path) -> None:
+    before = (folder / lock.FILE).read_bytes()
+    lock.write_lock(folder, reversed(load_instances(folder)))
+    assert (folder / lock.FILE).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("name", "telling"),
+    [
+        ("a/oracles/test_c0.py", "a differs in oracles/test_c0.py"),
+        ("a/head.diff", "a differs in head.diff"),
+        ("a/instance.yaml", "a differs in instance"),
+    ],
+)
+def test_a_changed_file_is_named(folder: Path, name: str, telling: str) -> None:
+    with (folder / name).open("a") as file:
+        file.write("\n")
+    (sentence,) = differences(folder)
+    assert sentence.startswith(f"{telling};")
+
+
+def test_a_changed_environment_is_named(folder: Path) -> None:
+    path = folder / "a" / "instance.yaml"
+    path.write_text(path.read_text().replace("8.3.4", "8.3.5"))
+    (sentence,) = differences(folder)
+    assert sentence.startswith("a differs in environment, instance;")
+
+
+def test_a_changed_tree_is_named_by_all_that_share_it(folder: Path) -> None:
+    (folder / "projects" / "shop" / "shop.py").chmod(0o755)
+    assert [sentence.split(";")[0] for sentence in differences(folder)] == [
+        "a differs in source",
+        "b differs in source",
+    ]
+
+
+def test_what_came_and_went_is_named(folder: Path, write_instance: Write) -> None:
+    (folder / "a" / "instance.yaml").unlink()
+    write_instance("c")
+    assert [sentence.split(";")[0] for sentence in differences(folder)] == [
+        "c is not in the lock",
+        "a is in the lock and not in the set",
+    ]
+
+
+def test_without_a_lock_nothing_differs(folder: Path) -> None:
+    (folder / lock.FILE).unlink()
+    assert differences(folder) == []
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[]", '{"schema": 9, "instances": {}}', '{"schema": 1, "instances": {"a": 1}}']
+)
+def test_a_damaged_lock_is_a_sentence(folder: Path, content: str) -> None:
+    (folder / lock.FILE).write_text(content)
+    with pytest.raises(BadInput, match="not a lock of this version"):
+        differences(folder)

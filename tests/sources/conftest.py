@@ -1,0 +1,123 @@
+"""Small instances of every source, on real files and real repositories."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pytest_crab.types import Category
+from pytest_crab.types import Comment
+from pytest_crab.types import Environment
+from pytest_crab.types import GitSource
+from pytest_crab.types import Instance
+from pytest_crab.types import Kind
+from pytest_crab.types import Oracle
+from pytest_crab.types import Provenance
+from pytest_crab.types import PullRequestFacts
+from pytest_crab.types import Source
+from pytest_crab.types import TreeSource
+
+BASE = {"shop.py": "one\ntwo\n", "pkg/run.sh": "echo\n", ".gitignore": "build/\n*.log\n", "kept.log": "kept\n"}
+
+
+def diff_of(before: str, after: str, path: str = "shop.py") -> str:
+    """A one-line change as git writes it."""
+    return f"diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n@@ -1,2 +1,2 @@\n one\n-{before}\n+{after}\n"
+
+
+def write_files(folder: Path, files: Mapping[str, str | bytes]) -> Path:
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return folder
+
+
+@pytest.fixture
+def instance(tmp_path: Path) -> Instance:
+    """A pull request on a tree: head says too, the reference says three."""
+    project = write_files(tmp_path / "set" / "project", BASE)
+    (project / "pkg" / "run.sh").chmod(0o755)
+    folder = write_files(
+        tmp_path / "set" / "shop-7",
+        {"head.diff": diff_of("two", "too"), "reference.diff": diff_of("too", "three"), "test_c0.py": ""},
+    )
+    comment = Comment(
+        id="c0",
+        path="shop.py",
+        lines=(1, 2),
+        body="Say three.",
+        category=Category.FUNCTIONAL,
+        kind=Kind.BEHAVIORAL,
+        oracle=Oracle(file="test_c0.py"),
+        reference="reference.diff",
+    )
+    return Instance(
+        id="shop-7",
+        folder=str(folder),
+        provenance=Provenance.AUTHORED,
+        repo="owner/shop",
+        license="MIT",
+        pull_request=PullRequestFacts(number=7, title="Count"),
+        source=Source(tree=TreeSource(path="../project", head="head.diff", reference="reference.diff")),
+        environment=Environment(dockerfile="python"),
+        comments=(comment,),
+    )
+
+
+@dataclass(frozen=True)
+class Upstream:
+    """A repository as a forge keeps it: the pull request's head is on refs/pull/7/head alone."""
+
+    path: Path
+    base: str
+    head: str
+    merged: str
+
+    def instance(self, instance: Instance, **changes: str) -> Instance:
+        facts = {"url": "https://git.invalid/owner/shop", "base": self.base, "head": self.head, "merged": self.merged}
+        return replace(instance, source=Source(git=GitSource(**{**facts, **changes})))
+
+
+@pytest.fixture
+def git(tmp_path: Path) -> Callable[..., str]:
+    """Run git as a developer would, without this machine's configuration."""
+    env = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(tmp_path), "GIT_CONFIG_NOSYSTEM": "1"}
+    who = ["-c", "user.name=dev", "-c", "user.email=dev@example.org"]
+
+    def run(folder: Path, *arguments: str) -> str:
+        argv = ["git", *who, *arguments]
+        return subprocess.run(argv, cwd=folder, env=env, check=True, capture_output=True, text=True).stdout.strip()
+
+    return run
+
+
+@pytest.fixture
+def upstream(tmp_path: Path, git: Callable[..., str]) -> Upstream:
+    folder = tmp_path / "mirror" / "owner" / "shop"
+    write_files(folder, {**BASE, "LICENSE": "MIT\n"})
+    git(folder, "init", "--quiet", "--initial-branch=main")
+    git(folder, "add", "--force", ".")
+    git(folder, "commit", "--quiet", "-m", "before")
+    write_files(folder, {"LICENSE": "MIT License\n"})
+    git(folder, "commit", "--quiet", "-am", "start")
+    base = git(folder, "rev-parse", "HEAD")
+    git(folder, "tag", "v1")
+    git(folder, "checkout", "--quiet", "-b", "topic")
+    write_files(folder, {"shop.py": "one\ntoo\n"})
+    git(folder, "commit", "--quiet", "-am", "head")
+    head = git(folder, "rev-parse", "HEAD")
+    write_files(folder, {"shop.py": "one\nthree\n"})
+    git(folder, "commit", "--quiet", "-am", "the answer")
+    git(folder, "update-ref", "refs/pull/7/head", "HEAD")
+    git(folder, "checkout", "--quiet", "main")
+    git(folder, "merge", "--quiet", "--squash", "topic")
+    git(folder, "commit", "--quiet", "-m", "merged")
+    git(folder, "branch", "--quiet", "-D", "topic")
+    return Upstream(folder, base, head, git(folder, "rev-parse", "HEAD"))

@@ -1,0 +1,304 @@
+"""What a snapshot promises, on a small tree."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pytest_crab.errors import DiffRejected
+from pytest_crab.protocols import FileChange
+from pytest_crab.sources import source_for
+from pytest_crab.sources.snapshot import GitSnapshot
+from pytest_crab.types import Instance
+
+NEW = "diff --git a/{0} b/{0}\nnew file mode {1}\n--- /dev/null\n+++ b/{0}\n@@ -0,0 +1 @@\n+x\n"
+
+
+@pytest.fixture
+def snapshot(instance: Instance, tmp_path: Path) -> GitSnapshot:
+    found = source_for(instance).fetch(instance, tmp_path / "cache")
+    assert isinstance(found, GitSnapshot)
+    return found
+
+
+@pytest.fixture
+def checkout(snapshot: GitSnapshot, tmp_path: Path) -> Path:
+    snapshot.clone(tmp_path / "checkout")
+    return tmp_path / "checkout"
+
+
+def test_the_pull_request_is_base_to_head(snapshot: GitSnapshot) -> None:
+    lines = snapshot.pull_request_diff().splitlines()
+    assert lines[0] == "diff --git a/shop.py b/shop.py"
+    assert lines[-3:] == [" one", "-two", "+too"]
+
+
+def test_renames_are_shown_as_renames(instance: Instance, tmp_path: Path) -> None:
+    rename = "diff --git a/kept.log b/moved.log\nsimilarity index 100%\nrename from kept.log\nrename to moved.log\n"
+    Path(instance.folder, "head.diff").write_text(rename)
+    Path(instance.folder, "reference.diff").write_text(NEW.format("x", "100644"))
+    diff = source_for(instance).fetch(instance, tmp_path / "cache").pull_request_diff()
+    assert diff == rename
+
+
+def test_a_tree_is_changes_and_a_diff_away_from_head(snapshot: GitSnapshot) -> None:
+    tree = snapshot.reference_tree
+    assert snapshot.changes(tree) == (FileChange(path="shop.py", mode="100644", content=b"one\nthree\n"),)
+    assert snapshot.apply(snapshot.diff(tree)) == tree
+    assert snapshot.changes(snapshot.head_tree) == ()
+    assert snapshot.diff(snapshot.head_tree) == ""
+
+
+def test_an_empty_diff_changes_nothing(snapshot: GitSnapshot) -> None:
+    assert snapshot.apply("") == snapshot.head_tree
+    assert snapshot.apply("\n", onto=snapshot.reference_tree) == snapshot.reference_tree
+
+
+def test_a_final_newline_may_be_missing(snapshot: GitSnapshot) -> None:
+    diff = snapshot.diff(snapshot.reference_tree)
+    assert snapshot.apply(diff.rstrip("\n")) == snapshot.reference_tree
+
+
+def test_files_are_read_out_of_trees(snapshot: GitSnapshot) -> None:
+    assert snapshot.read(snapshot.head_tree, "shop.py") == b"one\ntoo\n"
+    assert snapshot.read(snapshot.base, "shop.py") == b"one\ntwo\n"
+    for missing in ("none.py", "pkg", "../shop.py", "", "/etc/passwd", "shop.py/x", "*.py", ":/shop.py"):
+        assert snapshot.read(snapshot.head_tree, missing) is None
+
+
+@pytest.mark.parametrize(
+    ("diff", "words"),
+    [
+        ("nonsense", "No valid patches"),
+        (NEW.format(".git/hooks/post-checkout", "100755"), "invalid path"),
+        (NEW.format("pkg/.GIT/config", "100644"), "invalid path"),
+        (NEW.format("../out", "100644"), "invalid path"),
+        (NEW.format("/out", "100644"), "invalid path"),
+        (NEW.format("shop.py", "100644"), "already exists"),
+        (
+            "diff --git a/shop.py b/shop.py\n--- a/shop.py\n+++ b/shop.py\n@@ -1,2 +1,2 @@\n one\n-2\n+3\n",
+            "patch failed",
+        ),
+        ("diff --git a/no.py b/no.py\n--- a/no.py\n+++ b/no.py\n@@ -1 +1 @@\n-2\n+3\n", "does not exist in index"),
+        (NEW.format("x", "100644").replace("+x", "+\ud800"), "no file can hold"),
+    ],
+)
+def test_what_does_not_apply_is_rejected_in_gits_words(snapshot: GitSnapshot, diff: str, words: str) -> None:
+    with pytest.raises(DiffRejected, match=words):
+        snapshot.apply(diff)
+
+
+def test_a_diff_cannot_write_through_a_link(snapshot: GitSnapshot, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    link = snapshot.apply(NEW.format("link", "120000").replace("+x\n", f"+{outside}\n\\ No newline at end of file\n"))
+    assert snapshot.changes(link) == (FileChange(path="link", mode="120000", content=os.fsencode(outside)),)
+    with pytest.raises(DiffRejected, match="beyond a symbolic link"):
+        snapshot.apply(NEW.format("link/file", "100644"), onto=link)
+    assert list(outside.iterdir()) == []
+
+
+def test_a_clone_holds_two_commits_and_nothing_else(
+    snapshot: GitSnapshot, checkout: Path, git: Callable[..., str]
+) -> None:
+    assert git(checkout, "rev-list", "--all", "--parents").split() == [snapshot.head, snapshot.base, snapshot.base]
+    assert git(checkout, "log", "--format=%an <%ae> %ad|%cd|%s", "--date=iso").splitlines() == [
+        f"pytest-crab <pytest-crab@example.invalid> 2000-01-01 00:00:00 +0000|2000-01-01 00:00:00 +0000|{name}"
+        for name in ("head", "base")
+    ]
+    reachable = git(checkout, "rev-list", "--objects", "--no-object-names", "--all").split()
+    stored = git(checkout, "cat-file", "--batch-all-objects", "--batch-check=%(objectname)").split()
+    assert sorted(reachable) == stored
+    assert git(checkout, "status", "--porcelain", "--ignored") == ""
+    assert git(checkout, "remote") == git(checkout, "reflog") == git(checkout, "stash", "list") == ""
+    assert git(checkout, "for-each-ref", "--format=%(refname)") == "refs/heads/main"
+    assert not (checkout / ".git" / "hooks").exists()
+    assert not (checkout / ".git" / "objects" / "info" / "alternates").exists()
+    assert snapshot.reference_tree not in stored
+
+
+def test_a_clone_shares_no_inode_with_the_cache(snapshot: GitSnapshot, checkout: Path) -> None:
+    kept = {path.stat().st_ino for path in snapshot.folder.rglob("*") if path.is_file()}
+    assert not kept & {path.stat().st_ino for path in checkout.rglob("*") if path.is_file()}
+
+
+def test_a_checkout_is_the_trees_bytes_whatever_its_attributes_say(instance: Instance, tmp_path: Path) -> None:
+    project = tmp_path / "set" / "project"
+    (project / ".gitattributes").write_text(
+        "* text eol=crlf ident\n*.py working-tree-encoding=UTF-16 filter=evil -diff\n"
+    )
+    (project / "id.txt").write_bytes(b"$Id$\r\nmixed\n")
+    snapshot = source_for(instance).fetch(instance, tmp_path / "cache")
+    snapshot.clone(tmp_path / "checkout")
+    assert (tmp_path / "checkout" / "id.txt").read_bytes() == b"$Id$\r\nmixed\n"
+    assert (tmp_path / "checkout" / "shop.py").read_bytes() == b"one\ntoo\n"
+    assert snapshot.record(tmp_path / "checkout") == snapshot.head_tree
+    assert "+too" in snapshot.pull_request_diff()
+
+
+def test_an_untouched_checkout_is_head(snapshot: GitSnapshot, checkout: Path) -> None:
+    assert snapshot.record(checkout) == snapshot.head_tree
+
+
+def test_a_checkout_is_recorded_as_it_is(snapshot: GitSnapshot, checkout: Path) -> None:
+    (checkout / "shop.py").write_text("one\nthree\n")
+    (checkout / "kept.log").write_text("tracked, though ignored\n")
+    (checkout / "pkg" / "run.sh").unlink()
+    (checkout / "other.log").write_text("ignored\n")
+    (checkout / "build").mkdir()
+    (checkout / "build" / "x").write_text("ignored\n")
+    (checkout / "new").mkdir()
+    (checkout / "new" / 'we"ird\n\\nä').write_text("x")
+    (checkout / "new" / "tool").write_text("x")
+    (checkout / "new" / "tool").chmod(0o700)
+    (checkout / "link").symlink_to("/etc/passwd")
+    (checkout / "folder-link").symlink_to("/etc")
+    tree = snapshot.record(checkout)
+    assert snapshot.changes(tree) == (
+        FileChange(path="folder-link", mode="120000", content=b"/etc"),
+        FileChange(path="kept.log", mode="100644", content=b"tracked, though ignored\n"),
+        FileChange(path="link", mode="120000", content=b"/etc/passwd"),
+        FileChange(path="new/tool", mode="100755", content=b"x"),
+        FileChange(path='new/we"ird\n\\nä', mode="100644", content=b"x"),
+        FileChange(path="pkg/run.sh", mode="100755", content=None),
+        FileChange(path="shop.py", mode="100644", content=b"one\nthree\n"),
+    )
+    assert snapshot.apply(snapshot.diff(tree)) == tree
+
+
+def test_bytes_of_any_kind_survive_the_diff(snapshot: GitSnapshot, checkout: Path) -> None:
+    contents = {
+        "binary": bytes(range(256)),
+        "latin.txt": b"caf\xe9\n",
+        "carriage.txt": b"a\r\nb\rc\n",
+        "bare": b"no end",
+        "empty": b"",
+        "unicode.txt": "a\u2028b\u0085c\x0c\n".encode(),
+    }
+    for name, content in contents.items():
+        (checkout / name).write_bytes(content)
+    (checkout / os.fsdecode(b"name-\xff")).write_text("x")
+    tree = snapshot.record(checkout)
+    diff = snapshot.diff(tree)
+    diff.encode()
+    assert snapshot.apply(diff) == tree
+    for name, content in contents.items():
+        assert snapshot.read(tree, name) == content
+
+
+def test_a_file_that_became_a_folder_and_back(snapshot: GitSnapshot, checkout: Path) -> None:
+    (checkout / "shop.py").unlink()
+    (checkout / "shop.py").mkdir()
+    (checkout / "shop.py" / "inner").write_text("x")
+    (checkout / "pkg" / "run.sh").unlink()
+    (checkout / "pkg").rmdir()
+    (checkout / "pkg").write_text("x")
+    tree = snapshot.record(checkout)
+    assert [(change.path, change.content) for change in snapshot.changes(tree)] == [
+        ("pkg", b"x"),
+        ("pkg/run.sh", None),
+        ("shop.py", None),
+        ("shop.py/inner", b"x"),
+    ]
+    assert snapshot.apply(snapshot.diff(tree)) == tree
+
+
+def test_a_checkouts_own_git_is_neither_trusted_nor_read(snapshot: GitSnapshot, checkout: Path, tmp_path: Path) -> None:
+    trap = tmp_path / "trap"
+    hook = tmp_path / "hook"
+    hook.write_text(f"#!/bin/sh\ntouch {trap}\ncat\n")
+    hook.chmod(0o755)
+    config = (
+        f"[core]\n\tfsmonitor = {hook}\n\thooksPath = {tmp_path}\n\texcludesFile = {tmp_path}/all\n"
+        f'\tsshCommand = {hook}\n[filter "evil"]\n\tclean = {hook}\n\tprocess = {hook}\n'
+    )
+    (tmp_path / "all").write_text("*\n")
+    (checkout / ".git" / "config").write_text(config)
+    (checkout / ".git" / "index").write_bytes(b"damaged")
+    (checkout / ".git" / "info" / "exclude").write_text("*\n")
+    (checkout / ".gitattributes").write_text("* filter=evil\n")
+    nested = checkout / "vendor" / ".git"
+    nested.mkdir(parents=True)
+    (nested / "config").write_text(config)
+    (nested / "HEAD").write_text("ref: refs/heads/main\n")
+    (checkout / "vendor" / "file.py").write_text("x")
+    (checkout / "worktree").mkdir()
+    (checkout / "worktree" / ".git").write_text(f"gitdir: {tmp_path}\n")
+    tree = snapshot.record(checkout)
+    assert [change.path for change in snapshot.changes(tree)] == [".gitattributes", "vendor/file.py"]
+    assert not trap.exists()
+
+
+def test_what_is_no_file_is_left_out(snapshot: GitSnapshot, checkout: Path) -> None:
+    os.mkfifo(checkout / "pipe")
+    assert snapshot.record(checkout) == snapshot.head_tree
+
+
+def test_a_trap_in_the_place_of_gitignore_is_refused(snapshot: GitSnapshot, checkout: Path) -> None:
+    (checkout / "pkg" / "sub").mkdir()
+    os.mkfifo(checkout / "pkg" / ".gitignore")
+    with pytest.raises(DiffRejected, match=r"pkg/\.gitignore is not a regular file"):
+        snapshot.record(checkout)
+
+
+def test_a_huge_file_is_refused(snapshot: GitSnapshot, checkout: Path) -> None:
+    with (checkout / "huge").open("wb") as file:
+        file.truncate((64 << 20) + 1)
+    with pytest.raises(DiffRejected, match="huge has 64 MiB"):
+        snapshot.record(checkout)
+
+
+def test_an_ignored_huge_file_does_not_matter(snapshot: GitSnapshot, checkout: Path) -> None:
+    with (checkout / "huge.log").open("wb") as file:
+        file.truncate((64 << 20) + 1)
+    assert snapshot.record(checkout) == snapshot.head_tree
+
+
+def test_a_checkout_that_is_gone_is_a_sentence(snapshot: GitSnapshot, tmp_path: Path) -> None:
+    with pytest.raises(DiffRejected, match="cannot be read"):
+        snapshot.record(tmp_path / "nowhere")
+
+
+def test_this_processs_git_variables_do_not_matter(
+    snapshot: GitSnapshot, checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE", "GIT_OBJECT_DIRECTORY", "GIT_EXTERNAL_DIFF"):
+        monkeypatch.setenv(name, "/nonexistent")
+    assert snapshot.record(checkout) == snapshot.head_tree
+    assert snapshot.pull_request_diff()
+
+
+def test_submodules_stay_as_they_were(
+    instance: Instance, tmp_path: Path, upstream: object, git: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "mirror" / "owner" / "shop"
+    base = git(folder, "rev-parse", "HEAD")
+    git(folder, "update-index", "--add", "--cacheinfo", f"160000,{base},vendor/sub")
+    git(folder, "commit", "--quiet", "-m", "submodule")
+    head = git(folder, "rev-parse", "HEAD")
+    monkeypatch.setenv("CRAB_GIT_MIRROR", str(tmp_path / "mirror"))
+    changed = upstream.instance(instance, base=base, head=head, merged=base)  # type: ignore[attr-defined]
+    snapshot = source_for(changed).fetch(changed, tmp_path / "cache")
+    assert snapshot.changes(snapshot.reference_tree) == ()
+    checkout = tmp_path / "checkout"
+    snapshot.clone(checkout)
+    assert snapshot.record(checkout) == snapshot.head_tree
+    (checkout / "vendor" / "sub" / "file").write_text("x")
+    assert snapshot.record(checkout) == snapshot.head_tree
+    (checkout / "vendor" / "sub" / "file").unlink()
+    (checkout / "vendor" / "sub").rmdir()
+    (checkout / "vendor").rmdir()
+    (checkout / "shop.py").write_text("one\n")
+    tree = snapshot.record(checkout)
+    assert [change.path for change in snapshot.changes(tree)] == ["shop.py"]
+    assert snapshot.apply(snapshot.diff(tree)) == tree
+
+
+def test_a_stored_snapshot_is_sound(snapshot: GitSnapshot) -> None:
+    for name in ("public.git", "private.git"):
+        argv = ["git", f"--git-dir={snapshot.folder / name}", "fsck", "--strict", "--no-dangling"]
+        subprocess.run(argv, check=True, capture_output=True)

@@ -1,0 +1,161 @@
+"""Pure rules on git diffs, held against what git itself says."""
+
+from __future__ import annotations
+
+import difflib
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_crab import diffs
+from pytest_crab.types import Side
+
+BINARY = "GIT binary patch\nliteral 3\nKcmZQzU|?VX00sa6\n\nliteral 0\nHcmV?d00001\n\n"
+EVERYTHING = f"""\
+diff --git a/old name.py b/new name.py
+similarity index 90%
+rename from old name.py
+rename to new name.py
+index 1111111..2222222 100644
+--- a/old name.py\t
++++ b/new name.py\t
+@@ -1,2 +1,2 @@
+ a
+-b
+\\ No newline at end of file
++c
+\\ No newline at end of file
+diff --git "a/\\303\\244\\t\\"\\\\.py" "b/\\303\\244\\t\\"\\\\.py"
+new file mode 100644
+index 0000000..2222222
+--- /dev/null
++++ "b/\\303\\244\\t\\"\\\\.py"
+@@ -0,0 +1 @@
++x
+diff --git a/mode.sh b/mode.sh
+old mode 100644
+new mode 100755
+diff --git a/gone.py b/gone.py
+deleted file mode 100644
+index 2222222..0000000
+--- a/gone.py
++++ /dev/null
+@@ -1 +0,0 @@
+-x
+diff --git a/b.bin b/b.bin
+new file mode 100644
+index 0000000..1111111
+{BINARY}diff --git a/empty b/empty
+new file mode 100644
+index 0000000..e69de29
+diff --git a/p.txt b/q.txt
+similarity index 100%
+rename from p.txt
+rename to q.txt
+"""
+QUOTED = 'ä\t"\\.py'
+
+
+def test_every_kind_of_change_is_read() -> None:
+    files = {file.path: file for file in diffs.parse(EVERYTHING)}
+    assert list(files) == ["new name.py", QUOTED, "mode.sh", "gone.py", "b.bin", "empty", "q.txt"]
+    renamed = files["new name.py"]
+    assert (renamed.old, renamed.new) == ("old name.py", "new name.py")
+    assert (renamed.removed, renamed.added) == ({2}, {2})
+    assert (renamed.old_shown, renamed.new_shown) == ({1, 2}, {1, 2})
+    assert files[QUOTED].old is None
+    assert files["gone.py"].new is None
+    assert files["b.bin"].binary
+    assert (files["q.txt"].old, files["q.txt"].new) == ("p.txt", "q.txt")
+    assert not files["mode.sh"].added
+
+
+def test_changed_lines_go_by_the_path_of_their_side() -> None:
+    assert diffs.changed_lines(EVERYTHING) == {
+        "new name.py": {2},
+        QUOTED: {1},
+        "mode.sh": set(),
+        "b.bin": set(),
+        "empty": set(),
+        "q.txt": set(),
+    }
+    left = diffs.changed_lines(EVERYTHING, Side.LEFT)
+    assert left == {"old name.py": {2}, "mode.sh": set(), "gone.py": {1}, "p.txt": set()}
+
+
+def test_shown_lines_hold_the_context() -> None:
+    assert diffs.shown_lines(EVERYTHING)["new name.py"] == {1, 2}
+    assert diffs.shown_lines(EVERYTHING, Side.LEFT)["gone.py"] == {1}
+
+
+def test_a_rename_touches_both_paths() -> None:
+    expected = {"old name.py", "new name.py", QUOTED, "mode.sh", "gone.py", "b.bin", "empty", "p.txt", "q.txt"}
+    assert diffs.touched_paths(EVERYTHING) == expected
+
+
+def test_lines_are_counted() -> None:
+    assert diffs.counts(EVERYTHING) == (2, 2)
+
+
+@pytest.mark.parametrize("text", ["nonsense\n", "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,3 +1,1 @@\n a\n"])
+def test_what_is_no_diff_is_a_value_error(text: str) -> None:
+    with pytest.raises(ValueError, match="not a git diff"):
+        diffs.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "normal"), [("", ""), (" \n\n", ""), ("a", "a\n"), ("a\n", "a\n"), ("a\n\n", "a\n\n")]
+)
+def test_normal_diffs_end_with_a_line(text: str, normal: str) -> None:
+    assert diffs.normalise(text) == normal
+    assert diffs.normalise(normal) == normal
+
+
+@pytest.mark.parametrize(
+    ("path", "inside"),
+    [
+        *[("a.py", True), ("a/.gitignore", True), (".github/x", True), ("a..b/c", True)],
+        *[("", False), (".", False), ("/a", False), ("../a", False), ("a/../../b", False)],
+        *[(".git", False), (".git/config", False), ("a/.GIT/x", False)],
+    ],
+)
+def test_paths_stay_inside_the_tree_and_out_of_git(path: str, *, inside: bool) -> None:
+    assert diffs.is_inside(path) is inside
+
+
+def test_paths_outside_are_named_in_order() -> None:
+    text = "".join(f"--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@\n-a\n+b\n" for path in ("z/../../y", ".git/x", "fine"))
+    assert list(diffs.outside_paths(text)) == [".git/x", "z/../../y"]
+
+
+FILES = st.lists(st.sampled_from(["a", "b", "c", "-- d", "++ e", ""]), max_size=12)
+
+
+@given(before=FILES, after=FILES)
+def test_changed_lines_rebuild_the_other_version(before: list[str], after: list[str]) -> None:
+    """Lines that are not changed are the same on both sides, in the same order."""
+    lines = difflib.unified_diff(before, after, "a/x.py", "b/x.py", lineterm="")
+    text = "".join(f"{line}\n" for line in lines)
+    removed = diffs.changed_lines(text, Side.LEFT).get("x.py", set())
+    added = diffs.changed_lines(text).get("x.py", set())
+    kept = [line for number, line in enumerate(before, 1) if number not in removed]
+    assert kept == [line for number, line in enumerate(after, 1) if number not in added]
+    assert diffs.counts(text) == (len(added), len(removed))
+    assert diffs.shown_lines(text).get("x.py", set()) >= added
+
+
+def test_git_agrees_on_names_and_counts(tmp_path: Path) -> None:
+    names = ["plain.py", "with space.py", "tab\there.py", 'quote".py', "back\\slash.py", "ümlaut.py", "b/nested.py"]
+    for side, text in (("old", "one\ntwo\n"), ("new", "one\n2\nthree")):
+        for name in names:
+            path = tmp_path / side / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+    argv = ["git", "diff", "--no-index", "--no-color", "--src-prefix=a/", "--dst-prefix=b/", "old", "new"]
+    text = subprocess.run(argv, cwd=tmp_path, capture_output=True, check=False).stdout.decode()
+    assert diffs.touched_paths(text) == {f"{side}/{name}" for side in ("old", "new") for name in names}
+    assert diffs.counts(text) == (2 * len(names), len(names))
+    assert diffs.changed_lines(text)["new/tab\there.py"] == {2, 3}
