@@ -1,0 +1,291 @@
+"""What runs inside a workspace, and its host side: jobs out, reports in; nothing that comes back is believed unread."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import secrets
+import struct
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import field
+from importlib import resources
+from typing import Any
+
+from pytest_crab import plain
+from pytest_crab.protocols import Command
+from pytest_crab.protocols import Completed
+from pytest_crab.protocols import FileChange
+from pytest_crab.protocols import Image
+from pytest_crab.types import Ending
+from pytest_crab.types import Environment
+from pytest_crab.types import Isolation
+from pytest_crab.types import Oracle
+from pytest_crab.types import Run
+
+#: What the interpreter in the sandbox is started with: the first stage drops the environment and starts again, since
+#: only then the hash seed holds; the second reads a length and that many bytes of JSON from its input.
+_SECOND = """\
+import sys
+sys.path = [path for path in sys.path if path]
+import os, json, struct
+def read(size):
+    data = b""
+    while len(data) < size:
+        more = os.read(0, min(size - len(data), 1 << 20))
+        if not more:
+            sys.exit("the job ended early")
+        data += more
+    return data
+job = json.loads(read(struct.unpack(">Q", read(8))[0]).decode())
+parts = job.pop("parts")
+space = {"__name__": "crab_supervisor"}
+exec(compile(parts.pop("supervisor"), "<crab supervisor>", "exec"), space)
+space["main"](job, parts)
+"""
+BOOTSTRAP = f"""\
+import os, sys
+env = {{"PYTHONHASHSEED": "0", "LANG": "C.UTF-8", "PATH": "/usr/local/bin:/usr/bin:/bin"}}
+env.update((name, os.environ[name]) for name in ("LD_LIBRARY_PATH",) if name in os.environ)
+os.execve(sys.executable, [sys.executable, "-s", "-S", "-c", {_SECOND!r}], env)
+"""
+
+_COUNTERS = {
+    "memory": ("/sys/fs/cgroup/memory/memory.oom_control", "/sys/fs/cgroup/memory.events"),
+    "processes": ("/sys/fs/cgroup/pids/pids.events", "/sys/fs/cgroup/pids.events"),
+}
+
+
+def _part(name: str) -> str:
+    return resources.files(__name__).joinpath("inside", f"{name}.py").read_text("utf-8")
+
+
+_PARTS = {name: _part(name) for name in ("supervisor", "tree", "recorder", "meeting", "traces")}
+
+#: The digest of everything that is sent into a sandbox: a new harness proves every oracle anew.
+VERSION = hashlib.sha256("\0".join([BOOTSTRAP, *_PARTS.values()]).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OracleRun:
+    """One oracle to run on the tree in one state; ``source`` is the oracle file's text."""
+
+    id: str
+    state: str
+    seconds: float
+    oracle: Oracle
+    source: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandRun:
+    """One of the project's own commands to run in the tree in one state; only its exit code is reported."""
+
+    id: str
+    state: str
+    seconds: float
+    command: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeakQuestion:
+    """What the leak proof asks from inside: the project's distribution and names that no file may have."""
+
+    state: str
+    project: str | None
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """Everything that one sandbox is to do, in order; a state is what turns the pristine tree into the one to run on.
+
+    Oracles of one job are all isolated or all not. ``output`` is how many bytes a run may print.
+    """
+
+    image: Image
+    environment: Environment
+    states: Mapping[str, Sequence[FileChange]]
+    runs: Sequence[OracleRun | CommandRun]
+    overlay: Mapping[str, str] = field(default_factory=dict)
+    leaks: LeakQuestion | None = None
+    output: int = 16 << 20
+
+    def __post_init__(self) -> None:
+        ids = [run.id for run in self.runs]
+        if len(set(ids)) != len(ids):
+            raise ValueError("two runs of a job have the same id")
+        states = {run.state for run in self.runs} | ({self.leaks.state} if self.leaks else set())
+        if not states <= set(self.states):
+            raise ValueError("a run names a state that the job does not have")
+        kinds = {isinstance(run, OracleRun) and run.oracle.isolation is Isolation.PROCESS for run in self.runs}
+        if len(kinds) > 1 or (True in kinds and self.leaks):
+            raise ValueError("isolated oracles need a job of their own")
+
+    @property
+    def isolated(self) -> bool:
+        """Whether the oracles run as another user than the project."""
+        return any(isinstance(run, OracleRun) and run.oracle.isolation is Isolation.PROCESS for run in self.runs)
+
+    @property
+    def seconds(self) -> float:
+        """Within what time the whole job ends by itself, start and restoring included."""
+        return sum(run.seconds + 20.0 for run in self.runs) + 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What came back of a job: one run for each asked for, in order; ``problems`` are sentences about what was odd."""
+
+    runs: tuple[Run, ...]
+    leaks: Mapping[str, Any] | None = None
+    problems: tuple[str, ...] = ()
+
+
+def command_line(image: Image) -> tuple[str, ...]:
+    """Return the argument list that starts the harness in an image; it takes one encoded job on its input."""
+    return (image.python, "-I", "-S", "-c", BOOTSTRAP)
+
+
+def commands(job: Job) -> tuple[Command, ...]:
+    """Return what Runtime.execute is to run.
+
+    The first command's output is the one to parse; with isolated oracles it is the oracles' end, so that the sandbox
+    lives until that has ended and its main process is not of the project's user.
+    """
+    line = command_line(job.image)
+    if not job.isolated:
+        return (Command(argv=line, stdin=encode(job)),)
+    token = secrets.token_hex(16)
+    attend, serve = encode(job, "attend", token), encode(job, "serve", token)
+    return (Command(argv=line, stdin=attend, user="oracle"), Command(argv=line, stdin=serve))
+
+
+def encode(job: Job, role: str | None = None, token: str | None = None) -> bytes:
+    """Return the bytes that the harness reads.
+
+    ``role`` is serve or attend for the two ends of an isolated job, ``token`` what they know each other by.
+    """
+    oracles = any(isinstance(run, OracleRun) for run in job.runs) and role != "serve"
+    wanted = ["supervisor", "tree"]
+    wanted += ["recorder"] if oracles else []
+    wanted += ["meeting"] if role else []
+    wanted += ["traces"] if job.leaks else []
+    image, facts = job.image, job.image.facts
+    message: dict[str, Any] = {
+        "parts": {name: _PARTS[name] for name in wanted},
+        "tree": image.tree,
+        "workdir": image.workdir,
+        "scratch": image.scratch,
+        "site": list(image.site),
+        "contained": image.contained,
+        "meeting": str(facts.get("meeting", "/meet")),
+        "counters": dict(facts.get("counters", _COUNTERS)),
+        "paths": [] if role == "attend" else list(job.environment.paths),
+        "env": dict(job.environment.env),
+        "limits": {"output": job.output},
+        "states": {} if role == "attend" else {name: _changes(changes) for name, changes in job.states.items()},
+        "overlay": {} if role == "attend" else dict(job.overlay),
+        "runs": [] if role == "serve" else [_run(run) for run in job.runs],
+    }
+    if role:
+        message |= {"role": role, "token": token}
+    if job.leaks:
+        message["leaks"] = plain.dump(job.leaks) | {"project": job.leaks.project}
+    data = json.dumps(message).encode()
+    return struct.pack(">Q", len(data)) + data
+
+
+def _changes(changes: Sequence[FileChange]) -> list[list[str | None]]:
+    return [
+        [change.path, change.mode, None if change.content is None else base64.b64encode(change.content).decode()]
+        for change in changes
+    ]
+
+
+def _run(run: OracleRun | CommandRun) -> dict[str, Any]:
+    message: dict[str, Any] = {"id": run.id, "state": run.state, "seconds": run.seconds}
+    if isinstance(run, CommandRun):
+        return message | {"command": list(run.command)}
+    oracle = {"file": run.oracle.file, "source": run.source, "plugins": list(run.oracle.plugins)}
+    return message | {"oracle": oracle}
+
+
+def parse(job: Job, completed: Sequence[Completed]) -> Report:
+    """Read what a job's commands printed.
+
+    A run is believed only if it was told exactly once and the supervisor came to its own end: a process that reaches
+    the supervisor's output can add lines, or end the supervisor, but neither without being seen.
+    """
+    last = completed[0]
+    told, problems = _lines(last.stdout)
+    ids = {run.id for run in job.runs}
+    lines: dict[str, list[Mapping[str, Any]]] = {run.id: [] for run in job.runs}
+    for line in told:
+        content = line.get("run")
+        name = content.get("id") if isinstance(content, Mapping) else None
+        if isinstance(name, str) and name in ids:
+            lines[name].append(content)
+        elif content is not None:
+            problems.append("a line tells of a run that was not asked for")
+    whole = last.exit_code == 0 and not last.timed_out and sum("bye" in line for line in told) == 1
+    if not whole:
+        first = told[0] if told else {}  # said before any code of the project has run
+        broken, started = first.get("broken"), "hello" in first
+        stderr = last.stderr.decode("utf-8", "replace")[-300:].strip()
+        detail = str(broken) if broken else f"the harness did not come to its end (exit code {last.exit_code}): {stderr}"
+        return Report(runs=_unfinished(job, lines, last, started, detail), problems=(*problems, detail))
+    runs = []
+    for run in job.runs:
+        result, problem = _believe(run.id, lines[run.id])
+        problems.extend([problem] if problem else [])
+        runs.append(result)
+    found = [line["leaks"] for line in told if isinstance(line.get("leaks"), Mapping)]
+    return Report(runs=tuple(runs), leaks=found[0] if len(found) == 1 else None, problems=tuple(problems))
+
+
+def _unfinished(
+    job: Job, lines: Mapping[str, list[Mapping[str, Any]]], last: Completed, started: bool, detail: str  # noqa: FBT001
+) -> tuple[Run, ...]:
+    """Say of each run how it ended when the harness did not: told or under way, or never begun."""
+    causes = {
+        Ending.TIMEOUT: last.timed_out,
+        Ending.MEMORY: last.out_of_memory,
+        Ending.OUTPUT: last.too_much_output,
+        Ending.EXITED: True,
+    }
+    ending = next(ending for ending, applies in causes.items() if applies)
+    runs = []
+    for run in job.runs:
+        runs.append(Run(id=run.id, ending=ending if started else Ending.UNSTARTED, detail=detail))
+        started = started and bool(lines[run.id])
+    return tuple(runs)
+
+
+def _lines(stdout: bytes) -> tuple[list[Mapping[str, Any]], list[str]]:
+    told: list[Mapping[str, Any]] = []
+    problems = []
+    for number, text in enumerate(stdout.splitlines(), 1):
+        try:
+            line = json.loads(text)
+        except (ValueError, RecursionError):
+            line = None
+        if isinstance(line, dict):
+            told.append(line)
+        else:
+            problems.append(f"line {number} of the report is not a JSON object")
+    return told, problems
+
+
+def _believe(name: str, lines: list[Mapping[str, Any]]) -> tuple[Run, str | None]:
+    if len(lines) != 1:
+        detail = "the run was reported more than once" if lines else "the run was not reported"
+        return Run(id=name, ending=Ending.EXITED, detail=detail), f"{name}: {detail}"
+    faults: list[str] = []
+    run = plain.read(Run, lines[0], faults)
+    if run is None:
+        detail = "the report is not well-formed"
+        return Run(id=name, ending=Ending.EXITED, detail=detail), f"{name}: {detail}: {faults[0]}"
+    return run, None

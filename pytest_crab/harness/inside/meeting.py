@@ -1,0 +1,302 @@
+"""Oracles as another user: one end keeps the project and runs its commands, the other runs the oracles and asks.
+
+They meet at a Unix socket. An oracle's command hands its own standard streams over, so nothing is relayed and
+long-lived commands work; the project's end decides everything else (interpreter, import roots, folder, user).
+"""
+
+import array
+import json
+import os
+import select
+import signal
+import socket
+import sys
+import time
+
+WAIT = 30.0
+LINE = 1 << 20
+
+#: What $CRAB_PYTHON is: hands its arguments, its changed variables and its streams over; ends as the command ended.
+SHIM = """\
+#!%(python)s -IS
+import array, json, os, signal, socket, sys
+known = json.loads(%(known)r)
+kept = ("PATH", "HOME", "TMPDIR", "PYTHONPATH", "PWD", "OLDPWD", "_", "SHLVL")
+def forwarded(name, value):
+    return known.get(name) != value and name not in kept and not name.startswith(("PYTEST_", "CRAB_", "LD_"))
+env = {name: value for name, value in os.environ.items() if forwarded(name, value)}
+line = json.dumps({"argv": sys.argv[1:], "env": env}).encode() + b"\\n"
+place = socket.socket(socket.AF_UNIX)
+place.connect(%(place)r)
+sent = place.sendmsg([line], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [0, 1, 2]).tobytes())])
+place.sendall(line[sent:])
+for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
+    signal.signal(number, lambda number, _: place.sendall(b"%%d\\n" %% number))
+answer = place.makefile().readline().strip()
+if not answer:
+    sys.exit("the project's side went away")
+code = int(answer)
+if code < 0:
+    signal.signal(-code, signal.SIG_DFL) if -code not in (signal.SIGKILL, signal.SIGSTOP) else None
+    os.kill(os.getpid(), -code)
+os._exit(code)
+"""
+
+
+def main(supervisor):
+    """Do this end's part of an isolated job."""
+    if supervisor.job["role"] == "serve":
+        Server(supervisor).serve()
+    else:
+        attend(supervisor)
+
+
+def address(job):
+    """Return where the two ends meet."""
+    return os.path.join(job["meeting"], "crab.sock")
+
+
+def lines_of(data):
+    """Split what arrived into whole lines and the rest."""
+    *whole, rest = data.split(b"\n")
+    return whole, rest
+
+
+class Guest:
+    """One connection: a command of the project, or the other end of the job."""
+
+    def __init__(self, connection):
+        self.connection, self.data, self.streams, self.pid = connection, b"", [], None
+
+    def receive(self):
+        """Take in what is there, with the streams that came along; whether the other end is still there."""
+        space = socket.CMSG_SPACE(3 * array.array("i").itemsize)
+        try:
+            data, extra, _, _ = self.connection.recvmsg(1 << 16, space)
+        except OSError:
+            data, extra = b"", []
+        for level, kind, content in extra:
+            if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
+                streams = array.array("i")
+                streams.frombytes(content[: len(content) - len(content) % streams.itemsize])
+                self.streams.extend(streams)
+        self.data += data
+        return bool(data) and len(self.data) <= LINE
+
+    def drop_streams(self):
+        """Close what the other end handed over."""
+        for stream in self.streams:
+            os.close(stream)
+        self.streams = []
+
+    def close(self):
+        """Close the connection and everything that came over it."""
+        self.drop_streams()
+        self.connection.close()
+
+
+class Server:
+    """The project's end: restores the tree when the other end says so and runs one process per guest."""
+
+    def __init__(self, supervisor):
+        self.supervisor = supervisor
+        self.token = supervisor.job["token"]
+        self.guests = []
+        self.control = None
+        self.before = {}
+        self.listener = None
+        self.listen()
+
+    def listen(self):
+        """Open the meeting place anew, whatever lies there."""
+        place = address(self.supervisor.job)
+        if self.listener:
+            self.listener.close()
+        if os.path.lexists(place):
+            os.unlink(place)
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(place)
+        os.chmod(place, 0o777)
+        self.listener.listen(16)
+
+    def serve(self):
+        """Serve until the other end goes away, or for a while if it never comes."""
+        end = time.monotonic() + WAIT
+        while True:
+            sources = [self.listener, self.supervisor.woken] + [guest.connection for guest in self.guests]
+            ready = select.select(sources, [], [], 1.0)[0]
+            if self.supervisor.woken in ready:
+                self.supervisor.drain()
+            self.collect()
+            for guest in [guest for guest in self.guests if guest.connection in ready]:
+                if not self.hear(guest):
+                    self.dismiss(guest)
+            if self.listener in ready:
+                self.guests.append(Guest(self.listener.accept()[0]))
+            if self.control not in self.guests and (self.control or time.monotonic() > end):
+                self.clear()
+                return
+
+    def hear(self, guest):
+        """Do what a guest says; whether it may stay."""
+        if not guest.receive():
+            return False
+        whole, guest.data = lines_of(guest.data)
+        for line in whole:
+            try:
+                said = json.loads(line.decode())
+                if isinstance(said, int) and guest.pid:
+                    os.kill(guest.pid, said)
+                elif isinstance(said, dict) and said.get("token") == self.token:
+                    self.control = guest
+                    guest.connection.sendall(json.dumps(self.obey(said)).encode() + b"\n")
+                elif isinstance(said, dict) and guest.pid is None and len(guest.streams) == 3:
+                    self.start(guest, said)
+                else:
+                    return False
+            except (ValueError, TypeError, KeyError, AttributeError, OSError):
+                return False
+            if guest not in self.guests:
+                return True
+        return True
+
+    def obey(self, said):
+        """Do what the other end of the job asks."""
+        supervisor = self.supervisor
+        if said["op"] == "end":
+            self.clear()
+            after = supervisor.counters()
+            return {name: after[name] > count for name, count in self.before.items() if count is not None}
+        try:
+            self.clear()
+            supervisor.restore(said["state"])
+            supervisor.fresh_folder()
+            self.listen()
+        except (OSError, ValueError) as error:
+            return {"error": "%s: %s" % (type(error).__name__, str(error)[:300])}
+        self.before = supervisor.counters()
+        return {}
+
+    def start(self, guest, said):
+        """Run the project's interpreter on the guest's streams."""
+        supervisor = self.supervisor
+        env, _ = supervisor.environment()
+        env.update((str(name), str(value)) for name, value in said["env"].items())
+        argv = [sys.executable] + [str(word) for word in said["argv"]]
+        workdir = supervisor.job["workdir"]
+
+        def run():
+            os.chdir(workdir)
+            os.execve(argv[0], argv, env)
+
+        guest.pid = supervisor.fork(run, set(), guest.streams)
+        guest.drop_streams()
+
+    def collect(self):
+        """Tell each guest whose process has ended how it ended."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if not pid:
+                return
+            for guest in [guest for guest in self.guests if guest.pid == pid]:
+                code = -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+                try:
+                    guest.connection.sendall(b"%d\n" % code)
+                except OSError:  # it went away in the same moment, and nobody waits for the code
+                    code = None
+                guest.pid = None
+                self.dismiss(guest)
+
+    def dismiss(self, guest):
+        """Let a guest go; a process that it asked for goes with it."""
+        self.guests.remove(guest)
+        if guest.pid:
+            try:
+                os.killpg(guest.pid, signal.SIGKILL)
+            except (ProcessLookupError, PermissionError):
+                guest.pid = None
+        guest.close()
+
+    def clear(self):
+        """End every process of the project and every guest but the other end of the job."""
+        for guest in [guest for guest in self.guests if guest is not self.control]:
+            self.dismiss(guest)
+        self.supervisor.kill_all()
+
+
+class Control:
+    """The oracle's end of the connection between the two."""
+
+    def __init__(self, job):
+        self.token = job["token"]
+        self.data = b""
+        self.connection = socket.socket(socket.AF_UNIX)
+        end = time.monotonic() + WAIT
+        while True:
+            try:
+                self.connection.connect(address(job))
+                break
+            except (FileNotFoundError, ConnectionRefusedError):
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.01)
+        self.connection.settimeout(300.0)
+
+    def ask(self, **words):
+        """Ask the project's end for something; its answer, or None if it has gone."""
+        try:
+            self.connection.sendall(json.dumps(dict(words, token=self.token)).encode() + b"\n")
+            while b"\n" not in self.data:
+                more = self.connection.recv(1 << 16)
+                if not more:
+                    return None
+                self.data += more
+        except OSError:
+            return None
+        line, _, self.data = self.data.partition(b"\n")
+        return json.loads(line.decode())
+
+
+def attend(supervisor):
+    """Run every oracle of the job against the project's end."""
+    control, gone = None, None
+    try:
+        control = Control(supervisor.job)
+    except OSError as error:
+        gone = "the project's side did not come to the meeting: %s" % error
+    for run in supervisor.job["runs"]:
+        started = time.monotonic()
+        result = {"ending": "unstarted", "detail": gone} if gone else one(supervisor, control, run)
+        if result is None:
+            gone = "the project's side was ended"
+            result = {"ending": "exited", "detail": gone}
+        result.update(id=run["id"], seconds=round(time.monotonic() - started, 3))
+        supervisor.say({"run": result})
+
+
+def one(supervisor, control, run):
+    """Run one oracle; None if the project's end was ended meanwhile."""
+    answer = control.ask(op="restore", state=run["state"])
+    if answer is None:
+        return None
+    if "error" in answer:
+        return {"ending": "unstarted", "detail": answer["error"]}
+    folder = supervisor.fresh_folder()
+    shim = os.path.join(folder, "home", "python")
+    env, _ = supervisor.environment()
+    words = {"python": sys.executable, "known": json.dumps(env), "place": address(supervisor.job)}
+    with open(shim, "w") as file:
+        file.write(SHIM % words)
+    os.chmod(shim, 0o700)
+    result = supervisor.oracle(run, {"CRAB_PYTHON": shim})
+    grown = control.ask(op="end")
+    if grown is None:
+        return None
+    failed = any(test["outcome"] in ("failed", "error") for test in result.get("tests", ()))
+    refused = [name for name in ("memory", "processes") if grown.get(name)]
+    if failed and result["ending"] == "completed" and refused:
+        result["ending"] = refused[0]
+    return result

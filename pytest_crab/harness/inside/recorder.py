@@ -1,0 +1,364 @@
+"""What runs one oracle under pytest inside the child: the recorder, the tripwires and the check for tampering.
+
+It works from CPython 3.6 and pytest 3.2 up. pytest and what it needs are imported before any path of the project is in
+place; what code in the same process can still do is in the docs: this raises the price, it proves nothing.
+"""
+
+import builtins
+import errno
+import glob
+import importlib
+import io
+import json
+import locale
+import os
+import sys
+import time
+import types
+
+TESTS = 5000
+NAMES = 200
+FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, type(str.join), staticmethod, classmethod)
+FUNCTIONS += (property,)
+SELECTED = {
+    "sys": ("exit", "settrace", "setprofile", "_getframe", "exc_info"),
+    "os": ("_exit", "fork", "kill", "write", "read", "waitpid", "abort"),
+    "io": ("open", "StringIO", "BytesIO", "TextIOWrapper"),
+    "json": ("dump", "dumps", "load", "loads"),
+}
+KEPT = {"pytest", "_pytest", "pluggy"}
+OPTIONS = ["--noconftest", "-p", "no:cacheprovider", "-p", "no:faulthandler", "--assert=plain", "--tb=no", "-q"]
+OPTIONS += ["--continue-on-collection-errors", "--capture=no"]
+WORST = ("passed", "xpassed", "xfailed", "skipped", "error", "failed")
+
+TRIPWIRE = """
+import unittest
+import pytest
+class {n}E(Exception):
+    pass
+def test_{n}_plain():
+    raise {n}E()
+def test_{n}_assert():
+    assert [{v}] == [{v} + 1]
+class Test{n}(unittest.TestCase):
+    def test_{n}_unit(self):
+        self.assertEqual({v}, {v} + 1)
+def test_{n}_raises():
+    with pytest.raises({n}E):
+        pass
+def test_{n}_builtins():
+    assert any([False]) or sorted([{v}, 0]) == [{v}, 0] or len("{n}") == 0 or not isinstance({v}, int)
+"""
+
+_state = {}
+_exit, _write, _dumps = os._exit, os.write, json.dumps
+
+
+def preload(site):
+    """Import pytest from the environment's own folders and remember what it looks like; its version."""
+    sys.path[:] = [path for path in sys.path if path]
+    _state["stdlib"] = list(sys.path)
+    sys.path.extend(site)
+    set_prefix()
+    import site as packages
+
+    packages.setquit()
+    packages.setcopyright()
+    packages.sethelper()
+    import unittest
+
+    import _pytest.config
+    import pytest
+
+    manager = _pytest.config.PytestPluginManager
+    manager.load_setuptools_entrypoints = lambda self, *names, **options: 0  # old versions know no switch for it
+    for name in _pytest.config.default_plugins:
+        importlib.import_module("_pytest." + name)
+    _state["main"], _state["unittest"] = pytest.main, unittest
+    _state["loaded"] = {name.partition(".")[0] for name, module in list(sys.modules.items()) if inside(module, site)}
+    _state["before"] = snapshot()
+    return pytest.__version__
+
+
+def set_prefix():
+    """Do what the interpreter's start left out for a virtual environment: its prefix is where its settings lie."""
+    folder = os.path.dirname(os.path.dirname(sys.executable))
+    if os.path.exists(os.path.join(folder, "pyvenv.cfg")):
+        sys.prefix = sys.exec_prefix = folder
+
+
+def inside(module, folders):
+    """Whether a module was loaded from one of the folders."""
+    file = getattr(module, "__file__", None) or ""
+    return any(file.startswith(folder.rstrip(os.sep) + os.sep) for folder in folders)
+
+
+# --- tampering -------------------------------------------------------------------------------------------------------
+
+
+def watched():
+    """Return (module, names or None for all) for every module that must not be replaced in."""
+    for name, module in list(sys.modules.items()):
+        if module is not None and (name.partition(".")[0] in KEPT or name.startswith("unittest.")):
+            yield module, None
+    yield builtins, None
+    for name, names in SELECTED.items():
+        yield sys.modules[name], names
+
+
+def code_of(value):
+    """Return the code that a function, method or property runs."""
+    value = getattr(value, "__func__", None) or getattr(value, "fget", None) or value
+    return getattr(value, "__code__", None)
+
+
+def snapshot():
+    """Return (label, owner, name, value, code) for everything callable in the watched modules and their classes."""
+    entries = []
+    for module, names in watched():
+        for name, value in list(vars(module).items()):
+            if not callable(value) or (names is not None and name not in names):
+                continue
+            label = "%s.%s" % (module.__name__, name)
+            entries.append((label, module, name, value, code_of(value)))
+            if isinstance(value, type) and value.__module__ == module.__name__:
+                for inner, item in list(vars(value).items()):
+                    if isinstance(item, FUNCTIONS):
+                        entries.append(("%s.%s" % (label, inner), value, inner, item, code_of(item)))
+    return entries
+
+
+def altered(before):
+    """Return the labels of what is no longer what it was; additions are none of them."""
+    found = set()
+    for label, owner, name, value, code in before:
+        now = vars(owner).get(name)
+        if now is not value or code_of(now) is not code:
+            found.add(label)
+    return found
+
+
+def codes_of(source, path):
+    """Return every code object that the oracle's source compiles to."""
+    try:
+        left = [compile(source, path, "exec", dont_inherit=True)]
+    except (SyntaxError, ValueError):
+        return set()
+    found = set()
+    while left:
+        code = left.pop()
+        found.add(code)
+        left.extend(item for item in code.co_consts if isinstance(item, types.CodeType))
+    return found
+
+
+# --- the session -----------------------------------------------------------------------------------------------------
+
+
+def write(folder, oracle):
+    """Write the oracle, its tripwires and an empty settings file into a private folder; what ``examine`` needs."""
+    name = "x" + "".join("%02x" % byte for byte in os.urandom(8))
+    value = int.from_bytes(os.urandom(4), "big")
+    spec = {"folder": folder, "file": os.path.basename(oracle["file"]), "wires": "test_%s.py" % name}
+    spec.update(source=oracle["source"], plugins=oracle["plugins"])
+    spec["reasons"] = {"test_%s_%s" % (name, kind): "AssertionError" for kind in ("assert", "unit", "builtins")}
+    spec["reasons"].update({"test_%s_plain" % name: name + "E", "test_%s_raises" % name: "Failed"})
+    files = {"pytest.ini": "[pytest]\n", spec["wires"]: TRIPWIRE.format(n=name, v=value), spec["file"]: spec["source"]}
+    for file, text in files.items():
+        with io.open(os.path.join(folder, file), "w", encoding="utf-8", newline="") as out:
+            out.write(text)
+    return spec
+
+
+def examine(spec, plugins, told):
+    """Run the oracle in this process, write the report to ``told`` and end the process."""
+    recorder = Recorder(spec)
+    folder = spec["folder"]
+    arguments = ["-c", os.path.join(folder, "pytest.ini")] + OPTIONS
+    arguments += [os.path.join(folder, spec["file"]), os.path.join(folder, spec["wires"])]
+    code = int(_state["main"](arguments, plugins=[make_plugin(recorder)] + plugins))
+    report = recorder.report()
+    report.update(token=spec["token"], exit_code=code)
+    data = _dumps(report).encode()
+    while data:
+        data = data[_write(told, data) :]
+    _exit(code)
+
+
+def enter(spec):
+    """Import the oracle's plugins, then put the run's environment, folder and import paths in place; the plugins."""
+    plugins = [plugin(name, spec["site"]) for name in spec["plugins"]]
+    os.environ.clear()
+    os.environ.update(spec["env"])
+    time.tzset()
+    try:
+        locale.setlocale(locale.LC_CTYPE, "")
+    except locale.Error:  # a locale that the environment does not have is what the project would meet as well
+        locale.setlocale(locale.LC_CTYPE, "C")
+    os.chdir(spec["cwd"])
+    sys.argv[:] = ["pytest"]
+    sys.dont_write_bytecode = True
+    sys.path[:] = spec["roots"] + _state["stdlib"] + spec["site"]
+    for name in _state["loaded"] - KEPT:
+        if any(provides(root, name) for root in spec["roots"]):
+            for known in [known for known in sys.modules if known == name or known.startswith(name + ".")]:
+                del sys.modules[known]
+    importlib.invalidate_caches()
+    return plugins
+
+
+def provides(root, name):
+    """Whether an import root holds a module of this name: then the oracle means that one, not pytest's own copy."""
+    path = os.path.join(root, name)
+    return os.path.isfile(path + ".py") or os.path.isfile(os.path.join(path, "__init__.py"))
+
+
+def plugin(name, site):
+    """Import a plugin by its entry point's name or its module's, before any path of the project is in place."""
+    for folder in site:
+        for path in glob.glob(os.path.join(glob.escape(folder), "*-info", "entry_points.txt")):
+            with io.open(path, encoding="utf-8") as file:
+                section = None
+                for line in file:
+                    key, _, value = (part.strip() for part in line.partition("="))
+                    if line.startswith("["):
+                        section = line.strip()
+                    elif section == "[pytest11]" and key == name:
+                        return importlib.import_module(value.partition(":")[0].partition("[")[0].strip())
+    return importlib.import_module(name)
+
+
+class Recorder:
+    """Outcomes of the oracle's tests and of the tripwires, as they are reported."""
+
+    def __init__(self, spec):
+        self.spec = spec
+        self.root = os.path.realpath(spec["cwd"]) + os.sep
+        self.codes = codes_of(spec["source"], os.path.join(spec["folder"], spec["file"]))
+        self.tests, self.order, self.wires, self.collected = {}, [], {}, {}
+        self.altered, self.cause, self.known = set(), None, None
+
+    def report(self):
+        """Return the plain report of the session."""
+        found = self.altered | altered(_state["before"])
+        tests = [dict(id=name[:500], **test) for name, test in self.tests.items() if test["outcome"]]
+        return {
+            "tests": tests[:TESTS],
+            "tripwire": self.tripwire(),
+            "altered": sorted(label[:NAMES] for label in found)[:NAMES],
+            "cause": self.cause,
+        }
+
+    def tripwire(self):
+        """Whether each tripwire failed for its own reason, after everything else; None if none ran."""
+        if not self.wires:
+            return None
+        last = self.order[-len(self.spec["reasons"]) :]
+        return self.wires == self.spec["reasons"] and all(last) and sum(self.order) == len(last)
+
+    def note(self, name, outcome, exception=None, where=None):
+        """Keep the worst that was reported of a test."""
+        test = self.tests.setdefault(name, {"outcome": None, "exception": None, "where": None})
+        if test["outcome"] is None or WORST.index(outcome) > WORST.index(test["outcome"]):
+            test.update(outcome=outcome, exception=exception, where=where)
+
+    def phase(self, item, call, report):
+        """Take in one phase of one test."""
+        wire = item.nodeid.partition("::")[0] == self.spec["wires"]
+        if call.when == "setup":
+            self.order.append(wire)
+        if wire:
+            if call.excinfo is not None and call.when == "call" and report.outcome == "failed":
+                self.wires[item.name] = type(call.excinfo.value).__name__
+            elif call.when == "call":
+                self.wires[item.name] = None
+            return
+        if call.when != "teardown":
+            self.check_code(item)
+        outcome = report.outcome
+        if hasattr(report, "wasxfail"):
+            outcome = "xpassed" if outcome == "passed" else "xfailed"
+        elif call.excinfo is not None and outcome == "passed":
+            outcome = "failed"
+        if call.when != "call":
+            if outcome in ("passed", "xpassed"):
+                return
+            outcome = "error" if outcome == "failed" else outcome
+        self.note(identity(item.nodeid), outcome, *self.describe(call))
+
+    def describe(self, call):
+        """Return the exception's type and the innermost line of the tree that it came through; never its message."""
+        if call.excinfo is None:
+            return None, None
+        value = call.excinfo.value
+        if type(value).__name__ == "CollectError":
+            value = value.__cause__ or value.__context__ or value
+        if isinstance(value, MemoryError):
+            self.cause = "memory"
+        elif isinstance(value, OSError) and value.errno == errno.EAGAIN:
+            self.cause = self.cause or "processes"
+        elif isinstance(value, RuntimeError) and value.args == ("can't start new thread",):
+            self.cause = self.cause or "processes"
+        where, trace = None, value.__traceback__
+        while trace is not None:
+            path = os.path.realpath(trace.tb_frame.f_code.co_filename)
+            if path.startswith(self.root):
+                where = "%s:%d" % (path[len(self.root) :][:NAMES], trace.tb_lineno)
+            trace = trace.tb_next
+        return type(value).__name__[:NAMES], where
+
+    def check_code(self, item):
+        """Hold the function that is about to run, or ran, against the oracle's own source."""
+        function = getattr(item, "obj", None)
+        function = getattr(function, "__func__", function)
+        for _ in range(20):
+            if getattr(function, "__code__", None) in self.codes:
+                return
+            function = getattr(function, "__wrapped__", None)
+        self.altered.add("oracle:" + identity(item.nodeid))
+
+    def plugins(self, config):
+        """Note what has been registered since collection began."""
+        names = {name for name, plugin in config.pluginmanager.list_name_plugin() if plugin is not None}
+        if self.known is not None:
+            new = {name for name in names - self.known if not name.isdigit()}
+            self.altered.update("plugin:" + name for name in new)
+        self.known = self.known or names
+
+
+def identity(name):
+    """Return a node id as newer pytests write it."""
+    return name.replace("::()", "") or "session"
+
+
+def make_plugin(recorder):
+    """Return the plugin object that feeds a recorder; made here so that pytest is not needed to read this file."""
+    import pytest
+
+    class Plugin(object):
+        @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+        def pytest_runtest_makereport(self, item, call):
+            outcome = yield
+            recorder.phase(item, call, outcome.get_result())
+
+        @pytest.hookimpl(trylast=True)
+        def pytest_collection_modifyitems(self, items):
+            items.sort(key=lambda item: item.nodeid.partition("::")[0] == recorder.spec["wires"])
+
+        def pytest_exception_interact(self, node, call, report):
+            if getattr(report, "when", "collect") == "collect":
+                recorder.collected[report.nodeid] = recorder.describe(call)
+
+        def pytest_collectreport(self, report):
+            if report.outcome != "passed":
+                outcome = "error" if report.outcome == "failed" else "skipped"
+                recorder.note(identity(report.nodeid), outcome, *recorder.collected.get(report.nodeid, (None, None)))
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_collection(self, session):
+            recorder.plugins(session.config)
+
+        def pytest_sessionfinish(self, session):
+            recorder.plugins(session.config)
+
+    return Plugin()

@@ -1,0 +1,429 @@
+"""The supervisor: restores the tree, runs one child per run and reports on each; executed in a sandbox, from memory.
+
+It works from CPython 3.6 up and imports no code of the project. What a child says is data, and no process of the
+project inherits or can open the supervisor's own input and output.
+"""
+
+import base64
+import ctypes
+import errno
+import fcntl
+import json
+import os
+import random
+import resource
+import select
+import signal
+import sys
+import tempfile
+import time
+import types
+
+REPORT_BYTES = 8 << 20
+_exit = os._exit
+
+
+def protect(dumpable):
+    """Let no process of the same user open this one's files, and adopt its orphans; a child undoes the first."""
+    try:
+        libc = ctypes.CDLL(None)
+        libc.prctl(4, 1 if dumpable else 0, 0, 0, 0)
+        if not dumpable:
+            libc.prctl(36, 1, 0, 0, 0)
+    except (OSError, AttributeError):  # a C library without prctl: less protection, the same results
+        return
+
+
+class Supervisor:
+    """One job: its folders, its children and the line that goes out for each run."""
+
+    def __init__(self, job, parts):
+        self.job = job
+        self.contained = job["contained"]
+        self.own = os.getpid()
+        self.out = fcntl.fcntl(1, fcntl.F_DUPFD_CLOEXEC, 64)
+        null = os.open(os.devnull, os.O_RDWR)
+        os.dup2(null, 0)
+        os.dup2(null, 1)
+        os.close(null)
+        self.woken, wake = os.pipe()
+        for end in (self.woken, wake):
+            os.set_blocking(end, False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(wake)
+        self.kept = set(os.listdir(job["scratch"]))
+        self.folder = None
+        self.parts = {}
+        for name, text in parts.items():
+            part = self.parts[name] = types.ModuleType("crab_" + name)
+            exec(compile(text, "<crab %s>" % name, "exec"), part.__dict__)
+        self.tree = self.parts["tree"]
+
+    def say(self, line):
+        """Send one line to the host."""
+        data = json.dumps(line).encode() + b"\n"
+        while data:
+            data = data[os.write(self.out, data) :]
+
+    # --- the tree ----------------------------------------------------------------------------------------------------
+
+    def restore(self, state):
+        """Put the tree into one state. Raises OSError, ValueError."""
+        self.tree.restore(self.job["tree"], self.job["workdir"], self.job["states"][state])
+
+    def fresh_folder(self):
+        """Make the private folder of one run; what earlier runs left in scratch is gone."""
+        scratch = self.job["scratch"]
+        if self.folder:
+            self.tree.remove(self.folder)
+        if self.contained:
+            for name in set(os.listdir(scratch)) - self.kept:
+                path = os.path.join(scratch, name)
+                if os.lstat(path).st_uid == os.getuid():
+                    self.tree.remove(path)
+        self.folder = tempfile.mkdtemp(prefix="crab-", dir=scratch)
+        for name in ("home", "tmp", "oracle", "overlay"):
+            os.mkdir(os.path.join(self.folder, name))
+        overlay = os.path.join(self.folder, "overlay")
+        changes = [[path, "100644", text] for path, text in self.job["overlay"].items()]
+        self.tree.apply(overlay, changes, encoded=False)
+        return self.folder
+
+    def environment(self):
+        """Return the environment of a run and the import roots: nothing of the supervisor's own is handed on."""
+        job, folder = self.job, self.folder
+        roots = [os.path.normpath(os.path.join(job["workdir"], path)) for path in job["paths"]]
+        if job["overlay"]:
+            roots.append(os.path.join(folder, "overlay"))
+        natural = os.path.dirname(os.path.dirname(sys.executable))
+        ahead = roots + [path for path in job["site"] if not path.startswith((natural + os.sep, sys.prefix + os.sep))]
+        env = {
+            "PATH": os.pathsep.join([os.path.dirname(sys.executable), "/usr/local/bin", "/usr/bin", "/bin"]),
+            "LANG": "C.UTF-8",
+            "TZ": "UTC",
+            "USER": "crab",
+        }
+        env.update(job["env"])
+        for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS"):
+            env.pop(name, None)
+        env.update(
+            HOME=os.path.join(folder, "home"),
+            TMPDIR=os.path.join(folder, "tmp"),
+            PYTHONPATH=os.pathsep.join(ahead),
+            PYTHONDONTWRITEBYTECODE="1",
+            PYTHONHASHSEED="0",
+            PYTEST_DISABLE_PLUGIN_AUTOLOAD="1",
+        )
+        if "LD_LIBRARY_PATH" in os.environ:
+            env.setdefault("LD_LIBRARY_PATH", os.environ["LD_LIBRARY_PATH"])
+        return env, roots
+
+    # --- children ----------------------------------------------------------------------------------------------------
+
+    def fork(self, target, keep, stdio):
+        """Start a child in a session of its own that has nothing of the supervisor's but ``keep``."""
+        pid = os.fork()
+        if pid:
+            return pid
+        try:
+            signal.set_wakeup_fd(-1)
+            for number in (signal.SIGCHLD, signal.SIGINT, signal.SIGTERM, signal.SIGPIPE):
+                signal.signal(number, signal.SIG_DFL)
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+            os.setsid()
+            for number, end in enumerate(stdio):
+                os.dup2(end, number)
+            close_all_but(keep)
+            protect(dumpable=True)
+            volunteer()
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            sys.modules["__main__"] = types.ModuleType("__main__")
+            random.seed()
+            target()
+        except BaseException as error:
+            os.write(2, ("crab: %s: %s\n" % (type(error).__name__, error)).encode("utf-8", "replace"))
+        finally:
+            _exit(70)
+
+    def watch(self, target, seconds, report):
+        """Run ``target(report end)`` in a child to its end; a mapping that says how it ended."""
+        before = self.counters()
+        null = os.open(os.devnull, os.O_RDONLY)
+        out, out_end = os.pipe()
+        told, told_end = os.pipe()
+        keep = {told_end} if report else set()
+        pid = self.fork(lambda: target(told_end), keep, (null, out_end, out_end))
+        for end in (null, out_end, told_end):
+            os.close(end)
+        seen = {"status": None, "report": b"", "output": 0, "killed": None}
+        try:
+            self.follow(pid, out, told, seen, time.monotonic() + seconds)
+        finally:
+            left = self.kill_all(pid, seen)
+            os.close(out)
+            os.close(told)
+        if left:
+            seen["detail"] = "processes were left that could not be ended"
+        after = self.counters()
+        seen["grown"] = {name: after[name] > before[name] for name in after if before.get(name) is not None}
+        return seen
+
+    def follow(self, pid, out, told, seen, end):
+        """Take in output and report until the child has gone, the time is up or the output too much."""
+        for source in (out, told):
+            os.set_blocking(source, False)
+        sources = [out, told, self.woken]
+        while True:
+            left = end - time.monotonic()
+            ready = select.select(sources, [], [], max(left, 0))[0]
+            gone = self.reap(pid, seen)
+            for source in (out, told):
+                if (source in ready or gone) and source in sources:
+                    self.take(source, source == out, sources, seen)
+            if self.woken in ready:
+                self.drain()
+            if seen["output"] > self.job["limits"]["output"]:
+                seen["killed"] = seen["killed"] or "output"
+            elif left <= 0 and not gone:
+                seen["killed"] = "timeout"
+            if gone or seen["killed"]:
+                return
+
+    def drain(self):
+        """Empty the pipe that a child's end wakes."""
+        try:
+            while os.read(self.woken, 4096):
+                pass
+        except BlockingIOError:
+            return
+
+    def take(self, source, is_output, sources, seen):
+        """Read what a pipe holds now; output is only counted."""
+        while True:
+            try:
+                data = os.read(source, 1 << 16)
+            except BlockingIOError:
+                return
+            if not data:
+                sources.remove(source)
+                return
+            if is_output:
+                seen["output"] += len(data)
+                if seen["output"] > self.job["limits"]["output"]:
+                    return
+            elif len(seen["report"]) < REPORT_BYTES:
+                seen["report"] += data
+
+    def reap(self, pid, seen):
+        """Collect whatever has died; whether the child has."""
+        while True:
+            try:
+                dead, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return seen["status"] is not None
+            if not dead:
+                return seen["status"] is not None
+            if dead == pid:
+                seen["status"] = status
+
+    def kill_all(self, pid=None, seen=None):
+        """End every process that the run left; whether some could not be ended."""
+        seen = seen if seen is not None else {"status": None}
+        end = time.monotonic() + 10
+        while time.monotonic() < end:
+            victims = [-1] if self.contained else children(self.own)
+            for victim in victims:
+                try:
+                    os.kill(victim, signal.SIGKILL)
+                except (ProcessLookupError, PermissionError):
+                    victims = [] if self.contained else victims
+            self.reap(pid, seen)
+            if not victims and not children(self.own):
+                return False
+            time.sleep(0.001)
+        return True
+
+    def counters(self):
+        """Return how often the sandbox has refused memory and processes so far, as far as that is visible."""
+        paths = self.job["counters"]
+        return {
+            "memory": counter(paths.get("memory"), "oom_kill"),
+            "processes": counter(paths.get("processes"), "max"),
+        }
+
+    # --- runs --------------------------------------------------------------------------------------------------------
+
+    def run(self, run):
+        """Do one run from a restored tree; its line for the host."""
+        started = time.monotonic()
+        try:
+            self.restore(run["state"])
+            self.fresh_folder()
+            result = self.command(run) if run.get("command") else self.oracle(run)
+        except (OSError, ValueError) as error:
+            result = {"ending": "unstarted", "detail": "%s: %s" % (type(error).__name__, str(error)[:300])}
+        result.update(id=run["id"], seconds=round(time.monotonic() - started, 3))
+        self.say({"run": result})
+
+    def command(self, run):
+        """Run one of the project's own commands; only its exit code counts."""
+        env, _ = self.environment()
+        argv, workdir = run["command"], self.job["workdir"]
+
+        def start(_):
+            os.chdir(workdir)
+            self.job.clear()
+            os.execvpe(argv[0], argv, env)
+
+        seen = self.watch(start, run["seconds"], report=False)
+        return conclude(seen, None)
+
+    def oracle(self, run, extra=None):
+        """Run one oracle under pytest, in a child that imports nothing of the project before pytest."""
+        env, roots = self.environment()
+        env.update(extra or {})
+        recorder, folder, workdir, site = self.parts["recorder"], self.folder, self.job["workdir"], self.job["site"]
+        token = base64.b16encode(os.urandom(16)).decode()
+        spec = recorder.write(os.path.join(folder, "oracle"), run["oracle"])
+        spec.update(env=env, roots=roots, site=site, cwd=workdir, token=token)
+        if extra is not None:
+            spec.update(roots=[], cwd=os.path.join(folder, "home"))
+
+        def start(told):
+            self.job.clear()
+            try:
+                plugins = recorder.enter(spec)
+            except Exception as error:  # no code of the project has run yet, so it is the environment's fault
+                told_fault = {"token": token, "fault": "%s: %s" % (type(error).__name__, str(error)[:300])}
+                os.write(told, json.dumps(told_fault).encode())
+                return
+            recorder.examine(spec, plugins, told)
+
+        seen = self.watch(start, run["seconds"], report=True)
+        return conclude(seen, token)
+
+    def main(self):
+        """Say hello, do the runs and say goodbye; the host trusts nothing that lacks the goodbye."""
+        hello = {"hello": sys.version.split()[0]}
+        if "recorder" in self.parts:
+            try:
+                hello["pytest"] = self.parts["recorder"].preload(self.job["site"])
+            except Exception as error:  # whatever the environment's pytest does on import, it is said and nothing runs
+                self.say({"broken": "pytest cannot be imported: %s: %s" % (type(error).__name__, str(error)[:300])})
+                return
+        self.say(hello)
+        if "leaks" in self.job:
+            self.restore(self.job["leaks"]["state"])
+            self.say({"leaks": self.parts["traces"].look(self.job)})
+        if "meeting" in self.parts:
+            self.parts["meeting"].main(self)
+        else:
+            for run in self.job["runs"]:
+                self.run(run)
+        if self.folder:
+            self.tree.remove(self.folder)
+        self.say({"bye": True})
+
+
+def conclude(seen, token):
+    """Turn what was seen of a child into a run; a report is believed only if it is whole and the exit code agrees."""
+    grown, status = seen["grown"], seen["status"]
+    refused = next((name for name in ("memory", "processes") if grown.get(name)), None)
+    result = {"detail": seen["detail"]} if "detail" in seen else {}
+    if seen["killed"]:
+        result["ending"] = seen["killed"]
+        return result
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        hidden = number == signal.SIGKILL and "memory" not in grown
+        result.update(signal=number, ending="memory" if hidden else refused or "crashed")
+        return result
+    result["exit_code"] = code = os.WEXITSTATUS(status)
+    if token is None:
+        result["ending"] = "completed" if code == 0 else refused or "completed"
+        return result
+    report, fault = understand(seen["report"], token, code)
+    if report is None:
+        result.update(ending=refused or "exited", detail=fault)
+        return result
+    if "fault" in report:
+        result.update(ending="unstarted", detail=report["fault"])
+        return result
+    result.update(report)
+    failed = any(test["outcome"] in ("failed", "error") for test in result["tests"])
+    cause = result.pop("cause") or refused
+    result["ending"] = cause if failed and cause else "completed"
+    return result
+
+
+def understand(data, token, code):
+    """Return the report in ``data``, or None and what is wrong with it."""
+    try:
+        report = json.loads(data.decode())
+        if report["token"] == token and "fault" in report:
+            return {"fault": str(report["fault"])}, None
+        told = {name: report[name] for name in ("tests", "tripwire", "altered", "cause")}
+        told["tests"] = [{str(name): value for name, value in test.items()} for test in told["tests"]]
+        outcomes = {test["outcome"] for test in told["tests"]}
+        known = outcomes <= {"passed", "failed", "error", "skipped", "xfailed", "xpassed"}
+        known = known and told["cause"] in (None, "memory", "processes")
+        if report["token"] != token or not known:
+            raise ValueError
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None, "the process ended without a report" if not data else "the report is not well-formed"
+    if report["exit_code"] != code:
+        return None, "the report says exit code %s, the process ended with %s" % (str(report["exit_code"])[:9], code)
+    return told, None
+
+
+def volunteer():
+    """Make this process the first that the kernel ends when memory runs out, so that the supervisor lives to tell."""
+    try:
+        with open("/proc/self/oom_score_adj", "w") as file:
+            file.write("1000")
+    except OSError:  # a sandbox may have /proc read-only; then the kernel chooses the largest, which is this one too
+        return
+
+
+def close_all_but(keep):
+    """Close every file descriptor above 2 except those to keep."""
+    for name in os.listdir("/proc/self/fd"):
+        if int(name) > 2 and int(name) not in keep:
+            try:
+                os.close(int(name))
+            except OSError as error:  # the listing's own descriptor is gone by now
+                if error.errno != errno.EBADF:
+                    raise
+
+
+def children(parent):
+    """Return the processes whose parent is ``parent``."""
+    found = []
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open("/proc/%s/stat" % name, "rb") as file:
+                    fields = file.read().rpartition(b")")[2].split()
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            if int(fields[1]) == parent:
+                found.append(int(name))
+    return found
+
+
+def counter(paths, name):
+    """Return a counter of the first control group's file that is there, None where there is none."""
+    for path in paths or ():
+        try:
+            with open(path) as file:
+                return next((int(line.split()[1]) for line in file if line.split()[:1] == [name]), None)
+        except OSError:  # the other version of control groups, or none that is visible here
+            continue
+    return None
+
+
+def main(job, parts):
+    """Do a job; the entry point of the bootstrap."""
+    protect(dumpable=False)
+    Supervisor(job, parts).main()

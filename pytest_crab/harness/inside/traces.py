@@ -1,0 +1,104 @@
+"""Facts for the leak proof, read from inside a workspace: refs, objects, caches, installed copies, stray oracle files."""
+
+import os
+import re
+import shutil
+import subprocess
+
+ROOTS = ("/workspace", "/tmp", "/home", "/opt", "/meet")
+MANY = 200
+
+
+def look(job):
+    """Return what the workspace holds besides the tree; every list is cut at a length that no honest one reaches."""
+    asked = job["leaks"]
+    return {
+        "git": git(os.path.join(job["workdir"], ".git")),
+        "caches": caches(job["scratch"]),
+        "installed": installed(job["site"], asked["project"]),
+        "files": files(set(asked["files"]), (job["tree"], job["workdir"], job["scratch"]) + ROOTS),
+    }
+
+
+def lines(path):
+    """Return the lines of a file, none where it cannot be read."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read().splitlines()
+    except OSError:
+        return []
+
+
+def below(folder):
+    """Return the files below a folder, relative to it."""
+    found = []
+    for where, _, names in os.walk(folder):
+        found.extend(os.path.relpath(os.path.join(where, name), folder) for name in names)
+    return sorted(found)
+
+
+def git(folder):
+    """Return refs, remotes, reflog entries and commits of a repository; None where there is no repository."""
+    if not os.path.isdir(folder):
+        return None
+    packed = [line.split()[1] for line in lines(os.path.join(folder, "packed-refs")) if re.match("[0-9a-f]{40} ", line)]
+    config = lines(os.path.join(folder, "config"))
+    extra = [name for name in ("FETCH_HEAD", "ORIG_HEAD", "MERGE_HEAD", "shallow") if lines(os.path.join(folder, name))]
+    alternates = lines(os.path.join(folder, "objects", "info", "alternates"))
+    logs = os.path.join(folder, "logs")
+    return {
+        "refs": sorted(set(packed) | {"refs/" + name for name in below(os.path.join(folder, "refs"))})[:MANY],
+        "remotes": [line.strip()[:MANY] for line in config if re.match(r"\s*\[remote|\s*url\s*=", line)][:MANY],
+        "extra": extra + alternates[:MANY],
+        "logged": sum(len(lines(os.path.join(logs, name))) for name in below(logs)),
+        "commits": commits(folder),
+    }
+
+
+def commits(folder):
+    """Return the number of commit objects, reachable or not; None where git is not there to ask."""
+    if shutil.which("git") is None:
+        return None
+    argv = ["git", "--git-dir", folder, "-c", "safe.directory=*", "cat-file", "--batch-all-objects"]
+    argv += ["--batch-check=%(objecttype)"]
+    env = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "GIT_CONFIG_NOSYSTEM": "1", "HOME": "/nonexistent"}
+    asked = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env)
+    return asked.stdout.split().count(b"commit") if asked.returncode == 0 else None
+
+
+def caches(scratch):
+    """Return the package caches that hold anything."""
+    homes = {scratch, os.path.expanduser("~"), "/root", "/"}
+    homes.update(os.path.join("/home", name) for name in (os.listdir("/home") if os.path.isdir("/home") else []))
+    places = (".cache/pip", ".cache/uv", ".cache/pypoetry", ".local/share/uv", ".local/lib")
+    folders = (os.path.join(home, place) for home in sorted(homes) for place in places)
+    return [folder for folder in folders if os.path.isdir(folder) and below(folder)]
+
+
+def normal(name):
+    """Return a distribution's name as indexes compare it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def installed(site, project):
+    """Return [name, version, where] of every installed distribution that is the project."""
+    found = []
+    for folder in site:
+        for entry in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
+            if not entry.endswith((".dist-info", ".egg-info")):
+                continue
+            told = next((name for name in ("METADATA", "PKG-INFO") if lines(os.path.join(folder, entry, name))), "")
+            fields = dict(line.split(": ", 1) for line in lines(os.path.join(folder, entry, told))[:40] if ": " in line)
+            name = fields.get("Name") or entry.rpartition(".")[0].partition("-")[0]
+            if project and normal(name) == normal(project):
+                found.append([name, fields.get("Version", ""), os.path.join(folder, entry)])
+    return found[:MANY]
+
+
+def files(names, roots):
+    """Return the files with one of these names below the roots."""
+    found = set()
+    for root in roots:
+        for where, _, inner in os.walk(root):
+            found.update(os.path.join(where, name) for name in names.intersection(inner))
+    return sorted(found)[:MANY]

@@ -1,0 +1,81 @@
+"""Files inside a sandbox: restoring the tree, applying changes and removing what is left; works from CPython 3.6 up."""
+
+import base64
+import os
+import shutil
+import stat
+import subprocess
+
+
+def restore(pristine, workdir, changes):
+    """Make the work folder a copy of the pristine tree with some changes. Raises OSError, ValueError."""
+    empty(workdir)
+    argv = ["cp", "-a", os.path.join(pristine, "."), workdir]
+    copied = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    if copied.returncode:
+        raise OSError("the tree was not copied: " + copied.stderr.decode("utf-8", "replace")[-200:])
+    apply(workdir, changes)
+
+
+def apply(root, changes, encoded=True):
+    """Change files below ``root``: removals first; never outside it, through a symbolic link or in .git."""
+    for path, mode, content in sorted(changes, key=lambda change: (change[2] is not None, change[0])):
+        parts = path.split("/")
+        if any(part in ("", ".", "..") or part.lower() == ".git" or "\0" in part for part in parts):
+            raise ValueError("a change names the path %r" % path)
+        if content is not None and mode not in ("100644", "100755", "120000"):
+            raise ValueError("a change of %r has the mode %r" % (path, mode))
+        where = root
+        for part in parts[:-1]:
+            where = os.path.join(where, part)
+            if os.path.islink(where):
+                raise ValueError("a change of %r leads through a symbolic link" % path)
+            if content is not None and not os.path.isdir(where):
+                os.mkdir(where)
+        target = os.path.join(root, *parts)
+        if os.path.lexists(target):
+            remove(target)
+        if content is None:
+            prune(where, root)
+        else:
+            write(target, mode, base64.b64decode(content) if encoded else content.encode())
+
+
+def write(target, mode, content):
+    """Write one new file or symbolic link."""
+    if mode == "120000":
+        os.symlink(os.fsdecode(content), target)
+        return
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+    with os.fdopen(os.open(target, flags, int(mode[3:], 8)), "wb") as file:
+        file.write(content)
+
+
+def prune(folder, root):
+    """Remove the folders that a removal left empty, as git does."""
+    while folder != root and os.path.isdir(folder) and not os.listdir(folder):
+        os.rmdir(folder)
+        folder = os.path.dirname(folder)
+
+
+def remove(path):
+    """Remove a file or folder whatever its permissions say."""
+    if not os.path.isdir(path) or os.path.islink(path):
+        os.unlink(path)
+        return
+    shutil.rmtree(path, ignore_errors=True)
+    if os.path.lexists(path):
+        for folder, _, _ in os.walk(path):
+            os.chmod(folder, stat.S_IRWXU)
+            for name in os.listdir(folder):
+                inner = os.path.join(folder, name)
+                if os.path.isdir(inner) and not os.path.islink(inner):
+                    os.chmod(inner, stat.S_IRWXU)
+        shutil.rmtree(path)
+
+
+def empty(folder):
+    """Remove everything below a folder, which itself may be a mount point."""
+    os.chmod(folder, stat.S_IMODE(os.stat(folder).st_mode) | stat.S_IRWXU)
+    for name in os.listdir(folder):
+        remove(os.path.join(folder, name))

@@ -1,0 +1,223 @@
+"""What runs prove and what they mean: pure rules from reports to proofs and verdicts (papers/003, section 4.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import field
+from typing import Any
+
+from pytest_crab.types import Ending
+from pytest_crab.types import Judgement
+from pytest_crab.types import Proof
+from pytest_crab.types import Reason
+from pytest_crab.types import Run
+from pytest_crab.types import TestOutcome
+
+#: How pytest ends when a test failed; with a tripwire in every session there is no other right way to end.
+_FAILED = 1
+
+_ENDINGS = {
+    Ending.TIMEOUT: Reason.TIMEOUT,
+    Ending.MEMORY: Reason.MEMORY,
+    Ending.PROCESSES: Reason.PROCESSES,
+    Ending.OUTPUT: Reason.OUTPUT,
+    Ending.CRASHED: Reason.CRASHED,
+    Ending.EXITED: Reason.EXITED,
+    Ending.UNSTARTED: Reason.BROKEN,
+}
+_SKIPPED = ("skipped", "xfailed", "xpassed")
+_FAULTY = ("failed", "error")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """Every run that is to prove one oracle, by the state of the tree that it ran on.
+
+    ``own`` is head with the comment's own reference; ``accepts`` and ``rejects`` are keyed by the diff's file name.
+    """
+
+    instance: str
+    comment: str
+    head: Sequence[Run]
+    reference: Sequence[Run]
+    own: Sequence[Run] = ()
+    accepts: Mapping[str, Sequence[Run]] = field(default_factory=dict)
+    rejects: Mapping[str, Sequence[Run]] = field(default_factory=dict)
+
+    def green(self) -> Iterator[tuple[str, Sequence[Run]]]:
+        """The states that must be green."""
+        yield "the reference", self.reference
+        if self.own:
+            yield "its own reference", self.own
+        for name, runs in sorted(self.accepts.items()):
+            yield name, runs
+
+    def red(self) -> Iterator[tuple[str, Sequence[Run]]]:
+        """The states that must be red."""
+        yield "head", self.head
+        yield from sorted(self.rejects.items())
+
+
+def flake_bound(runs: int) -> float:
+    """Return the 95% upper bound on the chance that a run disagrees, given that ``runs`` agreed (the rule of three)."""
+    if runs < 1:
+        raise ValueError("no run bounds nothing")
+    return float(1 - 0.05 ** (1 / runs))
+
+
+def prove(evidence: Evidence) -> Proof | tuple[str, ...]:
+    """Return the proof of one oracle, or every reason why there is none, each a sentence.
+
+    Red is a test that ran and failed: an error in a fixture or while collecting does not count, since it says as much about
+    the oracle as about the code. Green is every collected test passed, at least one. Both need a session that came to its
+    own end with its tripwire. The states agree if every run of one saw the same outcomes.
+    """
+    reasons = []
+    states = [*evidence.green(), *evidence.red()]
+    for state, runs in states:
+        if not runs:
+            reasons.append(f"never ran on {state}")
+        elif any(_seen(run) != _seen(runs[0]) for run in runs):
+            reasons.append(f"{len(runs)} runs on {state} do not agree, so it is flaky")
+    expected = tuple(sorted(test.id for test in evidence.reference[0].tests)) if evidence.reference else ()
+    altered = {name for _, runs in evidence.green() for run in runs for name in run.altered}
+    draft = Proof(
+        comment=evidence.comment,
+        expected=expected,
+        altered=tuple(sorted(altered)),
+        runs=min((len(runs) for _, runs in states), default=0),
+        flake_bound=flake_bound(max(1, min(len(runs) for _, runs in states))),
+    )
+    for state, runs in evidence.green():
+        reasons.extend(f"is not green on {state}: {fault}" for fault in _distinct(not_green(draft, run) for run in runs))
+    for state, runs in evidence.red():
+        reasons.extend(f"is not red on {state}: {fault}" for fault in _distinct(not_red(draft, run) for run in runs))
+    if reasons:
+        return tuple(f"{evidence.instance}: the oracle of {evidence.comment} {reason}" for reason in reasons)
+    return draft
+
+
+def _distinct(faults: Iterator[str | None]) -> list[str]:
+    return list(dict.fromkeys(fault for fault in faults if fault))
+
+
+def _seen(run: Run) -> tuple[Any, ...]:
+    return run.ending, frozenset((test.id, test.outcome) for test in run.tests)
+
+
+def not_green(proof: Proof, run: Run) -> str | None:
+    """Return why a run is not green, None if it is."""
+    judgement = judge(proof, run)
+    if judgement.reason is Reason.GREEN:
+        return None
+    return f"{judgement.reason}{': ' + judgement.detail if judgement.detail else ''}"
+
+
+def not_red(proof: Proof, run: Run) -> str | None:
+    """Return why a run is not properly red, None if it is: an expected test must have run and failed."""
+    if run.ending is not Ending.COMPLETED:
+        return f"the run ended as {run.ending}{': ' + run.detail if run.detail else ''}"
+    if run.exit_code != _FAILED or run.tripwire is not True:
+        return "the session did not come to its own end"
+    if any(test.outcome == "failed" and test.id in proof.expected for test in run.tests):
+        return None
+    if not run.tests:
+        return "no test was collected"
+    told = ", ".join(sorted({f"{test.id} {_said(test)}" for test in run.tests if test.outcome != "passed"})[:3])
+    return f"no expected test failed ({told or 'all passed'})"
+
+
+def judge(proof: Proof, run: Run) -> Judgement:
+    """Return the verdict of a run on a revised tree.
+
+    Caught is: exactly the expected tests ran, each passed, report and exit code agree, the tripwire failed last and nothing
+    was replaced that the proof did not see replaced. UNSTARTED is broken, and so is a run with no expected test.
+    """
+    if run.ending is not Ending.COMPLETED:
+        return Judgement(reason=_ENDINGS[run.ending], detail=run.detail)
+    if not proof.expected:
+        return Judgement(reason=Reason.NOT_COLLECTED, detail="no test was collected")
+    return _faults(proof, run) or _absences(proof, run) or _integrity(proof, run) or Judgement(reason=Reason.GREEN)
+
+
+def _faults(proof: Proof, run: Run) -> Judgement | None:
+    faulty = [test for test in run.tests if test.outcome in _FAULTY and test.id in proof.expected]
+    if not faulty:
+        return None
+    more = f" and {len(faulty) - 1} more" if len(faulty) > 1 else ""
+    where = f" in {faulty[0].where}" if faulty[0].where else ""
+    return Judgement(reason=Reason.FAILED, detail=f"{faulty[0].id} {_said(faulty[0])}{where}{more}")
+
+
+def _absences(proof: Proof, run: Run) -> Judgement | None:
+    skipped = [test for test in run.tests if test.outcome in _SKIPPED]
+    if skipped:
+        return Judgement(reason=Reason.SKIPPED, detail=f"{skipped[0].id} {_said(skipped[0])}")
+    faulty = [test for test in run.tests if test.outcome in _FAULTY]
+    if faulty:
+        return Judgement(reason=Reason.NOT_COLLECTED, detail=f"{faulty[0].id} {_said(faulty[0])}")
+    ids = [test.id for test in run.tests]
+    missing = sorted(set(proof.expected) - set(ids))
+    if run.tripwire is None:
+        return Judgement(reason=Reason.EXITED, detail=f"the session ended early with exit code {run.exit_code}")
+    if missing:
+        return Judgement(reason=Reason.NOT_COLLECTED, detail=f"{missing[0]} did not run")
+    if sorted(ids) != sorted(proof.expected):
+        extra = sorted(set(ids) - set(proof.expected))
+        return Judgement(reason=Reason.NOT_COLLECTED, detail=f"{extra[0] if extra else ids[0]} was not in the proof")
+    return None
+
+
+def _integrity(proof: Proof, run: Run) -> Judgement | None:
+    new = sorted(set(run.altered) - set(proof.altered))
+    if new:
+        return Judgement(reason=Reason.TAMPERED, detail=f"{new[0]} was replaced")
+    if run.tripwire is not True:
+        return Judgement(reason=Reason.TAMPERED, detail="tests that must fail did not")
+    if run.exit_code != _FAILED:
+        return Judgement(reason=Reason.TAMPERED, detail=f"the report and exit code {run.exit_code} do not agree")
+    if any(test.outcome != "passed" for test in run.tests):
+        return Judgement(reason=Reason.FAILED, detail="an outcome is not known here")
+    return None
+
+
+def _said(test: TestOutcome) -> str:
+    return f"{test.outcome}{f' with {test.exception}' if test.exception else ''}"
+
+
+def leaks(facts: Mapping[str, Any], *, version: str | None = None) -> tuple[str, ...]:
+    """Return what a workspace tells that it must not, one sentence each, from the facts that the harness found inside.
+
+    ``version`` is the one that the project's own tree installs as; an installed copy of another is a leak.
+    """
+    found: list[str] = []
+    git = facts.get("git")
+    if isinstance(git, Mapping):
+        found.extend(f"the repository has the remote setting {remote!r}" for remote in git.get("remotes", ()))
+        found.extend(f"the repository has {extra}" for extra in git.get("extra", ()))
+        refs = list(git.get("refs", ()))
+        if len(refs) > 1:
+            found.append(f"the repository has {len(refs)} refs ({', '.join(map(str, refs[:3]))}); it should have one")
+        if git.get("logged", 0) > _COMMITS:
+            found.append(f"the reflogs of the repository have {git['logged']} entries; they should have {_COMMITS} at most")
+        commits = git.get("commits")
+        if isinstance(commits, int) and commits > _COMMITS:
+            found.append(f"the repository has {commits} commits; it should have {_COMMITS}")
+    found.extend(f"there is a package cache in {folder}" for folder in facts.get("caches", ()))
+    copies = list(facts.get("installed", ()))
+    found.extend(
+        f"the project is installed as {name} {told} in {where}"
+        for name, told, where in copies
+        if version is not None and told != version
+    )
+    if len(copies) > 1:
+        found.append(f"the project is installed {len(copies)} times")
+    found.extend(f"an oracle's file lies in the workspace: {path}" for path in facts.get("files", ()))
+    return tuple(found)
+
+
+#: The commits of a workspace's history: base and head, made by the source.
+_COMMITS = 2

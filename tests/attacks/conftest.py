@@ -1,0 +1,156 @@
+"""Where the attacks are played: each runtime, and the harness without any sandbox."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Iterator
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_crab.errors import ImageError
+from pytest_crab.protocols import Command
+from pytest_crab.protocols import Completed
+from pytest_crab.protocols import Image
+from pytest_crab.protocols import Limits
+from pytest_crab.protocols import Runtime
+from pytest_crab.runtimes.interpreters import running_version
+from pytest_crab.sources import source_for
+from pytest_crab.types import Category
+from pytest_crab.types import Comment
+from pytest_crab.types import Environment
+from pytest_crab.types import Instance
+from pytest_crab.types import Kind
+from pytest_crab.types import Oracle
+from pytest_crab.types import Provenance
+from pytest_crab.types import PullRequestFacts
+from pytest_crab.types import Source
+from pytest_crab.types import TreeSource
+
+
+class Plain:
+    """The part of protocols.Runtime that runs commands, without any sandbox: the harness on its own."""
+
+    def execute(
+        self, image: Image, commands: Sequence[Command], *, limits: Limits, seconds: float
+    ) -> tuple[Completed, ...]:
+        (command,) = commands
+        done = subprocess.run(list(command.argv), input=command.stdin, capture_output=True, cwd="/", timeout=seconds)
+        return (Completed(exit_code=done.returncode, stdout=done.stdout, stderr=done.stderr),)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A runtime with an image of the small project's head."""
+
+    runtime: Any
+    image: Image
+
+
+HEAD = {
+    "ledger.py": "def add(a, b):\n    return a - b\n",
+    "test_other.py": "def test_other():\n    assert True\n",
+    "setup.cfg": "[metadata]\nname = ledger\n",
+    "setup.py": "print('installed')\n",
+}
+
+
+@pytest.fixture(scope="session")
+def head() -> dict[str, str]:
+    """The small project at head: its sum is a difference."""
+    return dict(HEAD)
+
+
+def plain(folder: Path) -> Place:
+    for name in ("tree", "work", "scratch"):
+        (folder / name).mkdir()
+    for path, text in HEAD.items():
+        (folder / "tree" / path).write_text(text)
+    image = Image(
+        key="attacks", reference="attacks", tree=str(folder / "tree"), workdir=str(folder / "work"),
+        python=sys.executable, site=(sysconfig.get_path("purelib"),), scratch=str(folder / "scratch"), contained=False,
+        facts={"counters": {}},
+    )  # fmt: skip
+    return Place(runtime=Plain(), image=image)
+
+
+def instance_of(folder: Path) -> Instance:
+    diffs = {
+        "head.diff": "--- a/setup.py\n+++ b/setup.py\n@@ -1 +1 @@\n-print('installing')\n+print('installed')\n",
+        "reference.diff": "--- a/ledger.py\n+++ b/ledger.py\n@@ -1,2 +1,2 @@\n def add(a, b):\n"
+        "-    return a - b\n+    return a + b\n",
+    }
+    base = {**HEAD, "setup.py": "print('installing')\n"}
+    for path, text in {**{f"tree/{name}": text for name, text in base.items()}, **diffs}.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    comment = Comment(
+        id="c0", path="ledger.py", lines=(2, 2), body="The sum is a difference.", category=Category.FUNCTIONAL,
+        kind=Kind.BEHAVIORAL, oracle=Oracle(file="oracles/test_c0.py"),
+    )  # fmt: skip
+    return Instance(
+        id=folder.name, folder=str(folder), provenance=Provenance.AUTHORED, repo="owner/ledger", license="MIT",
+        pull_request=PullRequestFacts(number=1, title="Ledger"),
+        source=Source(tree=TreeSource(path="tree", head="head.diff", reference="reference.diff")),
+        environment=Environment(dockerfile="python", python=running_version()), comments=(comment,),
+    )  # fmt: skip
+
+
+def runtime_of(name: str, cache: Path) -> Runtime:
+    """Return a runtime, or skip with the reason that there is none."""
+    if name == "local":
+        from pytest_crab.runtimes import bubblewrap
+        from pytest_crab.runtimes.local import LocalRuntime
+
+        if reason := bubblewrap.problem():
+            pytest.skip(reason)
+        return LocalRuntime(cache=cache, slots=2)
+    import docker
+
+    from pytest_crab.runtimes.base import LOCAL_BASE
+    from pytest_crab.runtimes.base import build_base
+    from pytest_crab.runtimes.docker import DockerRuntime
+
+    base = LOCAL_BASE.format(python=running_version())
+    try:
+        client = docker.APIClient(version="auto")
+        if not client.images(name=base):
+            build_base(client, running_version())
+        client.close()
+    except (docker.errors.DockerException, ImageError) as error:
+        pytest.skip(f"no Docker engine with a base image: {error}")
+    return DockerRuntime(rootdir=cache, base=base, slots=2)
+
+
+@pytest.fixture(scope="session", params=["plain", "local", pytest.param("docker", marks=pytest.mark.docker)])
+def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    """Each runtime with the small project's head in an image."""
+    folder = tmp_path_factory.mktemp("attacks")
+    if request.param == "plain":
+        yield plain(folder)
+        return
+    with ExitStack() as stack:
+        runtime: Any = runtime_of(request.param, folder / "cache")
+        stack.callback(runtime.close)
+        instance = instance_of(folder / "instance")
+        source = source_for(instance)
+        snapshot = source.fetch(instance, folder / "sources")
+        try:
+            image = runtime.prepare(instance, snapshot, source.identity(instance))
+        except ImageError as error:
+            pytest.skip(f"the environment cannot be built: {error}")
+        yield Place(runtime=runtime, image=image)
+
+
+@pytest.fixture
+def confined(place: Place) -> Place:
+    """A place whose sandboxes hold."""
+    if isinstance(place.runtime, Plain):
+        pytest.skip("there is no sandbox around the plain harness")
+    return place

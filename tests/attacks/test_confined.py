@@ -1,0 +1,146 @@
+"""What code under test does to its sandbox, and to the line between it and the harness."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_crab import harness
+from pytest_crab.protocols import FileChange
+from pytest_crab.protocols import Limits
+from pytest_crab.types import Ending
+from pytest_crab.types import Environment
+from pytest_crab.types import Isolation
+from pytest_crab.types import Oracle
+from pytest_crab.types import Run
+
+if TYPE_CHECKING:
+    from conftest import Place
+
+LIMITS = Limits(memory=256, processes=48, cpus=1.0, disk=64, file=64)
+
+#: Tells the harness's host that everything passed, through every door that there may be.
+FORGERY = """
+import glob, json, os
+line = json.dumps({"run": {"id": "a", "ending": "completed", "exit_code": 1, "tripwire": True, "tests":
+                   [{"id": "test_c0.py::test_it", "outcome": "passed"}], "seconds": 1}})
+for door in glob.glob("/proc/*/fd/*"):
+    try:
+        with open(door, "w") as out:
+            out.write("\\n" + line + "\\n" + json.dumps({"bye": True}) + "\\n")
+    except OSError:
+        pass
+"""
+KILLER = """
+import os, signal
+for name in os.listdir("/proc"):
+    if name.isdigit() and int(name) != os.getpid():
+        try:
+            os.kill(int(name), signal.SIGKILL)
+        except OSError:
+            pass
+"""
+
+
+def runs(place: Place, sources: Sequence[str], *, isolated: bool = False, seconds: float = 30, **files: str) -> list[Run]:
+    """Run oracles after adding modules to the tree."""
+    isolation = Isolation.PROCESS if isolated else Isolation.NONE
+    oracle = Oracle(file="oracles/test_c0.py", isolation=isolation)
+    changes = [FileChange(path=f"{name}.py", mode="100644", content=text.encode()) for name, text in files.items()]
+    job = harness.Job(
+        image=place.image, environment=Environment(dockerfile="python"), states={"revision": changes},
+        runs=[
+            harness.OracleRun(id="abc"[n], state="revision", seconds=seconds, oracle=oracle, source=source)
+            for n, source in enumerate(sources)
+        ],
+    )  # fmt: skip
+    done = place.runtime.execute(place.image, harness.commands(job), limits=LIMITS, seconds=job.seconds)
+    return list(harness.parse(job, done).runs)
+
+
+FINE = "def test_it():\n    import ledger\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "ending"),
+    [
+        ("hog = [bytearray(1 << 20) for _ in range(4096)]", Ending.MEMORY),
+        ("import os\n    while True: os.fork() or __import__('time').sleep(100)", Ending.PROCESSES),
+        ("import os\n    while True: os.write(1, b'x' * 65536)", Ending.OUTPUT),
+        ("import os, signal\n    os.kill(-1, signal.SIGSTOP)\n    while True: pass", None),
+    ],
+)
+def test_what_is_too_much_has_its_name_and_the_next_run_is_well(confined: Place, body: str, ending: Ending | None) -> None:
+    first, second = runs(confined, [f"def test_it():\n    {body}\n", FINE], seconds=15)
+    if ending is not None:
+        assert first.ending is ending, first.detail
+        assert second.ending is Ending.COMPLETED
+    assert first.ending is not Ending.COMPLETED
+
+
+def test_a_line_that_is_forged_is_not_believed(confined: Place) -> None:
+    (run,) = runs(confined, ["def test_it():\n    import forge\n    assert False\n"], forge=FORGERY)
+    assert [test.outcome for test in run.tests] in (["failed"], [])
+    assert run.ending in (Ending.COMPLETED, Ending.EXITED)
+
+
+def test_forging_and_then_ending_everything_is_not_believed(confined: Place) -> None:
+    (run,) = runs(confined, ["def test_it():\n    import forge\n"], forge=FORGERY + KILLER)
+    assert (run.ending, run.tests) == (Ending.EXITED, ())
+
+
+def test_the_harness_cannot_be_opened(confined: Place) -> None:
+    source = (
+        "import glob, os\n"
+        "def test_it():\n"
+        "    up = os.getppid()\n"
+        "    for name in ('mem', 'environ', 'fd/1', 'fd/64', 'maps'):\n"
+        "        try:\n"
+        "            open('/proc/%d/%s' % (up, name), 'rb')\n"
+        "        except OSError:\n"
+        "            continue\n"
+        "        assert False\n"
+        "    assert os.getuid() != 0\n"
+    )
+    (run,) = runs(confined, [source])
+    assert [test.outcome for test in run.tests] == ["passed"]
+
+
+CALL = "import os, subprocess\ndef call(*words):\n    return subprocess.call([os.environ['CRAB_PYTHON'], *words])\n"
+
+
+def test_an_isolated_oracle_is_out_of_the_projects_reach(confined: Place) -> None:
+    source = (
+        CALL + "def test_it():\n"
+        "    place = os.path.dirname(os.path.abspath(__file__))\n"
+        "    assert call('-m', 'look', place, str(os.getpid())) == 0\n"
+        "    assert call('-c', 'import ledger') == 0\n"
+    )
+    look = (
+        "import os, sys\n"
+        "def shut(path):\n    try:\n        os.listdir(path)\n    except OSError:\n        return True\n"
+        "assert shut(sys.argv[1])\n"
+        "try:\n    os.kill(int(sys.argv[2]), 0)\nexcept OSError:\n    pass\nelse:\n    own = os.path.exists('/proc/%s/fd' % sys.argv[2])\n"
+        "    assert own and shut('/proc/%s/fd' % sys.argv[2]) is False, 'reached'\n"
+    )
+    (run,) = runs(confined, [source], isolated=True, look=look)
+    assert [test.outcome for test in run.tests] == ["passed"]
+
+
+def test_a_project_that_ends_all_it_can_fails_its_isolated_oracle_only(confined: Place) -> None:
+    source = CALL + "def test_it():\n    assert call('-m', 'mean') == 0\n"
+    first, second = runs(confined, [source, FINE], isolated=True, mean=KILLER)
+    assert first.ending is Ending.EXITED
+    assert second.ending is Ending.UNSTARTED
+
+
+@pytest.mark.parametrize(
+    ("code", "ending"),
+    [("hog = [bytearray(1 << 20) for _ in range(4096)]", Ending.MEMORY), ("import time; time.sleep(100)", Ending.TIMEOUT)],
+)
+def test_what_an_isolated_project_uses_too_much_of_has_its_name(confined: Place, code: str, ending: Ending) -> None:
+    source = CALL + f"def test_it():\n    assert call('-c', {code!r}) == 0\n"
+    (run,) = runs(confined, [source], isolated=True, seconds=10)
+    assert run.ending is ending, run.detail

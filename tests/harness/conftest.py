@@ -1,0 +1,150 @@
+"""A bench for the harness: a small tree, an interpreter with pytest, and the job run as a plain subprocess."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pytest_crab import harness
+from pytest_crab.protocols import Command
+from pytest_crab.protocols import Completed
+from pytest_crab.protocols import FileChange
+from pytest_crab.protocols import Image
+from pytest_crab.types import Environment
+from pytest_crab.types import Isolation
+from pytest_crab.types import Oracle
+from pytest_crab.types import Run
+
+
+def run_beside(commands: Sequence[Command], seconds: float) -> tuple[Completed, ...]:
+    """Run commands beside each other until the first has ended."""
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    started = [subprocess.Popen(list(command.argv), cwd="/", **pipes) for command in commands]
+    for process, command in zip(started[1:], commands[1:], strict=True):
+        assert process.stdin is not None
+        process.stdin.write(command.stdin)
+        process.stdin.close()
+        process.stdin = None
+    done = []
+    for process, stdin in zip(started, [commands[0].stdin, *[None] * len(commands)], strict=False):
+        try:
+            out, err = process.communicate(stdin, timeout=seconds)
+            done.append(Completed(exit_code=process.returncode, stdout=out, stderr=err))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            out, err = process.communicate()
+            done.append(Completed(exit_code=None, stdout=out, stderr=err, timed_out=True))
+    return tuple(done)
+
+
+@dataclass
+class Bench:
+    """A tree and an interpreter; ``report`` runs oracles on it."""
+
+    folder: Path
+    python: str = sys.executable
+    site: tuple[str, ...] = (sysconfig.get_path("purelib"),)
+    paths: tuple[str, ...] = (".",)
+    env: Mapping[str, str] = field(default_factory=dict)
+    output: int = 1 << 20
+    overlay: Mapping[str, str] = field(default_factory=dict)
+    leaks: harness.LeakQuestion | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("tree", "work", "scratch", "meet"):
+            (self.folder / name).mkdir()
+        self.write("ledger.py", "def add(a, b):\n    return a + b\n")
+
+    def write(self, path: str, text: str) -> None:
+        (self.folder / "tree" / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.folder / "tree" / path).write_text(text)
+
+    def image(self) -> Image:
+        return Image(
+            key="key", reference="bench", tree=str(self.folder / "tree"), workdir=str(self.folder / "work"),
+            python=self.python, site=self.site, scratch=str(self.folder / "scratch"), contained=False,
+            facts={"meeting": str(self.folder / "meet"), "counters": {}},
+        )  # fmt: skip
+
+    def job(
+        self, runs: Sequence[harness.OracleRun | harness.CommandRun], states: Mapping[str, Sequence[FileChange]]
+    ) -> harness.Job:
+        environment = Environment(dockerfile="python", paths=self.paths, env=self.env)
+        return harness.Job(
+            image=self.image(), environment=environment, states={"head": (), **states}, runs=runs,
+            overlay=self.overlay, leaks=self.leaks, output=self.output,
+        )  # fmt: skip
+
+    def report(
+        self, runs: Sequence[harness.OracleRun | harness.CommandRun], **states: Sequence[FileChange]
+    ) -> harness.Report:
+        job = self.job(runs, states)
+        return harness.parse(job, run_beside(harness.commands(job), 120))
+
+    def oracle(
+        self, source: str, *, state: str = "head", seconds: float = 60, isolated: bool = False, name: str = "c0",
+        plugins: tuple[str, ...] = (),
+    ) -> harness.OracleRun:  # fmt: skip
+        isolation = Isolation.PROCESS if isolated else Isolation.NONE
+        oracle = Oracle(file="oracles/test_c0.py", isolation=isolation, plugins=plugins)
+        return harness.OracleRun(id=name, state=state, seconds=seconds, oracle=oracle, source=source)
+
+    def run(self, source: str, *, seconds: float = 60, isolated: bool = False, **files: str | None) -> Run:
+        """Run one oracle after writing some modules of the tree (name=text)."""
+        for name, text in files.items():
+            self.write(f"{name}.py", text or "")
+        report = self.report([self.oracle(source, seconds=seconds, isolated=isolated)])
+        assert report.problems == ()
+        return report.runs[0]
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    folder = tmp_path / "bench"
+    folder.mkdir()
+    return Bench(folder)
+
+
+#: Other interpreters that are looked for on PATH; CRAB_TEST_PYTHONS adds paths, separated as PATH is.
+INTERPRETERS = ("python3.6", "python3.7", "python3.8", "python3.9", "python3.12", "python3.13")
+PROBE = "import json, os, pytest, sys; print(json.dumps([sys.executable, os.path.dirname(os.path.dirname(pytest.__file__))]))"
+
+
+@functools.cache
+def probe(python: str) -> tuple[str, str] | None:
+    """Return an interpreter's own path and the folder that its pytest lies in; None if it has none."""
+    done = subprocess.run([python, "-c", PROBE], capture_output=True, check=False, cwd="/")
+    if done.returncode:
+        return None
+    executable, folder = json.loads(done.stdout)
+    return executable, folder if folder.endswith("-packages") else str(Path(folder) / "site-packages")
+
+
+def pythons() -> list[str]:
+    return [*INTERPRETERS, *filter(None, os.environ.get("CRAB_TEST_PYTHONS", "").split(os.pathsep))]
+
+
+@pytest.fixture(params=pythons(), ids=lambda path: path.strip("/").replace("/", "-"))
+def interpreter(request: pytest.FixtureRequest) -> SimpleNamespace:
+    """Another interpreter with a pytest of its own, and the folder of its packages."""
+    path = shutil.which(request.param)
+    if path is None:
+        pytest.skip(f"there is no {request.param} here")
+    found = probe(path)
+    if found is None:
+        pytest.skip(f"{request.param} has no pytest")
+    return SimpleNamespace(python=found[0], site=(found[1],))

@@ -1,0 +1,99 @@
+"""Restoring the tree: copies, changes, and what may never be written."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_crab.harness.inside import tree
+from pytest_crab.protocols import FileChange
+from pytest_crab.types import Ending
+
+if TYPE_CHECKING:
+    from conftest import Bench
+
+
+def change(path: str, text: str | None, mode: str = "100644") -> FileChange:
+    return FileChange(path=path, mode=mode, content=None if text is None else text.encode())
+
+
+def test_changes_add_replace_remove_and_link(bench: Bench) -> None:
+    bench.write("old/gone.py", "")
+    bench.write("kept.py", "K = 1\n")
+    source = (
+        "import os, stat\n"
+        "def test_it():\n"
+        "    assert sorted(os.listdir('.')) == ['kept.py', 'ledger.py', 'link.py', 'new']\n"
+        "    assert os.readlink('link.py') == 'kept.py' and open('ledger.py').read() == 'NEW'\n"
+        "    assert os.stat('new/deep/tool').st_mode & 0o111 and not os.stat('kept.py').st_mode & 0o111\n"
+    )
+    changes = (
+        change("old/gone.py", None), change("ledger.py", "NEW"), change("link.py", "kept.py", "120000"),
+        change("new/deep/tool", "#!", "100755"),
+    )  # fmt: skip
+    report = bench.report([bench.oracle(source, state="new")], new=changes)
+    assert [test.outcome for test in report.runs[0].tests] == ["passed"]
+
+
+def test_a_folder_becomes_a_file_and_a_file_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "x").write_text("")
+    (tmp_path / "b").write_text("")
+    changes = [["a/x", "100644", None], ["a", "100644", "file"], ["b", "100644", None], ["b/x", "100644", "file"]]
+    tree.apply(str(tmp_path), changes, encoded=False)
+    assert (tmp_path / "a").read_text() == (tmp_path / "b" / "x").read_text() == "file"
+
+
+@pytest.mark.parametrize(
+    ("path", "mode"),
+    [
+        ("../out", "100644"), ("/out", "100644"), ("a//b", "100644"), ("", "100644"), ("./a", "100644"),
+        (".git/config", "100644"), ("sub/.GIT/hooks/x", "100755"), ("sub", "160000"), ("sub", "100666"),
+    ],
+)  # fmt: skip
+def test_a_change_that_leaves_the_tree_is_refused(tmp_path: Path, path: str, mode: str) -> None:
+    (tmp_path / "root").mkdir()
+    with pytest.raises(ValueError, match="a change"):
+        tree.apply(str(tmp_path / "root"), [[path, mode, "text"]], encoded=False)
+    assert os.listdir(tmp_path) == ["root"]
+
+
+def test_nothing_is_written_through_a_symbolic_link(tmp_path: Path) -> None:
+    root, out = tmp_path / "root", tmp_path / "out"
+    for folder in (root, out):
+        folder.mkdir()
+    (out / "file").write_text("kept")
+    (root / "file").symlink_to(out / "file")
+    (root / "folder").symlink_to(out)
+    tree.apply(str(root), [["file", "100644", "new"]], encoded=False)
+    assert (root / "file").read_text() == "new" and (out / "file").read_text() == "kept"
+    for content in ("new", None):
+        with pytest.raises(ValueError, match="symbolic link"):
+            tree.apply(str(root), [["folder/file", "100644", content]], encoded=False)
+    assert (out / "file").read_text() == "kept"
+
+
+def test_a_link_that_is_replaced_by_a_folder_is_not_followed(tmp_path: Path) -> None:
+    root, out = tmp_path / "root", tmp_path / "out"
+    for folder in (root, out):
+        folder.mkdir()
+    (root / "way").symlink_to(out)
+    tree.apply(str(root), [["way/file", "100644", "new"], ["way", "120000", None]], encoded=False)
+    assert (root / "way" / "file").read_text() == "new" and os.listdir(out) == []
+
+
+def test_a_removal_leaves_no_empty_folder_and_absent_files_alone(tmp_path: Path) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "a" / "b" / "c").write_text("")
+    tree.apply(str(tmp_path), [["a/b/c", "100644", None], ["no/such", "100644", None]], encoded=False)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_state_that_cannot_be_restored_starts_nothing(bench: Bench) -> None:
+    report = bench.report([bench.oracle("", state="bad"), bench.oracle("def test_it(): pass", name="b")],
+                          bad=(change("../x", ""),))  # fmt: skip
+    assert [run.ending for run in report.runs] == [Ending.UNSTARTED, Ending.COMPLETED]
+    assert "'../x'" in (report.runs[0].detail or "")

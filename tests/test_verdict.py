@@ -1,0 +1,214 @@
+"""What runs prove and mean: the table of the design, and properties."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_crab.types import Ending
+from pytest_crab.types import Proof
+from pytest_crab.types import Reason
+from pytest_crab.types import Run
+from pytest_crab.types import TestOutcome
+from pytest_crab.types import Verdict
+from pytest_crab.verdict import Evidence
+from pytest_crab.verdict import flake_bound
+from pytest_crab.verdict import judge
+from pytest_crab.verdict import leaks
+from pytest_crab.verdict import prove
+
+A, B = "test_c0.py::test_a", "test_c0.py::test_b"
+PROOF = Proof(comment="c0", expected=(A, B), altered=("os.read",), runs=2, flake_bound=0.8)
+OUTCOMES = ("passed", "failed", "error", "skipped", "xfailed", "xpassed")
+
+
+def outcome(name: str, word: str = "passed", **more: Any) -> TestOutcome:
+    return TestOutcome(id=name, outcome=word, **more)
+
+
+def run(*tests: TestOutcome, **changes: Any) -> Run:
+    fields: dict[str, Any] = {"ending": Ending.COMPLETED, "exit_code": 1, "tripwire": True, **changes}
+    return Run(id="r", tests=tests, **fields)
+
+
+GREEN = run(outcome(A), outcome(B))
+RED = run(outcome(A), outcome(B, "failed", exception="AssertionError"))
+
+
+@pytest.mark.parametrize(
+    ("seen", "reason"),
+    [
+        (GREEN, Reason.GREEN),
+        (run(outcome(B), outcome(A)), Reason.GREEN),
+        (replace(GREEN, altered=("os.read",)), Reason.GREEN),
+        (RED, Reason.FAILED),
+        (run(outcome(A), outcome(B, "error")), Reason.FAILED),
+        (run(outcome(A), outcome(B, "failed"), altered=("x.y",), tripwire=False), Reason.FAILED),
+        (run(outcome(A), outcome(B, "skipped")), Reason.SKIPPED),
+        (run(outcome(A), outcome(B, "xfailed")), Reason.SKIPPED),
+        (run(outcome(A), outcome(B, "xpassed")), Reason.SKIPPED),
+        (run(outcome("test_c0.py", "skipped")), Reason.SKIPPED),
+        (run(outcome("test_c0.py", "error")), Reason.NOT_COLLECTED),
+        (run(), Reason.NOT_COLLECTED),
+        (run(outcome(A)), Reason.NOT_COLLECTED),
+        (run(outcome(A), outcome(B), outcome("test_c0.py::test_c")), Reason.NOT_COLLECTED),
+        (run(outcome(A), outcome(B), outcome(B)), Reason.NOT_COLLECTED),
+        (run(outcome(A), tripwire=None, exit_code=2), Reason.EXITED),
+        (replace(GREEN, tripwire=None, exit_code=0), Reason.EXITED),
+        (replace(GREEN, tripwire=False), Reason.TAMPERED),
+        (replace(GREEN, altered=("os.read", "pytest.raises")), Reason.TAMPERED),
+        (replace(GREEN, exit_code=0), Reason.TAMPERED),
+        (replace(GREEN, exit_code=None), Reason.TAMPERED),
+        (run(outcome(A), outcome(B, "superb")), Reason.FAILED),
+        (replace(GREEN, ending=Ending.TIMEOUT), Reason.TIMEOUT),
+        (replace(GREEN, ending=Ending.MEMORY), Reason.MEMORY),
+        (replace(GREEN, ending=Ending.PROCESSES), Reason.PROCESSES),
+        (replace(GREEN, ending=Ending.OUTPUT), Reason.OUTPUT),
+        (replace(GREEN, ending=Ending.CRASHED), Reason.CRASHED),
+        (replace(GREEN, ending=Ending.EXITED), Reason.EXITED),
+        (replace(GREEN, ending=Ending.UNSTARTED), Reason.BROKEN),
+    ],
+)
+def test_each_run_has_one_reason(seen: Run, reason: Reason) -> None:
+    assert judge(PROOF, seen).reason is reason
+
+
+def test_nothing_expected_is_nothing_caught() -> None:
+    assert judge(replace(PROOF, expected=()), run()).reason is Reason.NOT_COLLECTED
+
+
+def test_a_failure_says_which_test_and_where() -> None:
+    seen = run(outcome(A, "failed", exception="KeyError", where="src/x.py:7"), outcome(B, "failed"))
+    assert judge(PROOF, seen).detail == f"{A} failed with KeyError in src/x.py:7 and 1 more"
+
+
+RUNS = st.builds(
+    Run,
+    id=st.just("r"),
+    ending=st.sampled_from(Ending),
+    exit_code=st.sampled_from([None, 0, 1, 2]),
+    tests=st.lists(
+        st.builds(TestOutcome, id=st.sampled_from([A, B, "test_c0.py"]), outcome=st.sampled_from(OUTCOMES)), max_size=3
+    ).map(tuple),
+    tripwire=st.sampled_from([None, True, False]),
+    altered=st.lists(st.sampled_from(["os.read", "builtins.len"]), max_size=2).map(tuple),
+)
+
+
+@given(RUNS)
+def test_only_a_run_that_is_right_in_everything_is_caught(seen: Run) -> None:
+    right = (
+        seen.ending is Ending.COMPLETED
+        and sorted((test.id, test.outcome) for test in seen.tests) == [(A, "passed"), (B, "passed")]
+        and seen.tripwire is True
+        and seen.exit_code == 1
+        and "builtins.len" not in seen.altered
+    )
+    judgement = judge(PROOF, seen)
+    assert (judgement.verdict is Verdict.CAUGHT) == right
+    assert (judgement.verdict is Verdict.UNKNOWN) == (seen.ending is Ending.UNSTARTED)
+
+
+@given(RUNS, st.permutations([0, 1, 2]))
+def test_the_order_of_tests_changes_no_verdict(seen: Run, order: list[int]) -> None:
+    tests = tuple(seen.tests[n] for n in order if n < len(seen.tests))
+    assert judge(PROOF, replace(seen, tests=tests)).verdict is judge(PROOF, seen).verdict
+
+
+@given(st.lists(RUNS, min_size=1, max_size=2), st.lists(RUNS, min_size=1, max_size=2))
+def test_a_proof_calls_its_reference_caught_and_its_head_missed(head: list[Run], reference: list[Run]) -> None:
+    proof = prove(Evidence(instance="i", comment="c0", head=head, reference=reference))
+    if isinstance(proof, Proof):
+        assert {judge(proof, seen).verdict for seen in reference} == {Verdict.CAUGHT}
+        assert {judge(proof, seen).verdict for seen in head} == {Verdict.MISSED}
+    else:
+        assert proof
+
+
+def evidence(**changes: Any) -> Evidence:
+    fields: dict[str, Any] = {"head": (RED, RED), "reference": (GREEN, GREEN), **changes}
+    return Evidence(instance="inst", comment="c0", **fields)
+
+
+def test_red_at_head_and_green_at_the_reference_is_a_proof() -> None:
+    own = replace(GREEN, altered=("json.dumps",))
+    seen = evidence(own=(own, own), accepts={"ok.diff": (GREEN, GREEN)}, rejects={"no.diff": (RED, RED)})
+    assert prove(seen) == Proof(
+        comment="c0", expected=(A, B), altered=("json.dumps",), runs=2, flake_bound=flake_bound(2)
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"head": (GREEN,)}, "is not red on head: no expected test failed (all passed)"),
+        ({"head": (run(),)}, "is not red on head: no test was collected"),
+        ({"head": (run(outcome("test_c0.py", "error")),)}, "is not red on head: no expected test failed (test_c0.py error)"),
+        ({"head": (run(outcome(A), outcome(B, "error")),)}, f"is not red on head: no expected test failed ({B} error)"),
+        ({"head": (replace(RED, ending=Ending.TIMEOUT),)}, "is not red on head: the run ended as timeout"),
+        ({"head": (replace(RED, tripwire=False),)}, "is not red on head: the session did not come to its own end"),
+        ({"head": ()}, "never ran on head"),
+        ({"reference": (RED,)}, f"is not green on the reference: test failed: {B} failed with AssertionError"),
+        ({"reference": (run(),)}, "is not green on the reference: tests did not run: no test was collected"),
+        ({"reference": (run(outcome(A), outcome(B, "skipped")),)}, f"is not green on the reference: tests were skipped: {B}"),
+        ({"reference": (replace(GREEN, tripwire=None),)}, "is not green on the reference: exited early"),
+        ({"reference": (GREEN, RED)}, "2 runs on the reference do not agree, so it is flaky"),
+        ({"head": (RED, run(outcome(A, "failed"), outcome(B)))}, "2 runs on head do not agree"),
+        ({"own": (RED,)}, "is not green on its own reference"),
+        ({"accepts": {"ok.diff": (run(outcome(A)),)}}, "is not green on ok.diff: tests did not run"),
+        ({"rejects": {"no.diff": (GREEN,)}}, "is not red on no.diff"),
+    ],
+)
+def test_every_reason_against_a_proof_is_a_sentence(changes: dict[str, Any], words: str) -> None:
+    reasons = prove(evidence(**changes))
+    assert isinstance(reasons, tuple)
+    assert any(reason.startswith("inst: the oracle of c0 ") and words in reason for reason in reasons)
+
+
+def test_all_reasons_are_given_at_once() -> None:
+    reasons = prove(evidence(head=(GREEN,), reference=(RED,)))
+    assert isinstance(reasons, tuple)
+    assert len(reasons) == 2
+
+
+@pytest.mark.parametrize(("runs", "bound"), [(1, 0.95), (2, 0.776393), (5, 0.450720), (59, 0.049508)])
+def test_flake_bound_is_the_rule_of_three(runs: int, bound: float) -> None:
+    assert flake_bound(runs) == pytest.approx(bound, abs=1e-6)
+    with pytest.raises(ValueError, match="no run"):
+        flake_bound(0)
+
+
+CLEAN: dict[str, Any] = {
+    "git": {"refs": ["refs/heads/main"], "remotes": [], "extra": [], "logged": 0, "commits": 2},
+    "caches": [],
+    "installed": [["demo", "1.0", "/site"]],
+    "files": [],
+}
+
+
+def test_a_clean_workspace_tells_nothing() -> None:
+    assert leaks(CLEAN, version="1.0") == ()
+    assert leaks({**CLEAN, "git": None, "installed": []}) == ()
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        ({"git": {**CLEAN["git"], "refs": ["refs/heads/main", "refs/heads/pr"]}}, "2 refs"),
+        ({"git": {**CLEAN["git"], "remotes": ['[remote "origin"]']}}, "remote"),
+        ({"git": {**CLEAN["git"], "extra": ["FETCH_HEAD"]}}, "FETCH_HEAD"),
+        ({"git": {**CLEAN["git"], "logged": 9}}, "9 entries"),
+        ({"git": {**CLEAN["git"], "commits": 3}}, "3 commits"),
+        ({"caches": ["/root/.cache/pip"]}, "/root/.cache/pip"),
+        ({"installed": [["demo", "2.0", "/site"]]}, "2.0"),
+        ({"installed": [["demo", "1.0", "/a"], ["demo", "1.0", "/b"]]}, "2 times"),
+        ({"files": ["/tmp/test_c0.py"]}, "/tmp/test_c0.py"),
+    ],
+)
+def test_each_leak_is_one_sentence(change: dict[str, Any], word: str) -> None:
+    (sentence,) = leaks({**CLEAN, **change}, version="1.0")
+    assert word in sentence
