@@ -1,0 +1,64 @@
+"""The runtimes, by name, and how one is chosen."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from typing import cast
+
+from pytest_crab.errors import EngineError
+from pytest_crab.protocols import Runtime
+
+#: "module:Class" by name; imported when chosen.
+RUNTIMES = {
+    "docker": "pytest_crab.runtimes.docker:DockerRuntime",
+    "local": "pytest_crab.runtimes.local:LocalRuntime",
+}
+
+#: The base image where no setting names one; ``{python}`` is X.Y.
+DEFAULT_BASE = "python:{python}-slim"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """The runtime that a run uses, and why, in a few words for the header."""
+
+    name: str
+    reason: str
+
+
+def choose(name: str, *, base: str = DEFAULT_BASE, python: str | None = None) -> Choice:
+    """What ``auto`` means here and now: docker if an engine answers and the base is present or can be had, else local.
+
+    Any other name stands for itself. ``python`` is the X.Y whose base is looked for (the running one); a registry is
+    asked only when no base image is here.
+    """
+    if name != "auto":
+        return Choice(name=name, reason="named")
+    from pytest_crab.runtimes.presence import docker_lacks
+
+    lack = docker_lacks(base, python)
+    if lack is None:
+        return Choice(name="docker", reason="the engine answers and has a base image")
+    return Choice(name="local", reason=lack)
+
+
+def make(
+    name: str,
+    *,
+    rootdir: Path,
+    cache: Path,
+    base: str = DEFAULT_BASE,
+    slots: int | None = None,
+    unconfined: bool = False,
+) -> Runtime:
+    """The runtime of this name. Raises EngineError for a name that is not in the table."""
+    if name not in RUNTIMES:
+        raise EngineError(f"{name!r} is no runtime; use one of {', '.join(sorted(RUNTIMES))}")
+    module, _, cls = RUNTIMES[name].partition(":")
+    own: dict[str, Any] = (
+        {"rootdir": rootdir, "base": base} if name == "docker" else {"cache": cache, "unconfined": unconfined}
+    )
+    return cast("Runtime", getattr(importlib.import_module(module), cls)(slots=slots, **own))

@@ -1,0 +1,240 @@
+"""Sandboxes without an engine: bubblewrap with a list of what is to be seen, and nothing else is."""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from contextlib import ExitStack
+from contextlib import contextmanager
+from dataclasses import dataclass
+from dataclasses import field
+from pathlib import Path
+
+from pytest_crab.errors import Cancelled
+from pytest_crab.errors import EngineError
+from pytest_crab.protocols import CLIENT_LIMITS
+from pytest_crab.protocols import Command
+from pytest_crab.protocols import Completed
+from pytest_crab.protocols import Limits
+from pytest_crab.runtimes import cgroups
+from pytest_crab.runtimes.base import GROUP
+from pytest_crab.runtimes.base import PASSWD
+from pytest_crab.runtimes.cgroups import Cgroup
+from pytest_crab.runtimes.environments import OUTPUT_CAP
+from pytest_crab.runtimes.environments import TMP
+from pytest_crab.runtimes.piped import Piped
+from pytest_crab.runtimes.piped import serve
+from pytest_crab.runtimes.piped import started
+from pytest_crab.runtimes.runs import Run
+
+_MIB = 2**20
+_SHM = "/dev/shm"  # noqa: S108 - a place inside
+_SHARED_MEMORY = 64 * _MIB
+_IDS = {"project": "1000", "oracle": "1001"}
+_SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
+_ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "localtime", "mime.types", "services")
+_ETC_NETWORK = ("resolv.conf", "hosts", "nsswitch.conf", "ssl/certs", "ssl/openssl.cnf", "pki/tls/certs", "gai.conf")
+_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
+# Joins the groups in the first argument, sets limits, and becomes bubblewrap; a shell does it in a millisecond.
+_LAUNCH = (
+    'for group in $1; do echo 0 > "$group/cgroup.procs" || exit 125; done; '
+    'ulimit -c 0; ulimit -f "$2"; ulimit -n 4096 2>/dev/null; if [ -n "$3" ]; then ulimit -v "$3"; fi; '
+    'shift 3; exec "$@"'
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """What a sandbox sees besides the system's programs: places inside, by where they lie on the host.
+
+    ``empty`` are places with a writable file system of their own, ``masked`` are places that are made to look empty.
+    """
+
+    readable: Mapping[str, Path] = field(default_factory=dict)
+    writable: Mapping[str, Path] = field(default_factory=dict)
+    empty: Sequence[str] = (TMP,)
+    masked: Sequence[str] = ()
+    network: bool = False
+    cwd: str = "/"
+
+
+@functools.lru_cache(maxsize=1)
+def problem() -> str | None:
+    """Why bubblewrap cannot be used here, as one sentence; None if it can."""
+    program = shutil.which("bwrap")
+    if program is None:
+        return "bubblewrap (bwrap) is not installed"
+    test = [program, "--unshare-all", "--unshare-user", "--uid", "1000", "--gid", "1000", "--proc", "/proc"]
+    test += ["--dev", "/dev", *_system_binds(network=False), "--size", "4096", "--tmpfs", TMP, "true"]
+    try:
+        done = subprocess.run(test, capture_output=True, timeout=20, check=False)
+    except (OSError, subprocess.SubprocessError) as error:
+        return f"bubblewrap does not run here: {error}"
+    last = done.stderr.decode(errors="replace").strip().splitlines()
+    return None if done.returncode == 0 else f"bubblewrap does not work here: {last[-1] if last else done.returncode}"
+
+
+def run_confined(
+    run: Run,
+    views: Sequence[View],
+    commands: Sequence[Command],
+    *,
+    limits: Limits,
+    seconds: float,
+    cancelled: Sequence[threading.Event] = (),
+) -> tuple[Completed, ...]:
+    """Run commands beside each other, each in a sandbox of its own; the limits hold for them together.
+
+    Raises EngineError where bubblewrap cannot be used, and Cancelled once one of ``cancelled`` is set.
+    """
+    reason = problem()
+    if reason is not None:
+        raise EngineError(reason)
+    with ExitStack() as stack:
+        group = stack.enter_context(cgroups.limited(run.id, limits))
+        folder = stack.enter_context(run.scratch())
+        _write_etc(folder)
+        running: list[Piped] = []
+        try:
+            for view, command in zip(views, commands, strict=True):
+                with _variables(command) as variables:
+                    argv = _launch(view, command, limits, group, folder, variables)
+                    running.append(started(argv, command.stdin, OUTPUT_CAP, env={}, pass_fds=(variables,)))
+        except OSError as error:
+            for piped in running:
+                piped.process.kill()
+            raise EngineError(f"a sandbox could not be started: {error}") from error
+        serve(
+            running,
+            deadline=time.monotonic() + seconds,
+            cancelled=lambda: any(event.is_set() for event in cancelled),
+            kill=lambda piped: piped.process.kill(),
+        )
+        if any(event.is_set() for event in cancelled):
+            raise Cancelled("the run was interrupted")
+        starved = group.out_of_memory() if group is not None else False
+        return tuple(told(piped, out_of_memory=starved) for piped in running)
+
+
+def confined(
+    argv: Sequence[str],
+    folder: Path,
+    *,
+    readable: Sequence[Path] = (),
+    writable: Sequence[Path] = (),
+    network: bool = False,
+    env: Mapping[str, str] | None = None,
+    stdin: bytes = b"",
+    seconds: float,
+    cancel: threading.Event | None = None,
+    limits: Limits = CLIENT_LIMITS,
+    run: Run | None = None,
+) -> Completed:
+    """Run a command in ``folder``, which it may write; it sees only that, the paths named and the system's programs.
+
+    Paths are the same inside as outside; /tmp is its own unless ``env`` and ``writable`` say otherwise. The deadline
+    and ``cancel`` end it with every descendant. Raises EngineError where bubblewrap cannot be used, Cancelled.
+    """
+    own = run or Run()
+    view = View(
+        readable={str(path): path for path in readable},
+        writable={str(path): path for path in (*writable, folder)},
+        network=network,
+        cwd=str(folder),
+    )
+    command = Command(argv=argv, stdin=stdin, env=env or {})
+    events = [cancel] if cancel is not None else []
+    try:
+        return run_confined(own, [view], [command], limits=limits, seconds=seconds, cancelled=events)[0]
+    finally:
+        if run is None:
+            own.close()
+
+
+def told(piped: Piped, *, out_of_memory: bool) -> Completed:
+    """How a served process ended; a signal's number is told as a shell would, 128 added."""
+    code = piped.process.returncode
+    killed = piped.late or piped.overflow
+    return Completed(
+        exit_code=None if killed else (128 - code if code < 0 else code),
+        stdout=piped.stdout,
+        stderr=piped.stderr,
+        timed_out=piped.late and not piped.overflow,
+        out_of_memory=out_of_memory,
+        too_much_output=piped.overflow,
+    )
+
+
+@contextmanager
+def _variables(command: Command) -> Iterator[int]:
+    """The command's environment as arguments in a file, since every user of the machine can read command lines."""
+    variables = {"HOME": TMP, "PATH": _PATH, "LANG": "C.UTF-8", **command.env}
+    arguments = [part for name, value in variables.items() for part in ("--setenv", name, value)]
+    with os.fdopen(os.memfd_create("variables"), "w+b", buffering=0) as file:
+        file.write(b"".join(os.fsencode(argument) + b"\0" for argument in arguments))
+        file.seek(0)
+        yield file.fileno()
+
+
+def _launch(
+    view: View, command: Command, limits: Limits, group: Cgroup | None, folder: Path, variables: int
+) -> list[str]:
+    places = " ".join(map(str, group.places)) if group is not None else ""
+    address_space = "" if group is not None else str(limits.memory * 1024)
+    shell = ["/bin/sh", "-c", _LAUNCH, "sh", places, str(limits.file * 2048), address_space]
+    arguments = _arguments(view, _IDS[command.user], limits, group, folder)
+    return [*shell, *arguments, "--args", str(variables), "--", *command.argv]
+
+
+def _arguments(view: View, identity: str, limits: Limits, group: Cgroup | None, folder: Path) -> list[str]:
+    arguments = [str(shutil.which("bwrap")), "--unshare-all", "--unshare-user", "--uid", identity, "--gid", identity]
+    arguments += ["--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox", "--clearenv"]
+    arguments += ["--share-net"] if view.network else []
+    arguments += [*_system_binds(network=view.network), "--proc", "/proc", "--dev", "/dev"]
+    for name in ("passwd", "group"):
+        arguments += ["--ro-bind", str(folder / name), f"/etc/{name}"]
+    for place in view.empty:
+        arguments += ["--perms", "1777" if place == TMP else "0755"]
+        arguments += ["--size", str(limits.disk * _MIB), "--tmpfs", place]
+    for place, host in sorted(view.readable.items()):
+        arguments += ["--ro-bind", str(host), place]
+    for place in view.masked:
+        arguments += ["--perms", "0555", "--size", "4096", "--tmpfs", place, "--remount-ro", place]
+    for place, host in sorted(view.writable.items()):
+        arguments += ["--bind", str(host), place]
+    if group is not None:
+        counted = group.folders["memory"] if len(group.places) == 1 else None
+        binds = {"": counted} if counted else {f"/{name}": group.folders[name] for name in ("memory", "pids")}
+        for name, host in binds.items():
+            arguments += ["--ro-bind", str(host), f"/sys/fs/cgroup{name}"]
+    # The root and /dev are file systems in memory that nothing bounds; and if root starts this, the user inside is root
+    # to the kernel's own settings below /proc/sys, whatever number it goes by.
+    arguments += ["--size", str(_SHARED_MEMORY), "--tmpfs", _SHM, "--remount-ro", "/dev", "--remount-ro", "/"]
+    arguments += ["--remount-ro", "/proc"]
+    return [*arguments, "--chdir", view.cwd]
+
+
+def _system_binds(*, network: bool) -> list[str]:
+    arguments: list[str] = []
+    for place in _SYSTEM:
+        if Path(place).is_symlink():
+            arguments += ["--symlink", str(Path(place).readlink()), place]
+        elif Path(place).is_dir():
+            arguments += ["--ro-bind", place, place]
+    for name in (*_ETC, *(_ETC_NETWORK if network else ())):
+        real = Path(f"/etc/{name}").resolve()
+        if real.exists():
+            arguments += ["--ro-bind", str(real), f"/etc/{name}"]
+    return arguments
+
+
+def _write_etc(folder: Path) -> None:
+    (folder / "passwd").write_text(PASSWD)
+    (folder / "group").write_text(GROUP)

@@ -1,0 +1,207 @@
+"""The Docker runtime: an image per environment, a fresh hardened container per execution."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pytest_crab.errors import EngineError
+from pytest_crab.protocols import CLIENT_LIMITS
+from pytest_crab.protocols import Command
+from pytest_crab.protocols import Completed
+from pytest_crab.protocols import Image
+from pytest_crab.protocols import Limits
+from pytest_crab.protocols import Snapshot
+from pytest_crab.runtimes import cgroups
+from pytest_crab.runtimes import reinstalling
+from pytest_crab.runtimes import trees
+from pytest_crab.runtimes.engine import Engine
+from pytest_crab.runtimes.environments import MEETING
+from pytest_crab.runtimes.environments import described
+from pytest_crab.runtimes.environments import image_key
+from pytest_crab.runtimes.environments import install_script
+from pytest_crab.runtimes.images import Images
+from pytest_crab.runtimes.runs import Run
+from pytest_crab.runtimes.runs import sweep_folders
+from pytest_crab.runtimes.sandboxes import run_added
+from pytest_crab.runtimes.sandboxes import run_beside
+from pytest_crab.runtimes.sandboxes import run_main
+from pytest_crab.runtimes.slots import Slots
+from pytest_crab.types import Instance
+
+#: Raised by one when what the harness leaves in an image, or how it runs one, changes.
+LAYOUT = 1
+#: What a container idles with, as a user whom the processes beside it cannot signal.
+IDLE = Command(argv=("sleep", "2147483647"), user="root")
+_TREE = "/opt/crab/tree"
+_DISTRIBUTIONS = "/opt/crab/distributions.txt"
+
+
+class DockerRuntime:
+    """Implements protocols.Runtime on a Docker engine.
+
+    ``rootdir`` is where a user's own ``dockerfiles/`` lie; ``base`` names the base image, ``{python}`` in it is X.Y;
+    ``slots`` bounds what runs at once on this machine. Nothing is connected or started before it is needed.
+    """
+
+    name = "docker"
+
+    def __init__(
+        self, *, rootdir: Path, base: str = "python:{python}-slim", slots: int | None = None, run: Run | None = None
+    ) -> None:
+        self.run = run or Run()
+        self.engine = Engine(self.run)
+        self.slots = Slots(slots)
+        self._images = Images(self.engine, self.slots, rootdir=rootdir, base=base)
+
+    def identity(self, instance: Instance, source: Mapping[str, Any]) -> Mapping[str, Any]:
+        """See protocols.Runtime; asks the engine for the base image's id only. Raises ImageError, EngineError."""
+        base, base_id = self._images.base(instance)
+        return {
+            "runtime": self.name,
+            "layout": LAYOUT,
+            "dockerfile": self._images.dockerfile(instance),
+            "base": base,
+            "base_id": base_id,
+            **described(instance.environment, source),
+        }
+
+    def prepare(self, instance: Instance, snapshot: Snapshot, source: Mapping[str, Any]) -> Image:
+        """See protocols.Runtime."""
+        identity = self.identity(instance, source)
+        key = image_key(identity)
+        name, facts = self._images.prepare(instance, snapshot, key)
+        return Image(
+            key=key,
+            reference=name,
+            tree=_TREE,
+            workdir=instance.environment.workdir,
+            python=facts["python"],
+            site=tuple(facts["site"]),
+            facts={
+                "runtime": self.name,
+                "base": identity["base"],
+                "version": facts["version"],
+                "built": facts["built"],
+                "env": dict(instance.environment.env),
+                "meeting": MEETING,
+            },
+        )
+
+    def execute(
+        self, image: Image, commands: Sequence[Command], *, limits: Limits, seconds: float
+    ) -> tuple[Completed, ...]:
+        """See protocols.Runtime; the sandbox ends when its last command does.
+
+        A single command is the container's main process; several are added to one that idles as yet another user.
+        """
+        if not commands:
+            return ()
+        env = image.facts["env"]
+        alone = len(commands) == 1
+        with (
+            self.slots.take(self.engine.stopped),
+            self.engine.container(
+                image.reference,
+                commands[0] if alone else IDLE,
+                limits=limits,
+                workdir=image.workdir,
+                env=env,
+                meeting=not alone,
+            ) as container,
+        ):
+            if alone:
+                return (run_main(self.engine, container, commands[0].stdin, seconds=seconds),)
+            return run_beside(self.engine, container, commands, workdir=image.workdir, env=env, seconds=seconds)
+
+    def reinstall(self, image: Image, instance: Instance, snapshot: Snapshot, tree: str) -> Mapping[str, str]:
+        """See protocols.Runtime; an install that fails on head as well is EngineError, since nobody revised that."""
+        if not instance.environment.install:
+            return {}
+        done = self._install(image, instance, reinstalling.request(snapshot.changes(tree)))
+        if done.exit_code == 0:
+            return reinstalling.metadata(done.stdout)
+        control = self._install(image, instance, reinstalling.request(()))
+        raise reinstalling.failure(instance, done, control)
+
+    def _install(self, image: Image, instance: Instance, request: bytes) -> Completed:
+        settings = {
+            "workdir": image.workdir,
+            "site": image.site[0],
+            "distributions": _DISTRIBUTIONS,
+            "script": install_script(instance.environment),
+        }
+        argv = (image.python, "-I", "-S", "-c", reinstalling.SCRIPT, json.dumps(settings))
+        command = Command(argv=argv, stdin=request, user="root")
+        seconds = max(600, instance.environment.timeout)
+        with (
+            self.slots.take(self.engine.stopped),
+            self.engine.container(
+                image.reference, command, limits=CLIENT_LIMITS, workdir=image.workdir, writable=True
+            ) as container,
+        ):
+            return run_main(self.engine, container, request, seconds=seconds)
+
+    @contextmanager
+    def workspace(self, image: Image, snapshot: Snapshot, *, limits: Limits) -> Iterator[DockerWorkspace]:
+        """See protocols.Runtime; the container idles as another user, so that a time-out can kill all but the idler."""
+        env = image.facts["env"]
+        with self.engine.container(image.reference, IDLE, limits=limits, workdir=image.workdir, env=env) as container:
+            with self.engine.calling("starting a workspace") as client:
+                client.start(container)
+            workspace = DockerWorkspace(self, container, image, snapshot)
+            copied = workspace.run(("cp", "-a", f"{image.tree}/.", image.workdir), seconds=120)
+            if copied.exit_code != 0:
+                raise EngineError(f"the tree could not be copied into a workspace: {reinstalling.last_line(copied)}")
+            yield workspace
+
+    def stop(self) -> None:
+        """See protocols.Runtime; this object serves no more afterwards."""
+        self.engine.stop()
+
+    def sweep(self) -> Sequence[str]:
+        """See protocols.Runtime."""
+        return [*self.engine.sweep(), *cgroups.sweep(), *sweep_folders()]
+
+    def close(self) -> None:
+        """Give back connections and the run's folder."""
+        self.engine.close()
+        self.run.close()
+
+
+class DockerWorkspace:
+    """Implements protocols.Workspace in a container that idles."""
+
+    folder: Path | None = None
+
+    def __init__(self, runtime: DockerRuntime, container: str, image: Image, snapshot: Snapshot) -> None:
+        self.root = image.workdir
+        self._runtime = runtime
+        self._container = container
+        self._image = image
+        self._snapshot = snapshot
+
+    def run(
+        self, argv: Sequence[str], *, stdin: bytes = b"", env: Mapping[str, str] | None = None, seconds: float
+    ) -> Completed:
+        """See protocols.Workspace."""
+        command = Command(argv=argv, stdin=stdin, env=env or {})
+        engine = self._runtime.engine
+        with self._runtime.slots.take(engine.stopped):
+            return run_added(
+                engine, self._container, command, workdir=self.root, env=self._image.facts["env"], seconds=seconds
+            )
+
+    def diff(self) -> str:
+        """See protocols.Workspace; what the install left in the tree is not part of it."""
+        argv = (self._image.python, "-I", "-S", "-c", trees.SCRIPT, self._image.tree, self.root)
+        done = self.run(argv, seconds=300)
+        if done.exit_code != 0:
+            raise EngineError(f"the tree could not be read out of a workspace: {reinstalling.last_line(done)}")
+        with self._runtime.run.scratch() as scratch:
+            return trees.diff_of(self._snapshot, trees.received(done.stdout), scratch)

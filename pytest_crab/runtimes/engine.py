@@ -1,0 +1,277 @@
+"""One door to the Docker engine: connection, hardened containers, errors as sentences, removal of what is ours."""
+
+from __future__ import annotations
+
+import math
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from collections.abc import Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import docker
+import docker.constants
+import docker.errors
+import docker.types
+import docker.utils
+import requests.exceptions
+
+from pytest_crab.errors import Cancelled
+from pytest_crab.errors import EngineError
+from pytest_crab.protocols import Command
+from pytest_crab.protocols import Limits
+from pytest_crab.runtimes import runs
+from pytest_crab.runtimes.environments import MEETING
+from pytest_crab.runtimes.environments import TMP
+from pytest_crab.runtimes.runs import Run
+
+USERS = {"project": "1000:1000", "oracle": "1001:1001", "root": "0:0"}
+
+RUN_LABEL = "pytest-crab.run"
+OWNER_LABEL = "pytest-crab.owner"
+MACHINE_LABEL = "pytest-crab.machine"
+
+_MIB = 2**20
+_FAILURES = (docker.errors.DockerException, requests.exceptions.RequestException, OSError)
+
+
+@contextmanager
+def speaking(doing: str) -> Iterator[None]:
+    """Turn what the engine or the way to it raises into EngineError."""
+    try:
+        yield
+    except _FAILURES as error:
+        raise EngineError(f"the Docker engine failed while {doing}: {first_line(error)}") from error
+
+
+def first_line(error: BaseException) -> str:
+    """The sentence inside an engine's error."""
+    said = getattr(error, "explanation", None) or str(error) or type(error).__name__
+    return " ".join(str(said).split())[:300]
+
+
+def inspected(client: docker.APIClient, image: str) -> dict[str, Any] | None:
+    """What the engine knows about an image; None if it has none of that name."""
+    try:
+        found: dict[str, Any] = client.inspect_image(image)  # type: ignore[no-untyped-call]
+    except docker.errors.ImageNotFound:
+        return None
+    return found
+
+
+class Engine:
+    """A connection that all threads of one runtime share; everything made through it carries the run's labels."""
+
+    def __init__(self, run: Run, *, timeout: int = 60) -> None:
+        self.run = run
+        self.stopped = threading.Event()
+        self._timeout = timeout
+        self._guard = threading.Lock()
+        self._client: docker.APIClient | None = None
+
+    @property
+    def client(self) -> docker.APIClient:
+        """The SDK's client, connected when first needed. Raises EngineError."""
+        with self._guard:
+            if self._client is None:
+                with speaking("connecting (is it running, and may this user talk to it?)"):
+                    settings = docker.utils.kwargs_from_env()
+                    _knock(settings.get("base_url") or docker.constants.DEFAULT_UNIX_SOCKET)
+                    self._client = docker.APIClient(version="auto", timeout=self._timeout, max_pool_size=64, **settings)
+            return self._client
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """What marks a container as this run's."""
+        return {RUN_LABEL: self.run.id, OWNER_LABEL: str(os.getuid()), MACHINE_LABEL: runs.machine_id()}
+
+    @contextmanager
+    def calling(self, doing: str) -> Iterator[docker.APIClient]:
+        """The client for a few calls; failures are EngineError, or Cancelled once the run is stopped."""
+        self.check()
+        try:
+            with speaking(doing):
+                yield self.client
+        except EngineError as error:
+            self.check(error)
+            raise
+
+    def check(self, cause: BaseException | None = None) -> None:
+        """Raise Cancelled if the run is stopped."""
+        if self.stopped.is_set():
+            raise Cancelled("the run was interrupted") from cause
+
+    @contextmanager
+    def container(self, image: str, command: Command, **options: Any) -> Iterator[str]:
+        """A created container, by id, which is removed when the context ends; options are those of ``settings``."""
+        self.run.folder.exists()  # from here on the run counts as living
+        with self.calling("creating a container") as client:
+            settings = self._settings(client, image, command, **options)
+            created: str = client.create_container_from_config(settings)["Id"]  # type: ignore[no-untyped-call]
+        try:
+            self.check()
+            yield created
+        finally:
+            self.remove(created)
+
+    def remove(self, container: str) -> None:
+        """Remove a container, running or not; one that is gone already is fine."""
+        try:
+            with speaking("removing a container"):
+                self.client.remove_container(container, force=True, v=True)
+        except EngineError as error:
+            if not _is_gone(error.__cause__) and not self.stopped.is_set():
+                raise
+
+    def mine(self, *, of_run: str | None = None) -> list[tuple[str, str]]:
+        """Containers of this user and machine, running or not: id and run."""
+        wanted = [f"{OWNER_LABEL}={os.getuid()}", f"{MACHINE_LABEL}={runs.machine_id()}"]
+        if of_run is not None:
+            wanted.append(f"{RUN_LABEL}={of_run}")
+        with speaking("listing containers"):
+            found = self.client.containers(all=True, filters={"label": wanted})
+        return [(entry["Id"], entry["Labels"].get(RUN_LABEL, "")) for entry in found]
+
+    def stop(self) -> None:
+        """Remove every container of this run; whoever waits for one gets Cancelled."""
+        self.stopped.set()
+        if self._client is not None:
+            for container, _ in self.mine(of_run=self.run.id):
+                self.remove(container)
+
+    def sweep(self) -> list[str]:
+        """Remove the containers of dead runs; their ids."""
+        removed = []
+        for container, run in self.mine():
+            if run != self.run.id and runs.is_dead(run):
+                self.remove(container)
+                removed.append(container)
+        return removed
+
+    def close(self) -> None:
+        """Give the connections back."""
+        with self._guard:
+            if self._client is not None:
+                self._client.close()
+                self._client = None
+
+    def _settings(
+        self,
+        client: docker.APIClient,
+        image: str,
+        command: Command,
+        *,
+        limits: Limits,
+        workdir: str | None,
+        meeting: bool = False,
+        writable: bool = False,
+        env: Mapping[str, str] | None = None,
+    ) -> dict[str, Any]:
+        """The whole container as the API takes it; ``writable`` leaves the root file system (and workdir) writable."""
+        tmpfs = {TMP: _tmpfs(limits, "mode=1777")}
+        if meeting:
+            tmpfs[MEETING] = _tmpfs(limits, "mode=1777")
+        if not writable and workdir is not None:
+            tmpfs[workdir] = _tmpfs(limits, "mode=0755,uid=1000,gid=1000")
+        host = client.create_host_config(
+            network_mode="none",
+            read_only=not writable,
+            tmpfs=tmpfs,
+            cap_drop=["ALL"],
+            security_opt=["no-new-privileges"],
+            pids_limit=limits.processes,
+            mem_limit=limits.memory * _MIB,
+            memswap_limit=limits.memory * _MIB,
+            nano_cpus=int(limits.cpus * 1e9),
+            ulimits=_ulimits(limits),
+            init=True,
+            log_config=docker.types.LogConfig(type="none"),
+        )
+        variables = {"HOME": TMP, "LANG": "C.UTF-8", **(env or {}), **command.env}
+        return dict(
+            client.create_container_config(
+                image=image,
+                command=list(command.argv[1:]),
+                entrypoint=list(command.argv[:1]),
+                user=USERS[command.user],
+                working_dir=workdir or "/",
+                environment=variables,
+                stdin_open=True,
+                labels=self.labels,
+                host_config=host,
+                network_disabled=True,
+            ),
+            StdinOnce=True,
+            AttachStdin=True,
+            AttachStdout=True,
+            AttachStderr=True,
+            Healthcheck={"Test": ["NONE"]},
+        )
+
+    def attach(self, container: str) -> Any:
+        """The streams of a container's main process; call it before the start."""
+        wanted = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
+        with self.calling("attaching to a container") as client:
+            return client.attach_socket(container, params=wanted)
+
+    def begin(self, container: str, command: Command, workdir: str, env: Mapping[str, str]) -> tuple[str, Any] | None:
+        """Start another command in a running container: its id and its streams; None if the container has ended."""
+        variables = {"HOME": TMP, "LANG": "C.UTF-8", **env, **command.env}
+        with self.calling("starting a command") as client:
+            try:
+                made = client.exec_create(
+                    container, list(command.argv), stdin=True, user=USERS[command.user],
+                    environment=variables, workdir=workdir,
+                )["Id"]  # fmt: skip
+                return made, client.exec_start(made, socket=True)
+            except docker.errors.APIError as error:
+                if error.status_code in (404, 409) and not self.stopped.is_set():
+                    return None
+                raise
+
+    def exit_of(self, container: str, deadline: float) -> int | None:
+        """Wait for the main process's exit code until the deadline; None if it still runs then."""
+        left = max(math.ceil(deadline - time.monotonic()), 1)
+        with self.calling("waiting for a container") as client:
+            try:
+                return int(client.wait(container, timeout=left)["StatusCode"])
+            except (requests.exceptions.ReadTimeout, requests.exceptions.ConnectionError) as error:
+                if "timed out" in str(error).lower():
+                    return None
+                raise
+
+    def ran_out_of_memory(self, container: str, since: float, *, beside: bool) -> bool:
+        """Whether the kernel killed anything in the container for memory; ``beside`` looks for added commands too."""
+        with self.calling("inspecting a container") as client:
+            if client.inspect_container(container)["State"]["OOMKilled"]:
+                return True
+            if not beside:
+                return False
+            # An end that lies in the past makes the engine answer at once.
+            span: dict[str, Any] = {"since": f"{since:.6f}", "until": f"{time.time():.6f}"}
+            return any(True for _ in client.events(filters={"container": container, "event": "oom"}, **span))
+
+
+def _knock(address: str) -> None:
+    """Raise OSError where nobody listens on a local socket, which the SDK would tell less well and leave open."""
+    scheme, _, path = address.partition("://")
+    if scheme.endswith("unix"):
+        with socket.socket(socket.AF_UNIX) as door:
+            door.connect("/" + path.lstrip("/"))
+
+
+def _tmpfs(limits: Limits, rights: str) -> str:
+    return f"rw,exec,nosuid,nodev,size={limits.disk}m,{rights}"
+
+
+def _ulimits(limits: Limits) -> list[docker.types.Ulimit]:
+    sizes = {"fsize": limits.file * _MIB, "core": 0, "nofile": 4096}
+    return [docker.types.Ulimit(name=name, soft=size, hard=size) for name, size in sizes.items()]
+
+
+def _is_gone(error: BaseException | None) -> bool:
+    status = getattr(error, "status_code", None)
+    return isinstance(error, docker.errors.NotFound) or (status == 409 and "in progress" in str(error))

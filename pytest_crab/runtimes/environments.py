@@ -1,0 +1,115 @@
+"""What an instance's environment section means to every runtime: version, pins, install script, way to the packages."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from pytest_crab.errors import ImageError
+from pytest_crab.plain import digest
+from pytest_crab.plain import dump
+from pytest_crab.protocols import ORACLE_LIMITS
+from pytest_crab.runtimes.interpreters import running_version
+from pytest_crab.types import Environment
+
+#: Where several commands of one sandbox meet; every user may write there.
+MEETING = "/meet"
+#: What is temporary inside a sandbox, and its users' home.
+TMP = "/tmp"  # noqa: S108 - a place inside
+#: The most that is kept of what a command prints, per stream.
+OUTPUT_CAP = 64 * 2**20
+
+_CA_VARIABLES = ("PIP_CERT", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE")
+_PYTEST_ALONE = {
+    "pytest",
+    "pluggy",
+    "iniconfig",
+    "packaging",
+    "pygments",
+    "exceptiongroup",
+    "tomli",
+    "typing-extensions",
+}
+_REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
+
+
+def python_of(environment: Environment) -> str:
+    """The X.Y that the environment asks for; the running interpreter's where it does not say."""
+    return environment.python or running_version()
+
+
+def packages_of(environment: Environment) -> tuple[str, ...]:
+    """The pinned packages; pytest, as it runs here, is added where the environment does not name it."""
+    names = {project_name(package) for package in environment.packages}
+    if "pytest" in names or environment.image is not None:
+        return tuple(environment.packages)
+    return (*environment.packages, f"pytest=={importlib.metadata.version('pytest')}")
+
+
+def pins_nothing(environment: Environment) -> bool:
+    """Whether the environment asks for no package but pytest and what that brings, and for no install."""
+    return not environment.install and {project_name(package) for package in environment.packages} <= _PYTEST_ALONE
+
+
+def project_name(requirement: str) -> str:
+    """The normalised project name that a requirement begins with."""
+    match = _REQUIREMENT.match(requirement)
+    return re.sub(r"[-_.]+", "-", match.group(1)).lower() if match else ""
+
+
+def install_script(environment: Environment) -> str:
+    """The install commands as one shell script, which stops at the first that fails."""
+    exports = [f"export {name}={shlex.quote(value)}" for name, value in sorted(environment.env.items())]
+    return "\n".join(["set -e", *exports, *environment.install]) + "\n"
+
+
+def described(environment: Environment, source: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a runtime's identity that is the same for all runtimes."""
+    return {
+        "python": python_of(environment),
+        "packages": list(packages_of(environment)),
+        "system": list(environment.system),
+        "install": list(environment.install),
+        "env": dict(environment.env),
+        "workdir": environment.workdir,
+        "source": dump(source),
+        "limits": dump(ORACLE_LIMITS),
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PackageRoute:
+    """How packages are reached from here: an index that is not the default, the CA bundle that this machine needs."""
+
+    index: str | None = None
+    bundle: Path | None = None
+
+    @classmethod
+    def here(cls) -> PackageRoute:
+        """Read the environment variables that pip itself reads; nothing is assumed. Raises ImageError on a bad path."""
+        named = next((os.environ[name] for name in _CA_VARIABLES if os.environ.get(name)), None)
+        bundle = Path(named) if named else None
+        if bundle is not None and not bundle.is_file():
+            raise ImageError(f"the CA bundle {bundle}, which an environment variable names, is not a file")
+        return cls(index=os.environ.get("PIP_INDEX_URL") or None, bundle=bundle)
+
+    def public_index(self) -> str | None:
+        """The index; a URL that holds a password is refused, since it would stay in the image's history."""
+        if self.index is not None and "@" in urlsplit(self.index).netloc:
+            raise ImageError(
+                "PIP_INDEX_URL holds a user or password, which a build would leave in the image's history; "
+                "use an index that asks for none, or the local runtime"
+            )
+        return self.index
+
+
+def image_key(identity: Mapping[str, Any]) -> str:
+    """The digest that names an environment: an identity without what only decides how it is run."""
+    return digest({name: value for name, value in identity.items() if name != "limits"})

@@ -1,0 +1,253 @@
+"""Images of instances: made once per content digest, from a Dockerfile and a build context, on a base image."""
+
+from __future__ import annotations
+
+import importlib.resources
+import io
+import json
+import re
+import tarfile
+import threading
+from collections.abc import Iterator
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import docker
+import docker.errors
+
+from pytest_crab.errors import EngineError
+from pytest_crab.errors import ImageError
+from pytest_crab.protocols import ORACLE_LIMITS
+from pytest_crab.protocols import Command
+from pytest_crab.protocols import Snapshot
+from pytest_crab.runtimes.base import LOCAL_BASE
+from pytest_crab.runtimes.engine import Engine
+from pytest_crab.runtimes.engine import first_line
+from pytest_crab.runtimes.engine import inspected
+from pytest_crab.runtimes.environments import PackageRoute
+from pytest_crab.runtimes.environments import install_script
+from pytest_crab.runtimes.environments import packages_of
+from pytest_crab.runtimes.environments import python_of
+from pytest_crab.runtimes.sandboxes import run_main
+from pytest_crab.runtimes.slots import Slots
+from pytest_crab.runtimes.slots import one_builder
+from pytest_crab.types import Instance
+
+FACTS_LABEL = "pytest-crab.facts"
+_ROUTE = "/opt/crab/route/ca.crt"
+_STEP = re.compile(r"Step \d+/\d+ : (?:RUN : ([^;]+);)?(.*)", re.DOTALL)
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_PROBE = """\
+import json, sys, sysconfig
+sites = [sysconfig.get_path(name) for name in ("purelib", "platlib")]
+try:
+    import site
+    sites += site.getsitepackages()
+except (ImportError, AttributeError):
+    pass
+seen = [path for number, path in enumerate(sites) if path not in sites[:number]]
+print(json.dumps({"python": sys.executable, "site": seen, "version": sys.version.split()[0]}))
+"""
+_FIND = """\
+for python in /opt/crab/venv/bin/python "$(command -v python3)" "$(command -v python)"; do
+    [ -x "$python" ] && exec "$python" -I -c "$0"
+done
+echo there is neither python3 nor python >&2
+exit 1
+"""
+
+
+def find_dockerfile(name: str, rootdir: Path) -> str:
+    """The text of ``<name>.Dockerfile``: in the rootdir's ``dockerfiles/``, else as shipped. Raises ImageError."""
+    file = f"{name}.Dockerfile"
+    own = rootdir / "dockerfiles" / file
+    if own.is_file():
+        return own.read_text(encoding="utf-8")
+    for folder in _shipped():
+        if folder.joinpath(file).is_file():
+            return str(folder.joinpath(file).read_text(encoding="utf-8"))
+    raise ImageError(f"there is no {file}, neither in {own.parent} nor among those that come with pytest-crab")
+
+
+def _shipped() -> Iterator[Any]:
+    try:
+        yield importlib.resources.files("pytest_crab.dockerfiles")
+    except ModuleNotFoundError:
+        yield Path(__file__).resolve().parents[2] / "dockerfiles"
+
+
+class Images:
+    """Finds and builds the images of instances through one engine."""
+
+    def __init__(self, engine: Engine, slots: Slots, *, rootdir: Path, base: str) -> None:
+        self._engine = engine
+        self._slots = slots
+        self._rootdir = rootdir
+        self._base = base
+        self._bases: dict[str, tuple[str, str]] = {}
+        self._guard = threading.Lock()
+
+    def dockerfile(self, instance: Instance) -> str:
+        """The Dockerfile's text that this instance is built with."""
+        return find_dockerfile(instance.environment.dockerfile or "image", self._rootdir)
+
+    def base(self, instance: Instance) -> tuple[str, str]:
+        """Name and id of the image that this instance's is built on; pulled when it is not here. Raises ImageError."""
+        environment = instance.environment
+        wanted = [environment.image] if environment.image is not None else self.base_names(python_of(environment))
+        with self._guard:
+            if wanted[0] not in self._bases:
+                self._bases[wanted[0]] = self._resolve(wanted)
+            return self._bases[wanted[0]]
+
+    def base_names(self, python: str) -> list[str]:
+        """The setting's name for Python X.Y, then the name of a base built here."""
+        return list(dict.fromkeys([self._base.format(python=python), LOCAL_BASE.format(python=python)]))
+
+    def _resolve(self, names: list[str]) -> tuple[str, str]:
+        for name in names:
+            found = self._id(name)
+            if found is not None:
+                return name, found
+        try:
+            self._engine.client.pull(names[0])
+        except docker.errors.DockerException as error:
+            hint = "; build one with pytest-crab doctor --build-base" if len(names) > 1 else ""
+            raise ImageError(
+                f"the image {names[0]} is not here and cannot be pulled ({first_line(error)}){hint}"
+            ) from error
+        found = self._id(names[0])
+        if found is None:
+            raise ImageError(f"the image {names[0]} was pulled and is not here")
+        return names[0], found
+
+    def _id(self, name: str) -> str | None:
+        with self._engine.calling(f"looking for the image {name}") as client:
+            image = inspected(client, name)
+        return None if image is None else str(image["Id"])
+
+    def prepare(self, instance: Instance, snapshot: Snapshot, key: str) -> tuple[str, dict[str, Any]]:
+        """Name and facts of the instance's image, found or built. Raises ImageError, EngineError, Cancelled."""
+        name = f"pytest-crab/{_slug(instance.id)}:{key[:32]}"
+        facts, built = self._facts(name), False
+        if facts is None:
+            with one_builder(key, self._engine.check), self._slots.take(self._engine.stopped):
+                facts = self._facts(name)
+                if facts is None:
+                    facts, built = self._build(instance, snapshot, key, name), True
+        return name, {**facts, "built": built}
+
+    def _facts(self, name: str) -> dict[str, Any] | None:
+        with self._engine.calling(f"looking for the image {name}") as client:
+            image = inspected(client, name)
+        labels = (image or {}).get("Config", {}).get("Labels") or {}
+        return dict(json.loads(labels[FACTS_LABEL])) if FACTS_LABEL in labels else None
+
+    def _build(self, instance: Instance, snapshot: Snapshot, key: str, name: str) -> dict[str, Any]:
+        route = PackageRoute.here()
+        arguments = {"BASE": self.base(instance)[0], "WORKDIR": instance.environment.workdir}
+        arguments["SYSTEM"] = " ".join(instance.environment.system)
+        index = route.public_index()
+        if index is not None:
+            arguments["PIP_INDEX_URL"] = index
+        if route.bundle is not None:
+            arguments.update(dict.fromkeys(("PIP_CERT", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"), _ROUTE))
+        with self._engine.run.scratch() as scratch:
+            archive = scratch / "context.tar"
+            snapshot.clone(scratch / "tree")
+            _pack(archive, scratch / "tree", self.dockerfile(instance), instance, route)
+            with archive.open("rb") as context:
+                built = self._run_build(instance, context, arguments)
+        facts = self._probe(instance, built)
+        labelled = f"FROM {built}\nLABEL {FACTS_LABEL}={json.dumps(json.dumps(facts))} pytest-crab.key={key}\n"
+        self._run_build(instance, _only_dockerfile(labelled), {}, tag=name)
+        return facts
+
+    def _run_build(self, instance: Instance, context: Any, arguments: Mapping[str, str], tag: str | None = None) -> str:
+        log: list[str] = []
+        step, built = "start", None
+        with self._engine.calling(f"building the image of {instance.id}") as client:
+            for event in client.build(
+                fileobj=context, custom_context=True, buildargs=dict(arguments), tag=tag, rm=True, forcerm=True,
+                decode=True,
+            ):  # fmt: skip
+                self._engine.check()
+                text = _COLOUR.sub("", str(event.get("stream", "")))
+                match = _STEP.match(text)
+                if match:
+                    step = (match.group(1) or match.group(2)).strip()[:80]
+                elif text.strip():
+                    log.extend(text.rstrip("\n").splitlines())
+                built = event.get("aux", {}).get("ID", built)
+                if "error" in event:
+                    raise _build_failed(instance, step, log, str(event["error"]))
+        if built is None:
+            raise _build_failed(instance, step, log, "the engine named no image")
+        return str(built)
+
+    def _probe(self, instance: Instance, built: str) -> dict[str, Any]:
+        command = Command(argv=("sh", "-c", _FIND, _PROBE), user="root")
+        with self._engine.container(built, command, limits=ORACLE_LIMITS, workdir=None) as container:
+            done = run_main(self._engine, container, b"", seconds=60)
+        if done.exit_code != 0:
+            raise ImageError(f"{instance.id}: the image has no Python that works: {_tail(done.stderr)}")
+        return dict(json.loads(done.stdout))
+
+
+def _build_failed(instance: Instance, step: str, log: list[str], error: str) -> Exception:
+    printed = (line.strip() for line in reversed(log) if not line.startswith((" --->", "Removing intermediate")))
+    last = next((line for line in printed if line), "no output")
+    if re.search(r"no space left|cannot connect|connection refused", f"{error} {last}", re.IGNORECASE):
+        return EngineError(f"{instance.id}: the engine could not {step}: {error[:300]}")
+    if "returned a non-zero code" not in error:
+        last = error
+    return ImageError(
+        f"{instance.id}: the image could not be built, it failed to {step}: {last[:300]}", "\n".join(log[-60:])
+    )
+
+
+def _tail(output: bytes) -> str:
+    lines = output.decode(errors="replace").strip().splitlines()
+    return lines[-1][:300] if lines else "it printed nothing"
+
+
+def _pack(archive: Path, tree: Path, dockerfile: str, instance: Instance, route: PackageRoute) -> None:
+    texts = {
+        "Dockerfile": dockerfile,
+        "packages.txt": "".join(f"{package}\n" for package in packages_of(instance.environment)),
+        "install.sh": install_script(instance.environment),
+        "route/README": "What this machine needs to reach packages while an image is built.\n",
+    }
+    with tarfile.open(archive, "w") as tar:
+        for name, text in texts.items():
+            _add(tar, name, text.encode())
+        if route.bundle is not None:
+            _add(tar, "route/ca.crt", route.bundle.read_bytes())
+        tar.add(tree, arcname="tree", filter=_as_root)
+
+
+def _add(tar: tarfile.TarFile, name: str, content: bytes) -> None:
+    member = tarfile.TarInfo(name)
+    member.size = len(content)
+    member.mode = 0o644
+    tar.addfile(member, io.BytesIO(content))
+
+
+def _as_root(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    member.uid = member.gid = 0
+    member.uname = member.gname = "root"
+    member.mode |= 0o755 if member.isdir() else 0o444
+    return member
+
+
+def _only_dockerfile(text: str) -> io.BytesIO:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as tar:
+        _add(tar, "Dockerfile", text.encode())
+    buffer.seek(0)
+    return buffer
+
+
+def _slug(instance: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", instance.lower()).strip("-")[:80] or "instance"

@@ -1,0 +1,102 @@
+"""Put changes into a tree, run its install commands and print the metadata of the project's own distribution.
+
+The one argument is JSON: workdir, site, distributions (a file of the names in site before the project's own
+install), script. Standard input is JSON: a list of [path, mode, content in base64 or null]. The result is JSON on standard output;
+what the commands print goes to standard error.
+"""
+
+# ruff: noqa: PTH101, PTH102, PTH108, PTH112, PTH113, PTH114, PTH118, PTH123, PTH202, PTH208, PTH211
+# Few imports, for a fast start; annotations are quoted, since the oldest interpreters cannot evaluate them.
+import base64
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+KEPT = ("METADATA", "entry_points.txt", "top_level.txt")
+MOST = 256 * 1024
+
+
+def place(root: "str", path: "str") -> "str":
+    """Return the place of a path; links on the way to it are taken out first."""
+    folder = root
+    for part in path.split("/")[:-1]:
+        folder = os.path.join(folder, part)
+        if os.path.islink(folder) or os.path.isfile(folder):
+            os.unlink(folder)
+        if not os.path.isdir(folder):
+            os.mkdir(folder)
+    return os.path.join(root, path)
+
+
+def put(root: "str", path: "str", mode: "str", content: "str | None") -> "None":
+    """Make one file of the tree what it should be."""
+    target = place(root, path)
+    if os.path.islink(target) or os.path.isfile(target):
+        os.unlink(target)
+    elif os.path.isdir(target):
+        shutil.rmtree(target)
+    if content is None:
+        return
+    data = base64.b64decode(content)
+    if mode == "120000":
+        os.symlink(os.fsdecode(data), target)
+        return
+    with open(target, "wb") as handle:
+        handle.write(data)
+    os.chmod(target, 0o755 if mode == "100755" else 0o644)
+
+
+def project(name: "str") -> "str":
+    """Return the normalised project name of a dist-info folder."""
+    return re.sub(r"[-_.]+", "-", name[: -len(".dist-info")].rsplit("-", 1)[0]).lower()
+
+
+def own(site: "str", before: "set[str]", workdir: "str") -> "set[str]":
+    """Return the projects that the install added: those installed from the tree, if the installer says which."""
+    added = [name for name in os.listdir(site) if name.endswith(".dist-info") and name not in before]
+    local = []
+    for name in added:
+        try:
+            with open(os.path.join(site, name, "direct_url.json")) as handle:
+                url = json.load(handle).get("url", "")
+        except (OSError, ValueError):
+            continue
+        if url.rstrip("/").startswith("file://" + workdir.rstrip("/")):
+            local.append(name)
+    return {project(name) for name in (local or added)}
+
+
+def collect(site: "str", projects: "set[str]") -> "dict[str, str]":
+    """Return path to text for the metadata files of some projects."""
+    found = {}
+    for name in sorted(os.listdir(site)):
+        if name.endswith(".dist-info") and project(name) in projects:
+            for kept in KEPT:
+                path = os.path.join(site, name, kept)
+                if os.path.isfile(path) and not os.path.islink(path) and os.path.getsize(path) <= MOST:
+                    with open(path, encoding="utf-8", errors="replace") as handle:
+                        found[name + "/" + kept] = handle.read()
+    return found
+
+
+def main() -> "int":
+    """Do it, and return the exit code."""
+    settings = json.loads(sys.argv[1])
+    with open(settings["distributions"]) as handle:
+        before = set(handle.read().split("\n"))
+    projects = own(settings["site"], before, settings["workdir"])
+    for path, mode, content in json.loads(sys.stdin.buffer.read().decode()):
+        put(settings["workdir"], path, mode, content)
+    code = subprocess.call(
+        ["sh", "-c", settings["script"]], cwd=settings["workdir"], stdin=subprocess.DEVNULL, stdout=sys.stderr
+    )
+    if code == 0:
+        sys.stdout.write(json.dumps(collect(settings["site"], projects)))
+    return 1 if code else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

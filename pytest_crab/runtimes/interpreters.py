@@ -1,0 +1,80 @@
+"""Finding a CPython of a given version on this machine."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+_PROBE = """\
+import json, sys, sysconfig
+print(json.dumps({
+    "version": "%d.%d" % sys.version_info[:2],
+    "full": sys.version.split()[0],
+    "prefix": getattr(sys, "base_prefix", sys.prefix),
+    "stdlib": sysconfig.get_path("stdlib"),
+    "binary": sys.executable,
+    "platform": sysconfig.get_platform(),
+}))
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interpreter:
+    """A CPython on this machine: ``version`` is X.Y, ``full`` X.Y.Z, ``prefix`` and ``stdlib`` its own installation."""
+
+    version: str
+    full: str
+    prefix: Path
+    stdlib: Path
+    binary: Path
+    platform: str
+
+
+def running_version() -> str:
+    """The X.Y of the interpreter that runs this."""
+    return f"{sys.version_info[0]}.{sys.version_info[1]}"
+
+
+@functools.lru_cache(maxsize=32)
+def find(version: str) -> Interpreter | None:
+    """A CPython X.Y: the running one if it is that, else the first on PATH, else pyenv's; None if there is none."""
+    for candidate in _candidates(version):
+        found = probe(candidate)
+        if found is not None and found.version == version:
+            return found
+    return None
+
+
+def probe(binary: str) -> Interpreter | None:
+    """What an interpreter says about itself; None if it does not run."""
+    try:
+        answer = subprocess.run([binary, "-I", "-S", "-c", _PROBE], capture_output=True, timeout=30, check=True)
+        said = json.loads(answer.stdout)
+    except (OSError, subprocess.SubprocessError, ValueError):
+        return None
+    return Interpreter(
+        version=said["version"],
+        full=said["full"],
+        prefix=Path(said["prefix"]),
+        stdlib=Path(said["stdlib"]),
+        binary=Path(said["binary"]),
+        platform=said["platform"],
+    )
+
+
+def _candidates(version: str) -> list[str]:
+    candidates = [sys.executable] if running_version() == version else []
+    on_path = shutil.which(f"python{version}")
+    if on_path:
+        candidates.append(on_path)
+    pyenv = Path(os.environ.get("PYENV_ROOT", str(Path.home() / ".pyenv"))) / "versions"
+    installed = [folder for folder in pyenv.glob(f"{version}.*") if (folder / "bin" / f"python{version}").exists()]
+    installed.sort(key=lambda folder: [int(part) if part.isdigit() else -1 for part in folder.name.split(".")])
+    candidates.extend(str(folder / "bin" / f"python{version}") for folder in reversed(installed))
+    return candidates

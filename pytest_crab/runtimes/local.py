@@ -1,0 +1,308 @@
+"""The local runtime: sandboxes by bubblewrap, or plain subprocesses where that was allowed."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import threading
+import uuid
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from contextlib import ExitStack
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pytest_crab.errors import Cancelled
+from pytest_crab.errors import EngineError
+from pytest_crab.protocols import CLIENT_LIMITS
+from pytest_crab.protocols import Command
+from pytest_crab.protocols import Completed
+from pytest_crab.protocols import Image
+from pytest_crab.protocols import Limits
+from pytest_crab.protocols import Snapshot
+from pytest_crab.runtimes import bubblewrap
+from pytest_crab.runtimes import cgroups
+from pytest_crab.runtimes import reinstalling
+from pytest_crab.runtimes import trees
+from pytest_crab.runtimes import venvs
+from pytest_crab.runtimes.bubblewrap import View
+from pytest_crab.runtimes.environments import MEETING
+from pytest_crab.runtimes.environments import TMP
+from pytest_crab.runtimes.environments import described
+from pytest_crab.runtimes.environments import image_key
+from pytest_crab.runtimes.environments import install_script
+from pytest_crab.runtimes.runs import Run
+from pytest_crab.runtimes.runs import remove_folder
+from pytest_crab.runtimes.runs import sweep_folders
+from pytest_crab.runtimes.slots import Slots
+from pytest_crab.runtimes.slots import one_builder
+from pytest_crab.runtimes.unconfined import run_plain
+from pytest_crab.types import Instance
+
+#: Raised by one when what is kept in the cache, or how it is run, changes.
+LAYOUT = 1
+
+
+class LocalRuntime:
+    """Implements protocols.Runtime with bubblewrap and virtual environments below ``cache``.
+
+    ``unconfined`` runs plain subprocesses instead, which protects nothing: for authored instances with built-in crews, or
+    when the user said so. Memory and process limits need control groups that this user may make; see ``Image.facts``.
+    """
+
+    name = "local"
+
+    def __init__(
+        self, *, cache: Path, slots: int | None = None, unconfined: bool = False, run: Run | None = None
+    ) -> None:
+        self.run = run or Run()
+        self.unconfined = unconfined
+        self._cache = cache.absolute()
+        self.slots = Slots(slots)
+        self.stopped = threading.Event()
+        self._guard = threading.Lock()
+        self._busy: dict[str, threading.Lock] = {}
+
+    def identity(self, instance: Instance, source: Mapping[str, Any]) -> Mapping[str, Any]:
+        """See protocols.Runtime. Raises ImageError where this machine cannot give what the environment asks for."""
+        chosen = venvs.choose(instance)
+        return {
+            "runtime": self.name,
+            "layout": LAYOUT,
+            "confined": not self.unconfined,
+            "interpreter": chosen.identity(instance.environment),
+            **described(instance.environment, source),
+        }
+
+    def prepare(self, instance: Instance, snapshot: Snapshot, source: Mapping[str, Any]) -> Image:
+        """See protocols.Runtime."""
+        self._check()
+        key = image_key(self.identity(instance, source))
+        folder = self._cache / "built" / key[:32]
+        built = False
+        if not folder.exists():
+            with one_builder(f"tree{key}", self._check), self.slots.take(self.stopped):
+                if not folder.exists():
+                    self._build(folder, instance, snapshot)
+                    built = True
+        layout = venvs.read(folder)
+        place = self.run.folder / f"plain-{uuid.uuid4().hex[:8]}" if self.unconfined else None
+        facts = {
+            "runtime": self.name,
+            "version": layout.version,
+            "built": built,
+            "env": dict(instance.environment.env),
+            "meeting": str(place / "meet") if place else MEETING,
+            "limits": "none" if place else ("cgroup" if cgroups.available() else "rlimit"),
+        }
+        return Image(
+            key=key,
+            reference=str(folder),
+            tree=str(folder / "tree") if place else venvs.TREE,
+            workdir=str(place / "tree") if place else instance.environment.workdir,
+            python=layout.python,
+            site=layout.site,
+            scratch=str(place / "tmp") if place else TMP,
+            contained=not self.unconfined,
+            facts=facts,
+        )
+
+    def execute(
+        self, image: Image, commands: Sequence[Command], *, limits: Limits, seconds: float
+    ) -> tuple[Completed, ...]:
+        """See protocols.Runtime; the sandbox ends when its last command does."""
+        if not commands:
+            return ()
+        with self.slots.take(self.stopped), ExitStack() as stack:
+            if not image.contained:
+                stack.enter_context(self._plain_place(image))
+                return self.run_plain(image, commands, limits, seconds)
+            shared = {}
+            if len(commands) > 1:
+                meeting = stack.enter_context(self.run.scratch())
+                meeting.chmod(0o1777)
+                shared[MEETING] = meeting
+            view = self.view(image, empty=(TMP, image.workdir), writable=shared)
+            dressed = [self.dressed(image, command) for command in commands]
+            views = [view] * len(commands)
+            return bubblewrap.run_confined(
+                self.run, views, dressed, limits=limits, seconds=seconds, cancelled=[self.stopped]
+            )
+
+    def reinstall(self, image: Image, instance: Instance, snapshot: Snapshot, tree: str) -> Mapping[str, str]:
+        """See protocols.Runtime; an install that fails on head as well is EngineError, since nobody revised that."""
+        if not instance.environment.install:
+            return {}
+        done = self._install(image, instance, reinstalling.request(snapshot.changes(tree)))
+        if done.exit_code == 0:
+            return reinstalling.metadata(done.stdout)
+        control = self._install(image, instance, reinstalling.request(()))
+        raise reinstalling.failure(instance, done, control)
+
+    @contextmanager
+    def workspace(self, image: Image, snapshot: Snapshot, *, limits: Limits) -> Iterator[LocalWorkspace]:
+        """See protocols.Runtime; the tree lies on the host's disk, so of the disk limit only that per file holds."""
+        self._check()
+        with self.run.scratch() as scratch:
+            shutil.copytree(Path(image.reference) / "tree", scratch / "tree", symlinks=True)
+            yield LocalWorkspace(self, image, snapshot, scratch / "tree", limits)
+
+    def stop(self) -> None:
+        """See protocols.Runtime; this object serves no more afterwards."""
+        self.stopped.set()
+
+    def sweep(self) -> Sequence[str]:
+        """See protocols.Runtime."""
+        return [*cgroups.sweep(), *sweep_folders()]
+
+    def close(self) -> None:
+        """Remove the run's folder."""
+        self.run.close()
+
+    def _check(self) -> None:
+        if self.stopped.is_set():
+            raise Cancelled("the run was interrupted")
+
+    def _build(self, folder: Path, instance: Instance, snapshot: Snapshot) -> None:
+        chosen = venvs.choose(instance)
+        if chosen.running:
+            layout = venvs.running_layout(chosen.interpreter)
+        else:
+            layout = venvs.venv_layout(self._cache, instance, chosen, self._builder, self._check)
+        new = folder.with_name(f"{folder.name}.new")
+        remove_folder(new)
+        new.mkdir(parents=True)
+        layout = venvs.build_tree(new, instance, snapshot, layout, self._builder, confined=not self.unconfined)
+        venvs.write(layout, new)
+        new.rename(folder)
+
+    def _builder(self, view: View, command: Command, seconds: float) -> Completed:
+        if not self.unconfined:
+            return bubblewrap.run_confined(
+                self.run, [view], [command], limits=CLIENT_LIMITS, seconds=seconds, cancelled=[self.stopped]
+            )[0]
+        with self.run.scratch() as scratch:
+            env = {"HOME": str(scratch), "PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8"}
+            return run_plain(
+                [command], cwd=Path(view.cwd), env=env, limits=CLIENT_LIMITS, seconds=seconds, cancelled=self.stopped
+            )[0]
+
+    def view(
+        self,
+        image: Image,
+        *,
+        empty: Sequence[str],
+        writable: Mapping[str, Path],
+        replaced: Mapping[str, Path] | None = None,
+    ) -> View:
+        """What a sandbox of this image sees; ``replaced`` are places that are writable copies instead."""
+        layout = venvs.read(Path(image.reference))
+        built = Path(image.reference)
+        readable = {inside: Path(host) for inside, host in layout.binds.items()}
+        readable |= {venvs.TREE: built / "tree", venvs.DISTRIBUTIONS: built / "distributions.txt"}
+        for place in replaced or {}:
+            readable.pop(place, None)
+        return View(
+            readable=readable,
+            writable={**writable, **(replaced or {})},
+            empty=empty,
+            masked=layout.masked,
+            cwd=image.workdir,
+        )
+
+    def dressed(self, image: Image, command: Command) -> Command:
+        """A command with the environment variables that the image gives it."""
+        path = f"{Path(image.python).parent}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
+        env = {"PATH": path, **image.facts["env"], **command.env}
+        return Command(argv=command.argv, stdin=command.stdin, env=env, user=command.user)
+
+    def _install(self, image: Image, instance: Instance, request: bytes) -> Completed:
+        layout = venvs.read(Path(image.reference))
+        if layout.venv is None or not image.contained:
+            raise EngineError(f"{instance.id}: a revised install needs a sandbox and a virtual environment of its own")
+        settings = {
+            "workdir": image.workdir,
+            "site": image.site[0],
+            "distributions": venvs.DISTRIBUTIONS,
+            "script": install_script(instance.environment),
+        }
+        argv = (image.python, "-I", "-S", "-c", reinstalling.SCRIPT, json.dumps(settings))
+        command = self.dressed(image, Command(argv=argv, stdin=request))
+        with self.slots.take(self.stopped), self.run.scratch() as scratch:
+            shutil.copytree(layout.binds[layout.venv], scratch / "venv", symlinks=True)
+            shutil.copytree(Path(image.reference) / "tree", scratch / "tree", symlinks=True)
+            replaced = {layout.venv: scratch / "venv", image.workdir: scratch / "tree"}
+            view = self.view(image, empty=(TMP,), writable={}, replaced=replaced)
+            seconds = max(600, instance.environment.timeout)
+            return bubblewrap.run_confined(
+                self.run, [view], [command], limits=CLIENT_LIMITS, seconds=seconds, cancelled=[self.stopped]
+            )[0]
+
+    @contextmanager
+    def _plain_place(self, image: Image) -> Iterator[None]:
+        """The image's own folders, fresh; one execution at a time, since their names are fixed."""
+        with self._guard:
+            busy = self._busy.setdefault(image.workdir, threading.Lock())
+        while not busy.acquire(timeout=0.1):
+            self._check()
+        place = Path(image.workdir).parent
+        try:
+            for folder in (image.workdir, image.scratch, image.facts["meeting"]):
+                Path(folder).mkdir(parents=True)
+            yield
+        finally:
+            remove_folder(place)
+            busy.release()
+
+    def run_plain(
+        self, image: Image, commands: Sequence[Command], limits: Limits, seconds: float, cwd: Path | None = None
+    ) -> tuple[Completed, ...]:
+        """Run commands without any sandbox, in the image's own folder if ``cwd`` names no other."""
+        path = f"{Path(image.python).parent}:{os.environ.get('PATH', os.defpath)}"
+        env = {"HOME": image.scratch, "PATH": path, "LANG": "C.UTF-8", **image.facts["env"]}
+        return run_plain(
+            commands, cwd=cwd or Path(image.workdir), env=env, limits=limits, seconds=seconds, cancelled=self.stopped
+        )
+
+
+class LocalWorkspace:
+    """Implements protocols.Workspace on a folder of this machine."""
+
+    def __init__(self, runtime: LocalRuntime, image: Image, snapshot: Snapshot, folder: Path, limits: Limits) -> None:
+        self.folder: Path | None = folder
+        self.root = image.workdir if image.contained else str(folder)
+        self._tree = folder
+        self._runtime = runtime
+        self._image = image
+        self._snapshot = snapshot
+        self._limits = limits
+
+    def run(
+        self, argv: Sequence[str], *, stdin: bytes = b"", env: Mapping[str, str] | None = None, seconds: float
+    ) -> Completed:
+        """See protocols.Workspace."""
+        runtime, image = self._runtime, self._image
+        command = Command(argv=argv, stdin=stdin, env=env or {})
+        with runtime.slots.take(runtime.stopped):
+            if not image.contained:
+                with runtime.run.scratch() as home:
+                    plain = Command(argv=argv, stdin=stdin, env={"HOME": str(home), **command.env})
+                    return runtime.run_plain(image, [plain], self._limits, seconds, self._tree)[0]
+            view = runtime.view(image, empty=(TMP,), writable={image.workdir: self._tree})
+            return bubblewrap.run_confined(
+                runtime.run,
+                [view],
+                [runtime.dressed(image, command)],
+                limits=self._limits,
+                seconds=seconds,
+                cancelled=[runtime.stopped],
+            )[0]
+
+    def diff(self) -> str:
+        """See protocols.Workspace; what the install left in the tree is not part of it."""
+        changes = trees.between(Path(self._image.reference) / "tree", self._tree)
+        with self._runtime.run.scratch() as scratch:
+            return trees.diff_of(self._snapshot, changes, scratch)

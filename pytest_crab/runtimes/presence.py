@@ -1,0 +1,58 @@
+"""What of the docker runtime's needs is on this machine, asked cheaply and told as words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import docker.errors
+
+from pytest_crab.errors import CrabError
+from pytest_crab.errors import EngineError
+from pytest_crab.runtimes.base import LOCAL_BASE
+from pytest_crab.runtimes.engine import Engine
+from pytest_crab.runtimes.engine import first_line
+from pytest_crab.runtimes.interpreters import running_version
+from pytest_crab.runtimes.runs import Run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Presence:
+    """An engine and a base image: ``version`` None means that no engine answers, for the ``problem`` given."""
+
+    version: str | None
+    problem: str | None
+    wanted: tuple[str, ...]
+    found: str | None
+
+
+def look(base: str, python: str | None = None) -> Presence:
+    """Ask the engine for its version and for the base images of Python X.Y; nothing is pulled."""
+    version = python or running_version()
+    wanted = tuple(dict.fromkeys([base.format(python=version), LOCAL_BASE.format(python=version)]))
+    engine = Engine(Run(), timeout=10)
+    try:
+        answer = str(engine.client.version()["Version"])
+        found = next((name for name in wanted if engine.client.images(name=name)), None)
+    except (CrabError, docker.errors.DockerException, OSError) as error:
+        return Presence(version=None, problem=first_line(error), wanted=wanted, found=None)
+    finally:
+        engine.close()
+    return Presence(version=answer, problem=None, wanted=wanted, found=found)
+
+
+def docker_lacks(base: str, python: str | None = None) -> str | None:
+    """Why docker cannot be used, in a few words; None if it can. The wanted base is pulled if none is here."""
+    presence = look(base, python)
+    if presence.version is None:
+        return f"no Docker engine answers ({presence.problem})"
+    if presence.found is not None:
+        return None
+    engine = Engine(Run(), timeout=600)
+    try:
+        with engine.calling(f"pulling {presence.wanted[0]}") as client:
+            client.pull(presence.wanted[0])
+    except EngineError as error:
+        return f"no base image is here, and {presence.wanted[0]} cannot be pulled ({first_line(error)})"
+    finally:
+        engine.close()
+    return None

@@ -1,0 +1,64 @@
+"""Installing a revised tree again: what is sent in, and how little of it is believed."""
+
+from __future__ import annotations
+
+import base64
+import importlib.resources
+import json
+import re
+from collections.abc import Iterable
+
+from pytest_crab.errors import CrabError
+from pytest_crab.errors import EngineError
+from pytest_crab.errors import InstallFailed
+from pytest_crab.protocols import Completed
+from pytest_crab.protocols import FileChange
+from pytest_crab.types import Instance
+
+#: The program that installs; see inside/install.py.
+SCRIPT = importlib.resources.files("pytest_crab.runtimes.inside").joinpath("install.py").read_text(encoding="utf-8")
+
+_FILE = re.compile(r"[A-Za-z0-9._+!-]{1,200}\.dist-info/(METADATA|entry_points\.txt|top_level\.txt)")
+_MOST_FILES = 30
+_MOST_TEXT = 256 * 1024
+
+
+def request(changes: Iterable[FileChange]) -> bytes:
+    """The changes as ``SCRIPT`` reads them."""
+    encoded = [
+        [change.path, change.mode, None if change.content is None else base64.b64encode(change.content).decode()]
+        for change in changes
+    ]
+    return json.dumps(encoded).encode()
+
+
+def metadata(printed: bytes) -> dict[str, str]:
+    """The metadata files in what ``SCRIPT`` printed; foreign code may have written it, so all else is dropped."""
+    try:
+        said = json.loads(printed)
+    except ValueError as error:
+        raise EngineError("the install of a revised tree printed no result") from error
+    if not isinstance(said, dict):
+        raise EngineError("the install of a revised tree printed something that is not a result")
+    kept = {
+        path: text
+        for path, text in sorted(said.items())
+        if _FILE.fullmatch(path) and isinstance(text, str) and len(text) <= _MOST_TEXT
+    }
+    return dict(list(kept.items())[:_MOST_FILES])
+
+
+def last_line(done: Completed) -> str:
+    """The last line that a command printed, or how it ended without one."""
+    if done.timed_out:
+        return "it did not end in time"
+    lines = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines()
+    return lines[-1].strip()[:300] if lines else f"it printed nothing and ended with {done.exit_code}"
+
+
+def failure(instance: Instance, done: Completed, control: Completed) -> CrabError:
+    """Whose fault a failed install is, as the error to raise; ``control`` is the same install on head."""
+    reason = last_line(done)
+    if control.exit_code != 0:
+        return EngineError(f"{instance.id}: the install of head does not work in a sandbox without network: {reason}")
+    return InstallFailed(f"{instance.id}: the revised tree does not install: {reason}")

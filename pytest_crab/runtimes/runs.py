@@ -1,0 +1,135 @@
+"""Which runs of this user live on this machine: a locked file each, so that a dead run's leavings can be told."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import platform
+import re
+import shutil
+import stat
+import tempfile
+import threading
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pytest_crab.errors import EngineError
+from pytest_crab.plain import digest
+
+_NAME = re.compile(r"[0-9a-f]{16}")
+
+
+def machine_folder() -> Path:
+    """This user's folder for what processes of one machine share; private, made when missing. Raises EngineError."""
+    folder = Path(tempfile.gettempdir()) / f"pytest-crab-{os.getuid()}"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+        raise EngineError(f"{folder} is not a folder of this user; remove it or set TMPDIR to a place that is yours")
+    return folder
+
+
+def machine_id() -> str:
+    """What tells this machine from others that use the same engine."""
+    try:
+        seed = Path("/etc/machine-id").read_text(encoding="ascii").strip()
+    except OSError:
+        seed = ""
+    return digest([seed, platform.node()])[:16]
+
+
+class Run:
+    """One run: its id, and a folder for its scratch; both count as dead once this object's process has ended."""
+
+    def __init__(self) -> None:
+        self.id = uuid.uuid4().hex[:16]
+        self._lock: int | None = None
+        self._guard = threading.Lock()
+
+    @property
+    def folder(self) -> Path:
+        """The run's own folder; from the first call on the run is known to live."""
+        with self._guard:
+            if self._lock is None:
+                self._lock = _lock_new(_runs() / f"{self.id}.lock")
+                (_runs() / self.id).mkdir(mode=0o755)
+        return _runs() / self.id
+
+    @contextmanager
+    def scratch(self) -> Iterator[Path]:
+        """A folder that is removed when the context ends."""
+        folder = Path(tempfile.mkdtemp(dir=self.folder))
+        try:
+            yield folder
+        finally:
+            remove_folder(folder)
+
+    def close(self) -> None:
+        """Remove the run's folder and its lock."""
+        with self._guard:
+            if self._lock is None:
+                return
+            remove_folder(_runs() / self.id)
+            (_runs() / f"{self.id}.lock").unlink(missing_ok=True)
+            os.close(self._lock)
+            self._lock = None
+
+
+def is_dead(run: str) -> bool:
+    """Whether no process holds this run's lock any more."""
+    if not _NAME.fullmatch(run):
+        return False
+    try:
+        descriptor = os.open(_runs() / f"{run}.lock", os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(descriptor)
+    return True
+
+
+def sweep_folders() -> list[str]:
+    """Remove the folders and locks of dead runs; the names of the runs whose folder was removed."""
+    removed = []
+    for lock in sorted(_runs().glob("*.lock")):
+        run = lock.stem
+        if is_dead(run):
+            if (_runs() / run).exists():
+                remove_folder(_runs() / run)
+                removed.append(run)
+            lock.unlink(missing_ok=True)
+    return removed
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove a folder that foreign code may have filled; folders that it made unreadable are opened first."""
+    if folder.is_symlink() or not folder.exists():
+        return
+    for path, names, _ in os.walk(folder):
+        for name in names:
+            inner = Path(path, name)
+            if not inner.is_symlink():
+                inner.chmod(0o700)
+    shutil.rmtree(folder)
+
+
+def _runs() -> Path:
+    folder = machine_folder() / "runs"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder
+
+
+def _lock_new(path: Path) -> int:
+    """Create and hold a lock file; a sweeper may take it between the two steps, so look again."""
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        if path.exists() and path.stat().st_ino == os.fstat(descriptor).st_ino:
+            return descriptor
+        os.close(descriptor)

@@ -1,0 +1,71 @@
+"""Who may go on: slots for sandboxes and builds, and one builder per thing, shared by all processes of a user."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import threading
+from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import filelock
+
+from pytest_crab.errors import Cancelled
+from pytest_crab.runtimes.runs import machine_folder
+
+_POLL = 0.02
+
+
+class Slots:
+    """``count`` lock files (the cores by default); whoever holds one may run something."""
+
+    def __init__(self, count: int | None = None, folder: Path | None = None) -> None:
+        self.count = count or os.cpu_count() or 1
+        self._folder = folder
+
+    @contextmanager
+    def take(self, stopped: threading.Event) -> Iterator[None]:
+        """Hold a slot; wait for one until ``stopped``. Raises Cancelled."""
+        descriptor = self._try()
+        while descriptor is None:
+            if stopped.wait(_POLL):
+                raise Cancelled("the run was interrupted while it waited for a slot")
+            descriptor = self._try()
+        try:
+            yield
+        finally:
+            os.close(descriptor)
+
+    def _try(self) -> int | None:
+        folder = self._folder or machine_folder() / "slots"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for number in range(self.count):
+            descriptor = os.open(folder / f"{number}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                os.close(descriptor)
+            else:
+                return descriptor
+        return None
+
+
+@contextmanager
+def one_builder(key: str, check: Callable[[], None]) -> Iterator[None]:
+    """Hold the right to build what ``key`` names, across processes; ``check`` raises when waiting is over."""
+    folder = machine_folder() / "builds"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    lock = filelock.FileLock(folder / f"{key[:32]}.lock", thread_local=False)
+    while True:
+        check()
+        try:
+            lock.acquire(timeout=0.2)
+        except filelock.Timeout:
+            continue
+        break
+    try:
+        yield
+    finally:
+        lock.release()

@@ -1,0 +1,233 @@
+"""Environments of the local runtime: one virtual environment per set of pins, one built tree per instance's content."""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import json
+import os
+import shutil
+import sys
+import sysconfig
+from collections.abc import Callable
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_crab import plain
+from pytest_crab.errors import ImageError
+from pytest_crab.protocols import Command
+from pytest_crab.protocols import Completed
+from pytest_crab.protocols import Snapshot
+from pytest_crab.runtimes import interpreters
+from pytest_crab.runtimes.bubblewrap import View
+from pytest_crab.runtimes.environments import PackageRoute
+from pytest_crab.runtimes.environments import install_script
+from pytest_crab.runtimes.environments import packages_of
+from pytest_crab.runtimes.environments import pins_nothing
+from pytest_crab.runtimes.environments import python_of
+from pytest_crab.runtimes.reinstalling import last_line
+from pytest_crab.runtimes.slots import one_builder
+from pytest_crab.types import Environment
+from pytest_crab.types import Instance
+
+TREE = "/opt/crab/tree"
+DISTRIBUTIONS = "/opt/crab/distributions.txt"
+_SECONDS = 1800
+_SYSTEM_PREFIXES = ("/usr",)
+
+#: Runs one command of the builder's in a view (or without any, where nothing is confined); its end.
+Builder = Callable[[View, Command, float], Completed]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """Where an environment's parts lie: ``binds`` are places on the host by place inside, where ``python`` is."""
+
+    python: str
+    site: tuple[str, ...]
+    version: str
+    binds: Mapping[str, str]
+    masked: tuple[str, ...]
+    venv: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """The interpreter for an environment: the running one with its packages, or one to make an environment with."""
+
+    running: bool
+    interpreter: interpreters.Interpreter
+
+    def identity(self, environment: Environment) -> dict[str, Any]:
+        """Plain data that decides what the interpreter and its packages are."""
+        packages = _installed() if self.running else packages_of(environment)
+        kind = "running" if self.running else "venv"
+        return {"kind": kind, "version": self.interpreter.full, "platform": self.interpreter.platform,
+                "packages": list(packages)}  # fmt: skip
+
+
+def choose(instance: Instance) -> Chosen:
+    """The interpreter for an instance. Raises ImageError where this machine has not what it asks for."""
+    environment = instance.environment
+    if environment.image is not None or environment.dockerfile != "python":
+        wanted = environment.image or f"{environment.dockerfile}.Dockerfile"
+        raise ImageError(f"{instance.id}: its environment is {wanted}, which only the docker runtime can build")
+    if environment.system:
+        packages = ", ".join(environment.system)
+        raise ImageError(
+            f"{instance.id}: it needs the Debian packages {packages}, which only the docker runtime installs"
+        )
+    version = python_of(environment)
+    found = interpreters.find(version)
+    if found is None:
+        raise ImageError(f"{instance.id}: there is no Python {version} on PATH or in pyenv's folder; install it")
+    running = pins_nothing(environment) and version == interpreters.running_version()
+    return Chosen(running=running, interpreter=found)
+
+
+@functools.lru_cache(maxsize=1)
+def _installed() -> tuple[str, ...]:
+    found = {f"{found.metadata['Name']}=={found.version}" for found in importlib.metadata.distributions()}
+    return tuple(sorted(found))
+
+
+def running_layout(interpreter: interpreters.Interpreter) -> Layout:
+    """The interpreter that runs this, with the packages that it has."""
+    prefixes = {sys.prefix, sys.base_prefix, str(Path(os.path.realpath(sys.executable)).parent.parent)}
+    binds = {prefix: prefix for prefix in prefixes if not prefix.startswith(_SYSTEM_PREFIXES) and prefix != "/"}
+    site = tuple(dict.fromkeys(sysconfig.get_path(name) for name in ("purelib", "platlib")))
+    masked = _masked(interpreter) if sys.prefix != sys.base_prefix else ()
+    return Layout(python=sys.executable, site=site, version=interpreter.full, binds=binds, masked=masked)
+
+
+def venv_layout(cache: Path, instance: Instance, chosen: Chosen, build: Builder, check: Callable[[], None]) -> Layout:
+    """The virtual environment for an instance's pins, made if it is not there yet. Raises ImageError, Cancelled."""
+    interpreter = chosen.interpreter
+    key = plain.digest([chosen.identity(instance.environment), str(interpreter.prefix)])[:32]
+    folder = cache / "venvs" / key
+    layout = _layout_of(folder, interpreter)
+    if not (folder / "complete").exists():
+        with one_builder(f"venv-{key}"[:32], check):
+            if not (folder / "complete").exists():
+                _make_venv(folder, instance, layout, interpreter, build)
+    return layout
+
+
+def _layout_of(folder: Path, interpreter: interpreters.Interpreter) -> Layout:
+    site = folder / "lib" / f"python{interpreter.version}" / "site-packages"
+    prefix = str(interpreter.prefix)
+    binds = {} if prefix.startswith(_SYSTEM_PREFIXES) else {prefix: prefix}
+    return Layout(
+        python=str(folder / "bin" / "python"),
+        site=(str(site),),
+        version=interpreter.full,
+        binds={**binds, str(folder): str(folder)},
+        masked=_masked(interpreter),
+        venv=str(folder),
+    )
+
+
+def _masked(interpreter: interpreters.Interpreter) -> tuple[str, ...]:
+    """Folders with packages that are none of the environment's: the interpreter's own and the system's."""
+    candidates = [str(interpreter.stdlib / "site-packages"), "/usr/lib/python3/dist-packages"]
+    candidates.extend(str(path) for path in Path("/usr/local/lib").glob("python3*/dist-packages"))
+    return tuple(path for path in dict.fromkeys(candidates) if Path(path).is_dir())
+
+
+def _make_venv(
+    folder: Path, instance: Instance, layout: Layout, interpreter: interpreters.Interpreter, build: Builder
+) -> None:
+    if folder.exists():
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True)
+    (folder / "packages.txt").write_text("".join(f"{package}\n" for package in packages_of(instance.environment)))
+    binary = interpreter.prefix / "bin" / f"python{interpreter.version}"
+    program = str(binary if binary.exists() else interpreter.binary)
+    script = 'set -e; "$1" -m venv "$2"; "$2/bin/python" -m pip install --no-cache-dir -r "$2/packages.txt"; '
+    script += 'ls "$3" > "$2/distributions.txt"'
+    command = Command(argv=("sh", "-c", script, "sh", program, str(folder), layout.site[0]), env=_route_env())
+    view = View(
+        readable={**_readable(layout, without=str(folder)), **_route_files()},
+        writable={str(folder): folder},
+        masked=layout.masked,
+        network=True,
+    )
+    done = build(view, command, _SECONDS)
+    if done.exit_code != 0:
+        log = (done.stdout + done.stderr).decode(errors="replace")[-4000:]
+        reason = last_line(done)
+        raise ImageError(f"{instance.id}: the pinned packages could not be installed: {reason}", log)
+    (folder / "complete").touch()
+
+
+def build_tree(
+    folder: Path, instance: Instance, snapshot: Snapshot, layout: Layout, build: Builder, *, confined: bool
+) -> Layout:
+    """Put head's tree into ``folder``/tree and run the install commands on it; the layout with what they changed."""
+    tree = folder / "tree"
+    snapshot.clone(tree)
+    listed = sorted(path.name for path in Path(layout.site[0]).iterdir())
+    (folder / "distributions.txt").write_text("\n".join(listed) + "\n")
+    if not instance.environment.install:
+        return layout
+    if layout.venv is None:
+        raise ImageError(f"{instance.id}: it has install commands and no virtual environment to run them in")
+    shutil.copytree(layout.venv, folder / "venv", symlinks=True)
+    binds = {**layout.binds, layout.venv: str(folder / "venv")}
+    workdir = instance.environment.workdir if confined else str(tree)
+    view = View(
+        readable={**_readable(layout, without=layout.venv), **_route_files()},
+        writable={layout.venv: folder / "venv", workdir: tree},
+        masked=layout.masked,
+        network=True,
+        cwd=workdir,
+    )
+    path = f"{layout.venv}/bin:/usr/local/bin:/usr/bin:/bin"
+    script = install_script(instance.environment)
+    done = build(view, Command(argv=("sh", "-c", script), env={**_route_env(), "PATH": path}), _SECONDS)
+    if done.exit_code != 0:
+        log = (done.stdout + done.stderr).decode(errors="replace")[-4000:]
+        raise ImageError(f"{instance.id}: the install commands failed: {last_line(done)}", log)
+    final = folder.parent / folder.name.removesuffix(".new")
+    return Layout(
+        python=layout.python, site=layout.site, version=layout.version, masked=layout.masked, venv=layout.venv,
+        binds={**binds, layout.venv: str(final / "venv")},
+    )  # fmt: skip
+
+
+def write(layout: Layout, folder: Path) -> None:
+    """Keep a layout with what it describes."""
+    (folder / "layout.json").write_text(json.dumps(plain.dump(layout)))
+
+
+def read(folder: Path) -> Layout:
+    """The layout that was kept in a folder. Raises ImageError if there is none."""
+    problems: list[str] = []
+    try:
+        layout = plain.read(Layout, json.loads((folder / "layout.json").read_text()), problems)
+    except (OSError, ValueError) as error:
+        raise ImageError(f"the environment {folder} is damaged ({error}); remove it, and it is built again") from error
+    if layout is None:
+        raise ImageError(f"the environment {folder} is damaged ({problems[0]}); remove it, and it is built again")
+    return layout
+
+
+def _readable(layout: Layout, *, without: str) -> dict[str, Path]:
+    return {inside: Path(host) for inside, host in layout.binds.items() if inside != without}
+
+
+def _route_env() -> dict[str, str]:
+    route = PackageRoute.here()
+    env = {"PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    if route.index is not None:
+        env["PIP_INDEX_URL"] = route.index
+    if route.bundle is not None:
+        env.update({name: str(route.bundle) for name in ("PIP_CERT", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE")})
+    return env
+
+
+def _route_files() -> dict[str, Path]:
+    bundle = PackageRoute.here().bundle
+    return {} if bundle is None or str(bundle).startswith("/etc/ssl/certs/") else {str(bundle): bundle}

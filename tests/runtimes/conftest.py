@@ -1,0 +1,214 @@
+"""A small project, its instances and both runtimes for the tests of this folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterator
+from dataclasses import dataclass
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pytest_crab.errors import ImageError
+from pytest_crab.protocols import Command
+from pytest_crab.protocols import Completed
+from pytest_crab.protocols import Image
+from pytest_crab.protocols import Limits
+from pytest_crab.protocols import Runtime
+from pytest_crab.protocols import Snapshot
+from pytest_crab.runtimes import bubblewrap
+from pytest_crab.runtimes.base import LOCAL_BASE
+from pytest_crab.runtimes.interpreters import running_version
+from pytest_crab.sources import source_for
+from pytest_crab.types import Category
+from pytest_crab.types import Comment
+from pytest_crab.types import Environment
+from pytest_crab.types import Instance
+from pytest_crab.types import Kind
+from pytest_crab.types import Oracle
+from pytest_crab.types import Provenance
+from pytest_crab.types import PullRequestFacts
+from pytest_crab.types import Source
+from pytest_crab.types import TreeSource
+
+PYTHON = running_version()
+#: Small enough to be reached in no time.
+LIMITS = Limits(memory=128, processes=24, cpus=1.0, disk=16, file=8)
+
+PYPROJECT = """\
+[build-system]
+requires = ["setuptools"]
+build-backend = "setuptools.build_meta"
+[project]
+name = "demo-crab"
+version = "1.0"
+[project.scripts]
+demo = "demo:main"
+[tool.setuptools]
+py-modules = ["demo"]
+"""
+HEAD = "--- a/demo.py\n+++ b/demo.py\n@@ -1 +1 @@\n-VALUE = 1\n+VALUE = 2\n"
+REFERENCE = "--- a/demo.py\n+++ b/demo.py\n@@ -1 +1 @@\n-VALUE = 2\n+VALUE = 3\n"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A runtime with an instance that it has prepared."""
+
+    runtime: Runtime
+    instance: Instance
+    snapshot: Snapshot
+    image: Image
+
+    def run(self, *argv: str, seconds: float = 20, limits: Limits = LIMITS, **rest: Any) -> Completed:
+        """Run one command in a fresh sandbox."""
+        (done,) = self.runtime.execute(self.image, [Command(argv=argv, **rest)], limits=limits, seconds=seconds)
+        return done
+
+    def python(self, code: str, seconds: float = 20, limits: Limits = LIMITS, **rest: Any) -> Completed:
+        """Run Python code in a fresh sandbox."""
+        return self.run(self.image.python, "-I", "-c", code, seconds=seconds, limits=limits, **rest)
+
+
+@pytest.fixture(scope="session")
+def instance(tmp_path_factory: pytest.TempPathFactory) -> Instance:
+    """An instance that pins nothing and installs nothing."""
+    folder = tmp_path_factory.mktemp("instances") / "demo"
+    files = {
+        "tree/demo.py": "VALUE = 1\n",
+        "tree/pyproject.toml": PYPROJECT,
+        "head.diff": HEAD,
+        "reference.diff": REFERENCE,
+    }
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    oracle = Oracle(file="oracles/test_c0.py")
+    comment = Comment(
+        id="c0",
+        path="demo.py",
+        lines=(1, 1),
+        body="3",
+        category=Category.FUNCTIONAL,
+        kind=Kind.BEHAVIORAL,
+        oracle=oracle,
+    )
+    return Instance(
+        id="demo",
+        folder=str(folder),
+        provenance=Provenance.AUTHORED,
+        repo="owner/demo",
+        license="MIT",
+        pull_request=PullRequestFacts(number=1, title="Two"),
+        source=Source(tree=TreeSource(path="tree", head="head.diff", reference="reference.diff")),
+        environment=Environment(dockerfile="python", python=PYTHON, env={"DEMO": "yes"}),
+        comments=(comment,),
+    )
+
+
+@pytest.fixture(scope="session")
+def installed(instance: Instance) -> Instance:
+    """The same with its project installed, which needs a package index."""
+    install = ("pip install --no-build-isolation --no-deps -e .", "echo left > left.txt")
+    environment = replace(instance.environment, packages=("setuptools==75.8.0",), install=install)
+    return replace(instance, id="demo-installed", environment=environment)
+
+
+@pytest.fixture(scope="session")
+def base() -> str:
+    """The local base image; built if there is none."""
+    import docker
+
+    from pytest_crab.runtimes.base import build_base
+
+    try:
+        client = docker.APIClient(version="auto")
+    except docker.errors.DockerException as error:
+        pytest.skip(f"no Docker engine answers: {error}")
+    tag = LOCAL_BASE.format(python=PYTHON)
+    try:
+        if not client.images(name=tag):
+            build_base(client, PYTHON)
+    except ImageError as error:
+        pytest.skip(f"no base image: {error}")
+    finally:
+        client.close()
+    return tag
+
+
+@pytest.fixture(scope="session")
+def make(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[[str], Runtime]]:
+    """Makes runtimes by name, or skips with the reason that there is none."""
+    made: list[Any] = []
+    cache = tmp_path_factory.mktemp("cache")
+
+    def make(name: str) -> Runtime:
+        if name == "docker":
+            from pytest_crab.runtimes.docker import DockerRuntime
+
+            base = request.getfixturevalue("base")
+            made.append(DockerRuntime(rootdir=cache, base=base, slots=4))
+        else:
+            from pytest_crab.runtimes.local import LocalRuntime
+
+            reason = bubblewrap.problem()
+            if reason and name == "local":
+                pytest.skip(reason)
+            made.append(LocalRuntime(cache=cache, slots=4, unconfined=name == "unconfined"))
+        runtime: Runtime = made[-1]
+        return runtime
+
+    yield make
+    for runtime in made:
+        runtime.close()
+
+
+BOTH = [pytest.param("docker", marks=pytest.mark.docker), "local"]
+
+
+@pytest.fixture(scope="session")
+def prepared(
+    make: Callable[[str], Runtime], tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str, Instance], Place]:
+    """Prepares an instance in a runtime, once per session; skips where packages cannot be reached."""
+    places: dict[tuple[str, str], Place] = {}
+    cache = tmp_path_factory.mktemp("sources")
+
+    def prepare(name: str, instance: Instance) -> Place:
+        if (name, instance.id) not in places:
+            source = source_for(instance)
+            snapshot = source.fetch(instance, cache)
+            runtime = make(name)
+            try:
+                image = runtime.prepare(instance, snapshot, source.identity(instance))
+            except ImageError as error:
+                if "packages" not in str(error):
+                    raise
+                pytest.skip(f"packages cannot be reached: {error}")
+            places[name, instance.id] = Place(runtime, instance, snapshot, image)
+        return places[name, instance.id]
+
+    return prepare
+
+
+@pytest.fixture(params=BOTH)
+def place(request: pytest.FixtureRequest, prepared: Callable[[str, Instance], Place], instance: Instance) -> Place:
+    """Each runtime with the plain instance."""
+    return prepared(request.param, instance)
+
+
+@pytest.fixture(params=BOTH)
+def installed_place(
+    request: pytest.FixtureRequest, prepared: Callable[[str, Instance], Place], installed: Instance
+) -> Place:
+    """Each runtime with the instance that installs its project."""
+    return prepared(request.param, installed)
+
+
+@pytest.fixture
+def fresh(place: Place, make: Callable[[str], Runtime]) -> Place:
+    """A runtime of its own, which a test may stop."""
+    return replace(place, runtime=make(place.runtime.name))

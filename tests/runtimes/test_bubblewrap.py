@@ -1,0 +1,146 @@
+"""The confined process on a throw-away clone, and what only the local runtime promises."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from pytest_crab.errors import Cancelled
+from pytest_crab.runtimes import bubblewrap
+from pytest_crab.runtimes import cgroups
+from pytest_crab.runtimes.bubblewrap import confined
+from pytest_crab.runtimes.local import LocalRuntime
+from pytest_crab.runtimes.runs import Run
+
+pytestmark = pytest.mark.skipif(bubblewrap.problem() is not None, reason=str(bubblewrap.problem()))
+
+
+def _alive(mark: str) -> bool:
+    deadline = time.monotonic() + 3
+    while time.monotonic() < deadline:
+        done = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True)
+        if not any(mark in line for line in done.stdout.splitlines()):
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def test_sees_the_clone_and_what_is_named_only(tmp_path: Path) -> None:
+    for name in ("clone", "readable", "writable", "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").write_text(name)
+    script = f"cat file {tmp_path}/readable/file; echo new > made; echo new > {tmp_path}/writable/made; ls {tmp_path}; "
+    script += f"echo no > {tmp_path}/readable/made || echo refused"
+    done = confined(
+        ["sh", "-c", script],
+        tmp_path / "clone",
+        readable=[tmp_path / "readable"],
+        writable=[tmp_path / "writable"],
+        seconds=20,
+    )
+    assert done.stdout.decode() == "clonereadableclone\nreadable\nwritable\nrefused\n"
+    assert (tmp_path / "clone/made").read_text() == (tmp_path / "writable/made").read_text() == "new\n"
+    assert not (tmp_path / "readable/made").exists()
+
+
+def test_environment_is_what_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_KEY", "x")
+    done = confined(["env"], tmp_path, env={"GIVEN": "1", "HOME": "/tmp/h"}, seconds=20)
+    names = {line.partition("=")[0] for line in done.stdout.decode().splitlines()}
+    assert names == {"GIVEN", "HOME", "PATH", "LANG", "PWD"}
+
+
+@pytest.mark.parametrize("network", [True, False])
+def test_network_is_there_when_asked_for(tmp_path: Path, *, network: bool) -> None:
+    names = confined(["ls", "/sys/class/net"], tmp_path, network=network, seconds=20)
+    assert names.exit_code != 0
+    interfaces = confined(["cat", "/proc/net/dev"], tmp_path, network=network, seconds=20).stdout.decode()
+    outside = Path("/proc/net/dev").read_text()
+    assert (interfaces.count(":") == outside.count(":")) is network
+    resolver = confined(["cat", "/etc/resolv.conf"], tmp_path, network=network, seconds=20)
+    assert (resolver.exit_code == 0) is network
+
+
+def test_private_keys_of_the_machine_are_not_there(tmp_path: Path) -> None:
+    listing = confined(["ls", "/etc/ssl", "/etc", "/"], tmp_path, network=True, seconds=20).stdout.decode().split()
+    assert not {"private", "shadow", "home", "var", "ssh"} & set(listing) - set(str(tmp_path).split("/"))
+
+
+def test_a_deadline_leaves_no_descendant(tmp_path: Path) -> None:
+    mark = f"41{os.getpid()}.{time.monotonic_ns()}"
+    done = confined(
+        ["sh", "-c", f"setsid sleep {mark} & (setsid sleep {mark} &) ; sleep {mark}"], tmp_path, seconds=0.5
+    )
+    assert (done.exit_code, done.timed_out) == (None, True)
+    assert not _alive(mark)
+
+
+def test_a_cancel_leaves_no_descendant(tmp_path: Path) -> None:
+    mark = f"42{os.getpid()}.{time.monotonic_ns()}"
+    cancel = threading.Event()
+    timer = threading.Timer(0.5, cancel.set)
+    timer.start()
+    with pytest.raises(Cancelled):
+        confined(["sh", "-c", f"setsid sleep {mark} & sleep {mark}"], tmp_path, seconds=60, cancel=cancel)
+    assert not _alive(mark)
+
+
+KILLED = """
+import sys, time
+from pathlib import Path
+from pytest_crab.runtimes.bubblewrap import confined
+from pytest_crab.runtimes.runs import Run
+run = Run()
+run.folder
+print(run.id, flush=True)
+script = "setsid sleep " + sys.argv[1] + " & sleep " + sys.argv[1]
+confined(["sh", "-c", script], Path(sys.argv[2]), seconds=60, run=run)
+"""
+
+
+def test_a_killed_run_leaves_no_process_and_the_next_one_sweeps(tmp_path: Path) -> None:
+    mark = f"43{os.getpid()}.{time.monotonic_ns()}"
+    runtime = LocalRuntime(cache=tmp_path / "cache")
+    with subprocess.Popen(
+        [sys.executable, "-c", KILLED, mark, str(tmp_path)], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        run = process.stdout.readline().strip()
+        deadline = time.monotonic() + 10
+        while subprocess.run(["pgrep", "-f", f"^sleep {mark}"], capture_output=True, check=False).returncode:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        runtime.sweep()
+        assert (runtime.run.folder.parent / run).exists(), "a living run was swept"
+        process.send_signal(signal.SIGKILL)
+    assert not _alive(mark)
+    removed = runtime.sweep()
+    assert run in removed
+    assert not (runtime.run.folder.parent / run).exists()
+    if cgroups.available():
+        assert any(name.startswith(f"pytest-crab-{run}-") for name in removed)
+    assert not list(Path("/sys/fs/cgroup").glob(f"*/pytest-crab-{run}-*"))
+    runtime.close()
+
+
+def test_no_group_and_no_folder_stay(tmp_path: Path) -> None:
+    run = Run()
+    confined(["true"], tmp_path, seconds=20, run=run)
+    assert list(run.folder.iterdir()) == []
+    assert not list(Path("/sys/fs/cgroup").glob(f"*/pytest-crab-{run.id}-*"))
+    folder = run.folder
+    run.close()
+    assert not folder.exists()
+
+
+def test_a_program_that_is_not_there_is_told(tmp_path: Path) -> None:
+    done = confined(["not-there"], tmp_path, seconds=20)
+    assert done.exit_code != 0
+    assert b"not-there" in done.stderr

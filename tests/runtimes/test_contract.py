@@ -1,0 +1,355 @@
+"""What every runtime promises: the same tests for all."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_crab.errors import Cancelled
+from pytest_crab.errors import ImageError
+from pytest_crab.errors import InstallFailed
+from pytest_crab.protocols import ORACLE_LIMITS
+from pytest_crab.protocols import Command
+from pytest_crab.protocols import Limits
+
+if TYPE_CHECKING:
+    from conftest import Place
+
+LIMITS = Limits(memory=128, processes=24, disk=16, file=8)
+LIMITS_OF_TWO = replace(ORACLE_LIMITS, disk=16)
+
+
+def test_input_and_output_are_exact_bytes(place: Place) -> None:
+    sent = os.urandom(5_000_000)
+    assert place.run("cat", stdin=sent).stdout == sent
+
+
+def test_streams_and_exit_code_are_told_apart(place: Place) -> None:
+    done = place.run("sh", "-c", "echo out; echo err >&2; exit 3")
+    assert (done.stdout, done.stderr, done.exit_code) == (b"out\n", b"err\n", 3)
+    assert (done.timed_out, done.out_of_memory, done.too_much_output) == (False, False, False)
+
+
+def test_input_that_nobody_reads_does_no_harm(place: Place) -> None:
+    assert place.run("true", stdin=bytes(3_000_000)).exit_code == 0
+
+
+def test_runs_as_nobody_special(place: Place) -> None:
+    code = "import os; print(os.getuid(), open('/proc/self/status').read().split('CapEff:')[1].split()[0])"
+    assert place.python(code).stdout.split() == [b"1000", b"0000000000000000"]
+
+
+def test_environment_is_clean(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "geheim")
+    names = set(
+        json.loads(place.python("import os, json; print(json.dumps(dict(os.environ)))", env={"MINE": "1"}).stdout)
+    )
+    assert "SOME_API_KEY" not in names
+    assert {"DEMO", "MINE", "HOME", "PATH"} <= names
+    assert names <= {"DEMO", "MINE", "HOME", "PATH", "LANG", "LC_CTYPE", "PWD", "HOSTNAME", "PYTHON_VERSION", "GPG_KEY"}
+
+
+@pytest.mark.parametrize("target", ["/usr/x", "/x", "/etc/x", "/opt/crab/tree/x", "/proc/sys/kernel/core_pattern"])
+def test_only_workdir_and_tmp_are_writable(place: Place, target: str) -> None:
+    assert place.run("sh", "-c", f": >> {target}").exit_code != 0
+
+
+def test_workdir_and_tmp_take_programs(place: Place) -> None:
+    for folder in (place.image.workdir, place.image.scratch):
+        made = "printf '#!/bin/sh\\necho ran\\n' > x && chmod +x x && ./x"
+        assert place.run("sh", "-c", f"cd {folder} && {made}").stdout == b"ran\n"
+
+
+def test_host_files_are_not_there(place: Place, tmp_path: Path) -> None:
+    secrets = [str(tmp_path), "/var/run/docker.sock", "/root/.ssh", "/root/.bashrc", "/etc/shadow"]
+    done = place.python(f"import os; print([path for path in {secrets!r} if os.path.exists(path)])")
+    assert done.stdout.strip() == b"[]"
+
+
+def test_no_network(place: Place) -> None:
+    code = (
+        "import socket\n"
+        "for address in (('1.1.1.1', 53), ('172.17.0.1', 22), ('10.255.255.53', 53)):\n"
+        "    try: socket.create_connection(address, 2)\n"
+        "    except OSError as e: print(e.errno)\n"
+    )
+    assert place.python(code).stdout.split() == [b"101"] * 3
+
+
+def test_tree_is_there_with_its_two_commits(place: Place) -> None:
+    done = place.run("sh", "-c", f"cat {place.image.tree}/demo.py; ls -a {place.image.tree}")
+    assert done.stdout.startswith(b"VALUE = 2\n")
+    assert b".git\n" in done.stdout
+
+
+def test_pytest_and_nothing_of_the_host_is_importable(place: Place) -> None:
+    code = f"import sys; sys.path += {list(place.image.site)!r}; import pytest; print(pytest.__version__)"
+    assert place.run(place.image.python, "-I", "-S", "-c", code).exit_code == 0
+
+
+def test_memory_is_limited(place: Place) -> None:
+    if place.image.facts.get("limits") == "rlimit":
+        pytest.skip("no control groups can be made here")
+    done = place.python("x = b'1' * 300_000_000; print(len(x))")
+    assert (done.stdout, done.out_of_memory, done.timed_out) == (b"", True, False)
+
+
+def test_memory_of_a_child_counts(place: Place) -> None:
+    if place.image.facts.get("limits") == "rlimit":
+        pytest.skip("no control groups can be made here")
+    code = f"{place.image.python} -c \"x = b'1' * 300_000_000\"; echo survived"
+    done = place.run("sh", "-c", code)
+    assert (done.stdout, done.exit_code, done.out_of_memory) == (b"survived\n", 0, True)
+
+
+def test_processes_are_limited(place: Place) -> None:
+    if place.image.facts.get("limits") == "rlimit":
+        pytest.skip("no control groups can be made here")
+    code = (
+        "import os, time\n"
+        "n = 0\n"
+        "try:\n"
+        "    for n in range(200):\n"
+        "        if not os.fork(): time.sleep(60)\n"
+        "except OSError: print(n < 30)\n"
+    )
+    assert place.python(code).stdout == b"True\n"
+
+
+@pytest.mark.parametrize("where", ["workdir", "scratch"])
+def test_disk_is_limited(place: Place, where: str) -> None:
+    folder = getattr(place.image, where)
+    done = place.run(
+        "sh", "-c", f"for i in 1 2 3 4 5 6; do head -c 5000000 /dev/zero > {folder}/$i || exit 9; done; echo all"
+    )
+    assert done.exit_code != 0
+    assert done.stdout == b""
+
+
+def test_files_are_limited(place: Place) -> None:
+    code = "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\nopen('/tmp/x', 'wb').write(bytes(9_000_000))"
+    assert place.python(code).exit_code == 1
+
+
+def test_output_is_capped(place: Place) -> None:
+    done = place.python("import sys\nwhile True: sys.stdout.write('x' * 65536)", seconds=60)
+    assert (done.exit_code, done.too_much_output, done.timed_out) == (None, True, False)
+    assert len(done.stdout) == 64 * 2**20
+
+
+def test_deadline_ends_everything(place: Place) -> None:
+    started = time.monotonic()
+    mark = f"31{os.getpid()}.{time.monotonic_ns()}"
+    done = place.run("sh", "-c", f"setsid sleep {mark} & sleep {mark}", seconds=1)
+    assert (done.exit_code, done.timed_out) == (None, True)
+    assert time.monotonic() - started < 10
+    assert not _running(mark)
+
+
+def test_what_outlives_its_command_is_ended(place: Place) -> None:
+    mark = f"32{os.getpid()}.{time.monotonic_ns()}"
+    assert place.run("sh", "-c", f"setsid sleep {mark} >/dev/null 2>&1 & echo left").stdout == b"left\n"
+    assert not _running(mark)
+
+
+def test_output_before_the_deadline_is_kept(place: Place) -> None:
+    assert place.run("sh", "-c", "echo early; sleep 60", seconds=1).stdout == b"early\n"
+
+
+def test_two_sandboxes_share_nothing(place: Place) -> None:
+    place.run("sh", "-c", f"echo x > {place.image.workdir}/left; echo x > /tmp/left")
+    assert place.run("sh", "-c", f"ls -A {place.image.workdir} /tmp | grep left").stdout == b""
+
+
+def test_commands_meet_in_one_sandbox(place: Place) -> None:
+    first = Command(argv=("sh", "-c", "while [ ! -e /meet/word ]; do sleep 0.05; done; cat /meet/word; id -u"))
+    second = Command(
+        argv=("sh", "-c", "id -u; cat > /meet/new; mv /meet/new /meet/word"), stdin=b"hello\n", user="oracle"
+    )
+    one, two = place.runtime.execute(place.image, [first, second], limits=LIMITS_OF_TWO, seconds=20)
+    assert (one.stdout, one.exit_code) == (b"hello\n1000\n", 0)
+    assert (two.stdout, two.exit_code) == (b"1001\n", 0)
+
+
+def test_commands_cannot_reach_each_other(place: Place) -> None:
+    mark = "kill -9 -1; sleep 0.5; touch /meet/done; chmod 777 /meet/done"
+    first = Command(argv=("sh", "-c", f"{mark}; cat /tmp/secret /proc/[0-9]*/environ 2>/dev/null | grep -c OWN; true"))
+    script = "umask 077; echo OWN > /tmp/secret; while [ ! -e /meet/done ]; do sleep 0.05; done; cat /tmp/secret"
+    second = Command(argv=("sh", "-c", script), user="oracle", env={"OWN": "OWN"})
+    one, two = place.runtime.execute(place.image, [first, second], limits=LIMITS_OF_TWO, seconds=20)
+    assert one.stdout.strip() in (b"0", b"")
+    assert (two.stdout, two.exit_code) == (b"OWN\n", 0)
+
+
+def test_memory_of_commands_that_meet_is_limited(place: Place) -> None:
+    if place.image.facts.get("limits") == "rlimit":
+        pytest.skip("no control groups can be made here")
+    hungry = Command(argv=(place.image.python, "-c", "x = b'1' * 300_000_000; print(len(x))"), user="oracle")
+    done = place.runtime.execute(place.image, [Command(argv=("true",)), hungry], limits=LIMITS, seconds=20)
+    assert done[1].stdout == b""
+    assert done[1].out_of_memory
+
+
+def test_deadline_ends_commands_that_meet(place: Place) -> None:
+    commands = [Command(argv=("sleep", "60")), Command(argv=("echo", "done"), user="oracle")]
+    one, two = place.runtime.execute(place.image, commands, limits=LIMITS_OF_TWO, seconds=2)
+    assert (one.exit_code, one.timed_out) == (None, True)
+    assert (two.stdout, two.exit_code, two.timed_out) == (b"done\n", 0, False)
+
+
+def test_concurrent_calls_keep_apart(place: Place) -> None:
+    def echo(number: int) -> bytes:
+        return place.run("cat", stdin=str(number).encode() * 1000).stdout
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(echo, range(8))) == [str(number).encode() * 1000 for number in range(8)]
+
+
+def test_stop_from_another_thread_cancels(fresh: Place) -> None:
+    timer = threading.Timer(1.0, fresh.runtime.stop)
+    timer.start()
+    started = time.monotonic()
+    with pytest.raises(Cancelled):
+        fresh.run("sleep", "60", seconds=60)
+    assert time.monotonic() - started < 15
+    with pytest.raises(Cancelled):
+        fresh.run("true")
+
+
+def test_workspace_tells_what_changed(place: Place) -> None:
+    with place.runtime.workspace(place.image, place.snapshot, limits=ORACLE_LIMITS) as workspace:
+        script = (
+            "echo 'VALUE = 9' > demo.py; head -c 999 /dev/urandom > blob; ln -s demo.py link; ln -s /etc/passwd far; "
+            "mkdir -p new/deep; echo x > new/deep/run; chmod +x new/deep/run; rm pyproject.toml; pwd"
+        )
+        done = workspace.run(("sh", "-c", script), seconds=20)
+        assert done.stdout.decode().strip() == workspace.root
+        tree = place.snapshot.apply(workspace.diff())
+    changes = {change.path: change for change in place.snapshot.changes(tree)}
+    assert set(changes) == {"demo.py", "blob", "link", "far", "new/deep/run", "pyproject.toml"}
+    assert changes["demo.py"].content == b"VALUE = 9\n"
+    assert changes["blob"].content is not None
+    assert len(changes["blob"].content) == 999
+    assert (changes["link"].mode, changes["far"].content) == ("120000", b"/etc/passwd")
+    assert changes["new/deep/run"].mode == "100755"
+    assert changes["pyproject.toml"].content is None
+
+
+def test_workspace_shows_two_commits_and_git_works(place: Place) -> None:
+    with place.runtime.workspace(place.image, place.snapshot, limits=ORACLE_LIMITS) as workspace:
+        log = workspace.run(("git", "log", "--format=%H"), seconds=20)
+        status = workspace.run(("git", "status", "--porcelain"), seconds=20)
+        assert workspace.diff() == ""
+    assert log.stdout.decode().split() == [place.snapshot.head, place.snapshot.base]
+    assert (status.stdout, status.exit_code) == (b"", 0)
+
+
+def test_workspaces_share_nothing(place: Place) -> None:
+    with place.runtime.workspace(place.image, place.snapshot, limits=ORACLE_LIMITS) as one:
+        one.run(("sh", "-c", "echo x > left"), seconds=20)
+        with place.runtime.workspace(place.image, place.snapshot, limits=ORACLE_LIMITS) as two:
+            assert two.run(("ls", "left"), seconds=20).exit_code != 0
+
+
+def test_workspace_survives_a_deadline(place: Place) -> None:
+    mark = f"33{os.getpid()}.{time.monotonic_ns()}"
+    with place.runtime.workspace(place.image, place.snapshot, limits=ORACLE_LIMITS) as workspace:
+        late = workspace.run(("sh", "-c", f"echo x > left; setsid sleep {mark} & sleep {mark}"), seconds=1)
+        assert (late.exit_code, late.timed_out) == (None, True)
+        assert not _running(mark)
+        assert workspace.run(("cat", "left"), seconds=20).stdout == b"x\n"
+
+
+def test_workspace_passes_input_environment_and_exit_code(place: Place) -> None:
+    with place.runtime.workspace(place.image, place.snapshot, limits=ORACLE_LIMITS) as workspace:
+        done = workspace.run(("sh", "-c", "cat; echo $WORD; exit 4"), stdin=b"in\n", env={"WORD": "out"}, seconds=20)
+    assert (done.stdout, done.exit_code) == (b"in\nout\n", 4)
+
+
+def test_identity_is_what_decides_the_image(place: Place) -> None:
+    source = {"kind": "x"}
+    identity = place.runtime.identity(place.instance, source)
+    assert json.loads(json.dumps(identity)) == identity
+    assert identity == place.runtime.identity(place.instance, source)
+    environment = replace(place.instance.environment, env={"DEMO": "no"})
+    assert identity != place.runtime.identity(replace(place.instance, environment=environment), source)
+    assert identity != place.runtime.identity(place.instance, {"kind": "y"})
+
+
+def test_a_build_that_fails_says_where(place: Place, installed: object) -> None:
+    environment = replace(
+        place.instance.environment, packages=("setuptools==75.8.0",), install=("echo well", "echo oh no >&2; false")
+    )
+    broken = replace(place.instance, id="demo-broken", environment=environment)
+    with pytest.raises(ImageError, match=r"demo-broken: .*install commands.*oh no"):
+        place.runtime.prepare(broken, place.snapshot, {"kind": "broken"})
+
+
+def test_reinstall_gives_the_projects_metadata(installed_place: Place) -> None:
+    found = _reinstall(installed_place, 'version = "1.0"', 'version = "1.1"')
+    assert set(found) == {
+        f"demo_crab-1.1.dist-info/{name}" for name in ("METADATA", "entry_points.txt", "top_level.txt")
+    }
+    assert "Version: 1.1" in found["demo_crab-1.1.dist-info/METADATA"]
+
+
+def test_reinstall_of_a_broken_tree_is_the_revisions_fault(installed_place: Place) -> None:
+    with pytest.raises(InstallFailed, match="demo-installed: the revised tree does not install"):
+        _reinstall(installed_place, "[project]", "[project")
+
+
+def test_reinstall_carries_nothing_else_over(installed_place: Place) -> None:
+    hostile = (
+        "import sysconfig, pathlib\n"
+        "site = pathlib.Path(sysconfig.get_path('purelib'))\n"
+        "(site / 'evil.pth').write_text('import os')\n"
+        "(site / 'evil-1.dist-info').mkdir(exist_ok=True)\n"
+        "(site / 'evil-1.dist-info' / 'METADATA').write_text('Name: evil')\n"
+        "from setuptools import setup\nsetup()\n"
+    )
+    found = _reinstall(installed_place, "[project]", "[project]", extra={"setup.py": hostile})
+    assert found
+    assert all(path.startswith("demo_crab-1.0.dist-info/") for path in found)
+    listing = installed_place.run("ls", installed_place.image.site[0])
+    assert b"evil" not in listing.stdout
+
+
+def test_what_the_install_leaves_is_no_change(installed_place: Place) -> None:
+    place = installed_place
+    with place.runtime.workspace(place.image, place.snapshot, limits=ORACLE_LIMITS) as workspace:
+        assert workspace.run(("cat", "left.txt"), seconds=20).stdout == b"left\n"
+        assert workspace.diff() == ""
+
+
+def _reinstall(place: Place, old: str, new: str, extra: dict[str, str] | None = None) -> dict[str, str]:
+    snapshot = place.snapshot
+    with place.runtime.workspace(place.image, snapshot, limits=ORACLE_LIMITS) as workspace:
+        code = "import sys, pathlib; p = pathlib.Path(sys.argv[1]); p.write_text(sys.stdin.read())"
+        head = snapshot.read(snapshot.head_tree, "pyproject.toml")
+        assert head is not None
+        files = {"pyproject.toml": head.decode().replace(old, new, 1), **(extra or {})}
+        for name, text in files.items():
+            done = workspace.run((place.image.python, "-c", code, name), stdin=text.encode(), seconds=20)
+            assert done.exit_code == 0
+        tree = snapshot.apply(workspace.diff())
+    return dict(place.runtime.reinstall(place.image, place.instance, snapshot, tree))
+
+
+def _running(mark: str) -> list[str]:
+    """Processes of this machine, in containers too, that have ``mark`` on their command line."""
+    deadline = time.monotonic() + 3
+    while True:
+        listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+        found = [line for line in listed.splitlines() if mark in line]
+        if not found or time.monotonic() > deadline:
+            return found
+        time.sleep(0.05)

@@ -1,0 +1,194 @@
+"""What only the docker runtime promises: its engine may die, and nothing of a dead run stays."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_crab.errors import EngineError
+from pytest_crab.errors import ImageError
+from pytest_crab.protocols import ORACLE_LIMITS
+from pytest_crab.protocols import Command
+from pytest_crab.protocols import Runtime
+from pytest_crab.runtimes.docker import DockerRuntime
+from pytest_crab.types import Instance
+
+if TYPE_CHECKING:
+    from conftest import Place
+
+pytestmark = pytest.mark.docker
+ENGINE = "/var/run/docker.sock"
+
+
+@pytest.fixture
+def docker_place(prepared: Callable[[str, Instance], Place], instance: Instance) -> Place:
+    return prepared("docker", instance)
+
+
+class Relay:
+    """A socket that stands before the engine's and can die."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._server = socket.socket(socket.AF_UNIX)
+        self._server.bind(str(path))
+        self._server.listen()
+        self._ends: list[socket.socket] = []
+        self._threads = [threading.Thread(target=self._accept)]
+        self._threads[0].start()
+
+    def cut(self) -> None:
+        """Die: nobody listens any more, and every connection ends."""
+        self._path.unlink()
+        for end in (self._server, *self._ends):
+            end.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        for thread in self._threads:
+            thread.join(10)
+        for end in (self._server, *self._ends):
+            end.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._server.accept()
+            except OSError:
+                return
+            engine = socket.socket(socket.AF_UNIX)
+            engine.connect(ENGINE)
+            self._ends.extend((client, engine))
+            for pair in ((client, engine), (engine, client)):
+                self._threads.append(threading.Thread(target=self._pump, args=pair))
+                self._threads[-1].start()
+
+    def _pump(self, source: socket.socket, target: socket.socket) -> None:
+        try:
+            while data := source.recv(65536):
+                target.sendall(data)
+            target.shutdown(socket.SHUT_WR)
+        except OSError:
+            return
+
+
+def test_an_engine_that_dies_is_one_sentence_and_no_verdict(
+    docker_place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not Path(ENGINE).exists() or os.environ.get("DOCKER_HOST"):
+        pytest.skip("the engine is not on the default socket")
+    relay = Relay(tmp_path / "engine.sock")
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/engine.sock")
+    runtime = DockerRuntime(rootdir=tmp_path, base="unused")
+    timer = threading.Timer(1.5, relay.cut)
+    timer.start()
+    with pytest.raises(EngineError) as caught:
+        runtime.execute(docker_place.image, [Command(argv=("sleep", "60"))], limits=ORACLE_LIMITS, seconds=60)
+    timer.join()
+    runtime.engine.close()
+    relay.close()
+    assert "\n" not in str(caught.value)
+    assert "the Docker engine failed while" in str(caught.value)
+    monkeypatch.delenv("DOCKER_HOST")
+    runtime.engine.client.ping()
+    runtime.stop()
+    runtime.close()
+
+
+def test_no_engine_at_all_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, instance: Instance) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
+    with pytest.raises(EngineError, match="is it running"):
+        DockerRuntime(rootdir=tmp_path).identity(instance, {})
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from pytest_crab.protocols import Command, Image, ORACLE_LIMITS
+from pytest_crab.runtimes.docker import DockerRuntime
+runtime = DockerRuntime(rootdir=Path("/"))
+image = Image(key="k", reference=sys.argv[1], tree="/opt/crab/tree", workdir="/workspace", python="python3", site=(),
+              facts={"env": {}})
+runtime.run.folder
+print(runtime.run.id, flush=True)
+runtime.execute(image, [Command(argv=("sleep", "60"))], limits=ORACLE_LIMITS, seconds=60)
+"""
+
+
+def test_the_next_run_removes_what_a_killed_one_left(docker_place: Place, make: Callable[[str], Runtime]) -> None:
+    runtime = docker_place.runtime
+    assert isinstance(runtime, DockerRuntime)
+    argv = [sys.executable, "-c", KILLED, docker_place.image.reference]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        run = process.stdout.readline().strip()
+        deadline = time.monotonic() + 20
+        while not runtime.engine.mine(of_run=run):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        assert run not in " ".join(runtime.sweep())
+        assert runtime.engine.mine(of_run=run), "a living run was swept"
+        process.send_signal(signal.SIGKILL)
+    assert runtime.sweep()
+    assert runtime.engine.mine(of_run=run) == []
+    assert not (runtime.run.folder.parent / run).exists()
+    assert not (runtime.run.folder.parent / f"{run}.lock").exists()
+
+
+def test_nothing_stays_after_a_call(docker_place: Place) -> None:
+    runtime = docker_place.runtime
+    assert isinstance(runtime, DockerRuntime)
+    docker_place.run("true")
+    docker_place.run("sleep", "60", seconds=0.5)
+    assert runtime.engine.mine(of_run=runtime.run.id) == []
+
+
+def test_a_dockerfile_of_the_users_own_comes_first(docker_place: Place, base: str, tmp_path: Path) -> None:
+    (tmp_path / "dockerfiles").mkdir()
+    text = "ARG BASE\nFROM ${BASE}\nCOPY tree/ /opt/crab/tree/\nRUN touch /own /opt/crab/distributions.txt\n"
+    (tmp_path / "dockerfiles" / "python.Dockerfile").write_text(text)
+    runtime = DockerRuntime(rootdir=tmp_path, base=base)
+    assert runtime.identity(docker_place.instance, {})["dockerfile"] == text
+    mine = replace(docker_place.instance, id="demo-own")
+    image = runtime.prepare(mine, docker_place.snapshot, {"kind": "own"})
+    assert replace(docker_place, runtime=runtime, image=image).run("ls", "/own").exit_code == 0
+    runtime.engine.client.remove_image(image.reference)
+    runtime.close()
+
+
+def test_a_base_that_cannot_be_had_is_named(docker_place: Place, tmp_path: Path) -> None:
+    runtime = DockerRuntime(rootdir=tmp_path, base="localhost:1/nowhere:{python}")
+    environment = replace(docker_place.instance.environment, python="3.2")
+    with pytest.raises(ImageError, match=r"localhost:1/nowhere:3\.2 .*doctor --build-base"):
+        runtime.identity(replace(docker_place.instance, environment=environment), {})
+    runtime.close()
+
+
+def test_builders_of_one_image_share_the_work(docker_place: Place, base: str, tmp_path: Path) -> None:
+    instance = replace(docker_place.instance, id="demo-shared")
+    runtimes = [DockerRuntime(rootdir=tmp_path, base=base, slots=4) for _ in range(3)]
+    images = []
+    source = {"kind": "shared", "once": time.time_ns()}
+    prepare = [
+        threading.Thread(target=lambda r=r: images.append(r.prepare(instance, docker_place.snapshot, source)))
+        for r in runtimes
+    ]
+    for thread in prepare:
+        thread.start()
+    for thread in prepare:
+        thread.join()
+    ids = {runtimes[0].engine.client.inspect_image(image.reference)["Created"] for image in images}
+    assert (len(images), len(ids)) == (3, 1)
+    runtimes[0].engine.client.remove_image(images[0].reference)
+    for runtime in runtimes:
+        runtime.close()

@@ -1,0 +1,79 @@
+"""What an environment section means, and how packages are reached."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from pathlib import Path
+
+import pytest
+
+from pytest_crab.errors import EngineError
+from pytest_crab.errors import ImageError
+from pytest_crab.runtimes import choose
+from pytest_crab.runtimes import environments
+from pytest_crab.runtimes import make
+from pytest_crab.runtimes.environments import PackageRoute
+from pytest_crab.runtimes.images import find_dockerfile
+from pytest_crab.types import Environment
+
+
+def _environment(**settings: object) -> Environment:
+    return Environment(**{"dockerfile": "python", **settings})  # type: ignore[arg-type]
+
+
+def test_pytest_is_added_where_it_is_not_named() -> None:
+    running = f"pytest=={importlib.metadata.version('pytest')}"
+    assert environments.packages_of(_environment(packages=("pytest-mock==3",))) == ("pytest-mock==3", running)
+    assert environments.packages_of(_environment(packages=("PyTest>=8",))) == ("PyTest>=8",)
+
+
+def test_pytest_with_what_it_brings_is_no_pin() -> None:
+    assert environments.pins_nothing(_environment(packages=("pytest==8.3.4", "pluggy==1.5.0")))
+    assert not environments.pins_nothing(_environment(packages=("pytest==8.3.4", "attrs==24.2.0")))
+    assert not environments.pins_nothing(_environment(install=("true",)))
+
+
+def test_install_script_stops_at_the_first_failure_and_quotes() -> None:
+    script = environments.install_script(_environment(install=("false", "echo on"), env={"A": "it's; rm"}))
+    assert script == "set -e\nexport A='it'\"'\"'s; rm'\nfalse\necho on\n"
+
+
+def test_an_index_with_a_password_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PIP_INDEX_URL", "https://user:geheim@localhost/simple")
+    with pytest.raises(ImageError) as caught:
+        PackageRoute.here().public_index()
+    assert "geheim" not in str(caught.value)
+    monkeypatch.setenv("PIP_INDEX_URL", "https://localhost/simple")
+    assert PackageRoute.here().public_index() == "https://localhost/simple"
+
+
+def test_a_bundle_is_used_only_if_the_environment_names_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("PIP_CERT", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE"):
+        monkeypatch.delenv(name, raising=False)
+    assert PackageRoute.here().bundle is None
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none"))
+    with pytest.raises(ImageError, match="not a file"):
+        PackageRoute.here()
+
+
+@pytest.mark.parametrize("name", ["python", "image"])
+def test_shipped_dockerfiles_are_found(name: str, tmp_path: Path) -> None:
+    assert "FROM ${BASE}" in find_dockerfile(name, tmp_path)
+
+
+def test_a_dockerfile_that_is_nowhere_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ImageError, match=r"no-such\.Dockerfile"):
+        find_dockerfile("no-such", tmp_path)
+
+
+def test_auto_is_local_where_no_engine_answers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
+    choice = choose("auto")
+    assert choice.name == "local"
+    assert "no Docker engine answers" in choice.reason
+    assert choose("docker").name == "docker"
+
+
+def test_a_runtime_that_is_not_in_the_table_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(EngineError, match="use one of docker, local"):
+        make("podman", rootdir=tmp_path, cache=tmp_path)

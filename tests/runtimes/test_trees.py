@@ -1,0 +1,130 @@
+"""What comes out of a workspace is looked at before it is believed."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from pytest_crab.errors import EngineError
+from pytest_crab.protocols import FileChange
+from pytest_crab.runtimes import reinstalling
+from pytest_crab.runtimes import trees
+from pytest_crab.runtimes.inside import delta
+
+
+def _archive(*members: tarfile.TarInfo) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as tar:
+        for member in members:
+            tar.addfile(member)
+    return buffer.getvalue()
+
+
+def _member(name: str, kind: bytes = tarfile.REGTYPE, target: str = "") -> tarfile.TarInfo:
+    member = tarfile.TarInfo(name)
+    member.type = kind
+    member.linkname = target
+    return member
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        _member("f/../x"),
+        _member("f/a/../../x"),
+        _member("f//etc/passwd"),
+        _member("x"),
+        _member("f/"),
+        _member("g/x"),
+        _member("f/.git/config"),
+        _member("f/device", tarfile.CHRTYPE),
+        _member("f/hard", tarfile.LNKTYPE, "f/other"),
+    ],
+    ids=lambda member: str(member.name),
+)
+def test_forged_archives_are_refused(member: tarfile.TarInfo) -> None:
+    with pytest.raises(EngineError):
+        list(trees.received(_archive(member)))
+
+
+def test_garbage_is_refused() -> None:
+    with pytest.raises(EngineError, match="no archive"):
+        list(trees.received(b"garbage" * 1000))
+
+
+def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "file").write_text("mine")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "away").symlink_to(outside)
+    (folder / "file").symlink_to(outside / "file")
+    changes = [
+        FileChange(path="away/file", mode="100644", content=b"theirs"),
+        FileChange(path="file", mode="100644", content=b"theirs"),
+    ]
+    trees.put(folder, changes)
+    assert (outside / "file").read_text() == "mine"
+    assert (folder / "away/file").read_bytes() == (folder / "file").read_bytes() == b"theirs"
+
+
+def test_a_file_may_become_a_folder_and_back(tmp_path: Path) -> None:
+    before, after, copy = (tmp_path / name for name in ("before", "after", "copy"))
+    for folder in (before, copy):
+        (folder / "b").mkdir(parents=True)
+        (folder / "a").write_text("file")
+        (folder / "b/inner").write_text("inner")
+    (after / "a").mkdir(parents=True)
+    (after / "a/inner").write_text("inner")
+    (after / "b").write_text("file")
+    trees.put(copy, trees.between(before, after))
+    assert list(delta.delta(str(copy), str(after))) == []
+
+
+def test_the_script_and_the_host_tell_the_same(tmp_path: Path) -> None:
+    before, after = tmp_path / "before", tmp_path / "after"
+    for folder in (before, after):
+        (folder / ".git").mkdir(parents=True)
+        (folder / "same").write_text("same")
+        (folder / "gone").write_text("gone")
+    (after / "gone").unlink()
+    (after / ".git/config").write_text("changed")
+    (after / "new ü").write_bytes(bytes(range(256)))
+    (after / "link").symlink_to("nowhere")
+    (after / "same").chmod(0o755)
+    buffer = io.BytesIO()
+    delta.write(buffer, delta.delta(str(before), str(after)))
+    told = list(trees.received(buffer.getvalue()))
+    assert told == list(trees.between(before, after))
+    assert [change.path for change in told] == ["gone", "link", "new ü", "same"]
+
+
+def test_pipes_and_sockets_are_no_content(tmp_path: Path) -> None:
+    (tmp_path / "before").mkdir()
+    (tmp_path / "after").mkdir()
+    os.mkfifo(tmp_path / "after/pipe")
+    assert list(trees.between(tmp_path / "before", tmp_path / "after")) == []
+
+
+def test_only_metadata_of_bounded_size_is_carried_over() -> None:
+    said = {
+        "demo-1.0.dist-info/METADATA": "Name: demo",
+        "demo-1.0.dist-info/RECORD": "no",
+        "../demo-1.0.dist-info/METADATA": "no",
+        "demo-1.0.dist-info/entry_points.txt": "x" * 300_000,
+        "evil.pth": "import os",
+        "demo-1.0.dist-info/top_level.txt": 5,
+    }
+    assert reinstalling.metadata(json.dumps(said).encode()) == {"demo-1.0.dist-info/METADATA": "Name: demo"}
+
+
+@pytest.mark.parametrize("printed", [b"", b"[]", b"{"])
+def test_an_install_without_a_result_is_no_result(printed: bytes) -> None:
+    with pytest.raises(EngineError):
+        reinstalling.metadata(printed)
