@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -12,12 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_crab.protocols import CLIENT_LIMITS
+from pytest_crab.protocols import Command
 from pytest_crab.protocols import Completed
 from pytest_crab.protocols import Image
 from pytest_crab.protocols import Snapshot
 from pytest_crab.protocols import Workspace
 from pytest_crab.runtimes.bubblewrap import confined
 from pytest_crab.runtimes.trees import put
+from pytest_crab.runtimes.unconfined import run_plain
 from pytest_crab.trial.world import World
 
 
@@ -76,6 +79,8 @@ class CloneWorkspace:
         self, argv: Sequence[str], *, stdin: bytes = b"", env: Mapping[str, str] | None = None, seconds: float
     ) -> Completed:
         """See protocols.Workspace."""
+        if self.world.no_sandbox is not None:
+            return self._run_plain(argv, stdin, env or {}, seconds)
         return confined(
             argv,
             self._folder,
@@ -88,6 +93,19 @@ class CloneWorkspace:
             cancel=self.world.cancelled,
             run=self.world.run,
         )
+
+    def _run_plain(self, argv: Sequence[str], stdin: bytes, env: Mapping[str, str], seconds: float) -> Completed:
+        """Run a command as it is: the stage has seen that this is allowed."""
+        with self.world.run.scratch() as home:
+            variables = {"HOME": str(home), "PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8", **env}
+            return run_plain(
+                [Command(argv=argv, stdin=stdin)],
+                cwd=self._folder,
+                env=variables,
+                limits=CLIENT_LIMITS,
+                seconds=seconds,
+                cancelled=self.world.cancelled,
+            )[0]
 
     def diff(self) -> str:
         """See protocols.Workspace."""

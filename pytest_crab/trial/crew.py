@@ -49,9 +49,28 @@ class Crew:
 
     @property
     def privileged(self) -> tuple[str, ...]:
-        """Which of the two are shown the answer: ``reviewer``, ``agent``."""
-        pairs = (("reviewer", self.reviewer), ("agent", self.agent))
-        return tuple(name for name, adapter in pairs if privileged(adapter))
+        """The names of those that are shown the answer."""
+        return (
+            *([self.spec.reviewer] if self.privileged_reviewer else []),
+            *([self.spec.agent] if self.privileged_agent else []),
+        )
+
+    @property
+    def privileged_reviewer(self) -> bool:
+        """Whether the reviewer is shown the answer."""
+        return privileged(self.reviewer)
+
+    @property
+    def privileged_agent(self) -> bool:
+        """Whether the agent is shown the answer."""
+        return privileged(self.agent)
+
+    @property
+    def built_in(self) -> bool:
+        """Whether reviewer and agent are code of this package that runs nobody else's."""
+        specs = (self.spec.reviewer_spec.path, self.spec.agent_spec.path)
+        foreign = {REVIEWERS.table["command"], AGENTS.table["command"]}
+        return all(path in {*REVIEWERS.table.values(), *AGENTS.table.values()} - foreign for path in specs)
 
     @property
     def simulated(self) -> bool:

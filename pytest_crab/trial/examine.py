@@ -51,20 +51,22 @@ def examine(stage: Stage, proven: Sequence[Proven], revision: Revision) -> tuple
     with stage.doing("verdict") as step, contextlib.ExitStack() as locks:
         named = {one.comment.id: keys.verdict(tree, one.key) for one in proved}
         damage_key = keys.damage(tree, [one.key for one in proven])
-        for key in sorted([*named.values(), damage_key]):
+        for key in sorted({*named.values(), damage_key}):
             locks.enter_context(stage.world.store.lock("verdict", key))
         results = _stored(stage, proved, named)
         damage = stage.world.store.get("verdict", damage_key) if stage.instance.pass_to_pass else None
         todo = [one for one in proved if one.comment.id not in results]
-        step.reused = not todo
-        if todo:
+        installed = all(result.reason is not Reason.INSTALL for result in results.values())
+        measured = damage is not None or not stage.instance.pass_to_pass or not installed
+        step.reused = measured and not todo
+        if not step.reused:
             found, broke = _judge(stage, todo, tree)
-            for name, result in found.items():
-                stage.world.store.put("verdict", named[name], plain.dump(result))
-            results.update(found)
             if broke is not None:
                 damage = {"damage": broke}
                 stage.world.store.put("verdict", damage_key, damage)
+            for name, result in found.items():
+                stage.world.store.put("verdict", named[name], plain.dump(result))
+            results.update(found)
     return results, None if damage is None else bool(damage["damage"])
 
 
@@ -130,8 +132,18 @@ def _judge(stage: Stage, todo: Sequence[Proven], tree: str) -> tuple[dict[str, O
         results[one.comment.id] = result_of(
             one.comment, verdict.judge(one.proof, run), tests=run.tests, proof=one.proof
         )
-    damage = answers.runs.get(PASS_TO_PASS)
-    return results, None if damage is None else damage.exit_code != 0
+    return results, _damaged(stage, answers.runs.get(PASS_TO_PASS))
+
+
+def _damaged(stage: Stage, run: Run | None) -> bool | None:
+    """Whether pass_to_pass fails now; None if it was not run, or came to no end and comes to none at head either."""
+    if run is None:
+        return None
+    if run.ending is not Ending.COMPLETED:
+        control = ask(stage, [], pass_to_pass=stage.snapshot.head_tree).runs[PASS_TO_PASS]
+        if control.ending is not Ending.COMPLETED:
+            return None
+    return run.exit_code != 0
 
 
 def _blame(stage: Stage, suspects: Sequence[Proven], runs: Mapping[str, Run]) -> None:

@@ -39,14 +39,14 @@ def foresee(instance: Instance, crew: Crew, world: World, *, repeat: int = 1) ->
     steps = dict.fromkeys(("proof", "review", "revision", "verdict"), OPEN)
     costs: dict[str, float] = {}
     try:
-        _look(Stage(instance, world, lambda _step: None), crew, repeat, steps, costs)
+        _look(Stage(instance, crew, world, lambda _step: None), repeat, steps, costs)
     except CrabError as error:
         return Foresight(steps=steps, costs=costs, problem=str(error))
     return Foresight(steps=steps, costs=costs)
 
 
-def _look(stage: Stage, crew: Crew, repeat: int, steps: dict[str, str], costs: dict[str, float]) -> None:
-    course = Course(stage, crew, repeat)
+def _look(stage: Stage, repeat: int, steps: dict[str, str], costs: dict[str, float]) -> None:
+    course = Course(stage, repeat)
     proofs = keys.proofs(stage, harness.VERSION)
     stored = [stage.world.store.get("proof", key) is not None for key in proofs.values()]
     steps["proof"] = STORED if all(stored) else f"{RUNS} ({stored.count(False)} of {len(stored)} oracles)"
@@ -54,7 +54,7 @@ def _look(stage: Stage, crew: Crew, repeat: int, steps: dict[str, str], costs: d
     steps["review"] = STORED if review is not None else RUNS
     if review is None:
         return
-    if not review.findings and not crew.spec.control:
+    if not review.findings and not stage.crew.spec.control:
         steps["revision"] = steps["verdict"] = NEEDLESS
         return
     _add_cost(costs, "review", review)

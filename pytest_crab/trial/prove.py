@@ -44,7 +44,7 @@ def prove(stage: Stage) -> tuple[Proven, ...]:
     with stage.doing("proof") as step:
         named = keys.proofs(stage, harness.VERSION)
         known = {comment.id: _stored(stage, named[comment.id]) for comment in instance.comments}
-        unknown = sorted(named[name] for name, proof in known.items() if proof is None)
+        unknown = sorted({named[name] for name, proof in known.items() if proof is None})
         step.reused = not unknown
         problems: dict[str, str] = {}
         with contextlib.ExitStack() as locks:

@@ -20,6 +20,7 @@ from pytest_crab.protocols import Image
 from pytest_crab.protocols import Snapshot
 from pytest_crab.sources import source_for
 from pytest_crab.trial.checkout import TrialCheckout
+from pytest_crab.trial.crew import Crew
 from pytest_crab.trial.world import World
 from pytest_crab.types import Instance
 from pytest_crab.types import PullRequest
@@ -39,8 +40,9 @@ class Step:
 class Stage:
     """The surroundings of one trial; nothing is fetched or built before it is asked for."""
 
-    def __init__(self, instance: Instance, world: World, notice: Callable[[str], None]) -> None:
+    def __init__(self, instance: Instance, crew: Crew, world: World, notice: Callable[[str], None]) -> None:
         self.instance = instance
+        self.crew = crew
         self.world = world
         self.records: list[StepRecord] = []
         self.facts: dict[str, Any] = {}
@@ -65,7 +67,7 @@ class Stage:
             image = self.world.runtime.prepare(self.instance, self.snapshot, self._commits)
             step.reused = not image.facts.get("built", False)
         self.facts["image"] = image.key
-        self.facts["environment"] = dict(image.facts)
+        self.facts["environment"] = {name: fact for name, fact in image.facts.items() if name != "built"}
         return image
 
     @functools.cached_property
@@ -88,6 +90,8 @@ class Stage:
 
     def checkout(self) -> Checkout:
         """Ways to the code for one contestant."""
+        if self.world.no_sandbox is not None:
+            self.world.permit(self.instance, self.crew)
         return TrialCheckout(self.snapshot, self.world, lambda: self.image)
 
     @contextlib.contextmanager

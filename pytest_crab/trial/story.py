@@ -43,7 +43,7 @@ def run_trial(
     reason, and one sentence in ``error``. A source that cannot be reached gives a skipped trial. Raises Cancelled when
     the world was stopped.
     """
-    course = Course(Stage(instance, world, notice), crew, repeat)
+    course = Course(Stage(instance, crew, world, notice), repeat)
     try:
         course.run()
     except SourceUnreachable as error:
@@ -78,9 +78,9 @@ def unmeasured(
 class Course:
     """One trial under way: what is known of it so far."""
 
-    def __init__(self, stage: Stage, crew: Crew, repeat: int) -> None:
+    def __init__(self, stage: Stage, repeat: int) -> None:
         self.stage = stage
-        self.crew = crew
+        self.crew = crew = stage.crew
         self.repeat = repeat
         self.instance = stage.instance
         self.reviewer = crew.reviewer_for(stage.instance)
@@ -97,6 +97,8 @@ class Course:
     def run(self) -> None:
         """Go through the steps; what cannot go on is settled with its reason."""
         try:
+            if self.stage.world.unconfined:
+                self.stage.world.permit(self.instance, self.crew)
             proven = prove(self.stage)
             self._settle_unproved(proven)
             if not self._open():

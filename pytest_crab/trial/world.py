@@ -11,11 +11,15 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from pytest_crab.errors import EngineError
 from pytest_crab.protocols import ORACLE_LIMITS
 from pytest_crab.protocols import Limits
 from pytest_crab.protocols import Runtime
 from pytest_crab.protocols import Store
 from pytest_crab.runtimes.runs import Run
+from pytest_crab.trial.crew import Crew
+from pytest_crab.types import Instance
+from pytest_crab.types import Provenance
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,8 +27,9 @@ class World:
     """The surroundings of a trial.
 
     ``cache`` holds what sources keep, ``run`` has scratch folders that go when it is over, ``resume`` is the token under
-    which steps without an identity are kept, ``fresh`` names the steps whose stored results are not used, ``confine`` is
-    whether commands on the host run in a sandbox, ``cancelled`` is set when the run is stopped.
+    which steps without an identity are kept, ``fresh`` names the steps whose stored results are not used, ``cancelled``
+    is set when the run is stopped. ``no_sandbox`` is why no sandbox is to be had on this host (None: there is one), and
+    ``allow_unconfined`` that any code may run without.
     """
 
     runtime: Runtime
@@ -35,7 +40,8 @@ class World:
     proof_runs: int = 2
     limits: Limits = ORACLE_LIMITS
     fresh: Sequence[str] = ()
-    confine: bool = True
+    no_sandbox: str | None = None
+    allow_unconfined: bool = False
     cancelled: threading.Event = field(default_factory=threading.Event)
     versions: Mapping[str, Any] = field(default_factory=dict)
 
@@ -43,6 +49,22 @@ class World:
         """End everything that runs for this world, from any thread."""
         self.cancelled.set()
         self.runtime.stop()
+
+    @property
+    def unconfined(self) -> bool:
+        """Whether the runtime itself runs oracles without a sandbox."""
+        return bool(getattr(self.runtime, "unconfined", False))
+
+    def permit(self, instance: Instance, crew: Crew) -> None:
+        """Raise EngineError if this trial would run other people's code on this host without a sandbox."""
+        if self.no_sandbox is None or self.allow_unconfined:
+            return
+        if instance.provenance is Provenance.AUTHORED and crew.built_in:
+            return
+        raise EngineError(
+            f"{instance.id} with {crew.spec.reviewer} and {crew.spec.agent} needs a sandbox, and {self.no_sandbox}: "
+            "install bubblewrap, use --crab-runtime=docker, or say --crab-allow-unconfined"
+        )
 
     def remembered(self, step: str, key: str, make: Callable[[], Any]) -> tuple[Any, bool]:
         """The plain value of a step from the store, or made under its lock and kept; and whether it was there."""
