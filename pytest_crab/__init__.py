@@ -1,1 +1,22 @@
 """Measure AI code reviewers by what their reviews lead to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import Any
+
+if TYPE_CHECKING:
+    from pytest_crab.api import load_instances
+    from pytest_crab.api import load_trials
+    from pytest_crab.api import run_trial
+
+__all__ = ["load_instances", "load_trials", "run_trial"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what callers use when they use it: pytest imports this package in every run."""
+    if name in __all__:
+        from pytest_crab import api
+
+        return getattr(api, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

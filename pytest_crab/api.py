@@ -1,0 +1,78 @@
+"""What Python callers use: load instances, run one trial, read a report's records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pytest_crab import runtimes
+from pytest_crab.agents import AGENTS
+from pytest_crab.instances import load_instances
+from pytest_crab.report.files import read_trials
+from pytest_crab.reviewers import REVIEWERS
+from pytest_crab.runtimes import bubblewrap
+from pytest_crab.runtimes.runs import Run
+from pytest_crab.store import FileStore
+from pytest_crab.trial import Crew
+from pytest_crab.trial import CrewSpec
+from pytest_crab.trial import World
+from pytest_crab.trial import run_trial as _run_trial
+from pytest_crab.types import Instance
+from pytest_crab.types import Trial
+
+__all__ = ["load_instances", "load_trials", "run_trial"]
+
+
+def run_trial(
+    instance: Instance,
+    reviewer: str,
+    agent: str = "reference",
+    *,
+    runtime: str = "local",
+    store: Path | str = ".crab",
+    reviewer_settings: Mapping[str, Any] | None = None,
+    agent_settings: Mapping[str, Any] | None = None,
+    allow_unconfined: bool = False,
+) -> Trial:
+    """Measure one reviewer on one instance, as one item of a pytest run does; finished steps come from the store.
+
+    Names and settings are those of crab.yaml, and relative paths in settings start at the current folder. Raises BadInput
+    for names and settings that are wrong; what the world does is in the record.
+    """
+    here = Path.cwd()
+    crew = Crew.build(
+        CrewSpec(
+            reviewer=reviewer,
+            reviewer_spec=REVIEWERS.spec(reviewer, reviewer_settings or {}, here),
+            agent=agent,
+            agent_spec=AGENTS.spec(agent, agent_settings or {}, here),
+            control=reviewer == "none",
+        )
+    )
+    kept = FileStore(Path(store).absolute())
+    problem = bubblewrap.problem()
+    run = Run()
+    engine = runtimes.make(runtime, rootdir=here, cache=kept.cache, unconfined=problem is not None)
+    world = World(
+        runtime=engine,
+        store=kept,
+        cache=kept.cache,
+        run=run,
+        resume=run.id,
+        no_sandbox=problem,
+        allow_unconfined=allow_unconfined,
+    )
+    try:
+        engine.sweep()
+        return _run_trial(instance, crew, world)
+    finally:
+        engine.close()
+        run.close()
+
+
+def load_trials(path: Path | str) -> Iterator[Trial]:
+    """Yield the records of a trials.jsonl, or of the one in a report's folder. Raises BadInput."""
+    path = Path(path)
+    return read_trials(path / "trials.jsonl" if path.is_dir() else path)

@@ -1,0 +1,1 @@
+"""Many trials: an executor, its progress, and the plan of a run."""

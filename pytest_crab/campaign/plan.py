@@ -1,0 +1,40 @@
+"""What a run would do and cost, said before it does anything."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from collections.abc import Sequence
+
+from pytest_crab.trial import Crew
+from pytest_crab.trial import World
+from pytest_crab.trial.foresee import RUNS
+from pytest_crab.trial.foresee import foresee
+from pytest_crab.types import Instance
+
+
+def plan_lines(world: World, trials: Sequence[tuple[Instance, Crew, int]]) -> Iterator[str]:
+    """Yield a line for each trial, then the sums; costs of what would run are told from what stored steps once cost."""
+    runs: Counter[tuple[str, str]] = Counter()
+    costs: dict[tuple[str, str], list[float]] = {}
+    for instance, crew, repeat in trials:
+        seen = foresee(instance, crew, world, repeat=repeat)
+        name = f"{instance.id}::{crew.spec.reviewer}" + ("" if repeat == 1 else f"[{repeat}]")
+        yield f"{name}  {seen.problem or '; '.join(f'{step} {state}' for step, state in seen.steps.items())}"
+        for step, state in seen.steps.items():
+            runs[crew.spec.reviewer, step] += state.startswith(RUNS)
+        for step, cost in seen.costs.items():
+            costs.setdefault((crew.spec.reviewer, step), []).append(cost)
+    for reviewer in dict.fromkeys(crew.spec.reviewer for _, crew, _ in trials):
+        counts = ", ".join(f"{runs[reviewer, step]} {step}s" for step in ("proof", "review", "revision", "verdict"))
+        known = [
+            runs[reviewer, step] * sum(costs[reviewer, step]) / len(costs[reviewer, step])
+            for step in ("review", "revision")
+            if (reviewer, step) in costs
+        ]
+        price = (
+            f"about {sum(known):.2f} USD by what stored ones cost"
+            if known
+            else "cost not known: nothing priced is stored"
+        )
+        yield f"{reviewer}: would run at least {counts}; {price}"

@@ -1,0 +1,47 @@
+"""The pytest-crab command: its table of subcommands, each imported when it is called."""
+
+from __future__ import annotations
+
+import importlib
+from typing import NamedTuple
+
+import click
+
+
+class Subcommand(NamedTuple):
+    """Where a subcommand lives ("module:function"), and its line in the help."""
+
+    target: str
+    summary: str
+
+
+COMMANDS = {
+    "check": Subcommand("pytest_crab.cli.check:check", "Validate instances without running them."),
+}
+
+
+class Commands(click.Group):
+    """A group that knows its commands by the table alone, so that asking for help imports none of them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's own signature
+        """Name every subcommand."""
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - the same
+        """Import the subcommand that was called."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name].target.partition(":")
+        command: click.Command = getattr(importlib.import_module(module), name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - the same
+        """Write the table into the help."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, command.summary) for name, command in sorted(COMMANDS.items())])
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="pytest-crab")
+def main() -> None:
+    """Measure AI code reviewers by what their reviews lead to."""

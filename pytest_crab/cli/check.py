@@ -1,0 +1,177 @@
+"""The check command: validates instances without running anything of theirs."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable
+from collections.abc import Iterator
+from dataclasses import dataclass
+from dataclasses import field
+from pathlib import Path
+
+import click
+
+from pytest_crab.errors import BadInput
+from pytest_crab.errors import CrabError
+from pytest_crab.errors import SourceUnreachable
+from pytest_crab.instances import FILE
+from pytest_crab.instances import find_instances
+from pytest_crab.instances import load_instance
+from pytest_crab.instances import lock
+from pytest_crab.instances.content import content_faults
+from pytest_crab.instances.loading import duplicates
+from pytest_crab.protocols import Snapshot
+from pytest_crab.sources import coherence
+from pytest_crab.sources import source_for
+from pytest_crab.sources import trees
+from pytest_crab.types import Instance
+
+
+@dataclass(slots=True)
+class Report:
+    """What was printed so far, counted."""
+
+    checked: int = 0
+    faulty: set[str] = field(default_factory=set)
+    faults: int = 0
+    warnings: int = 0
+    unchecked: int = 0
+
+    def fault(self, where: str, sentence: str) -> None:
+        """Print a fault of the file or folder ``where``."""
+        self.faults += 1
+        self.faulty.add(where)
+        click.echo(f"{where}: {sentence}")
+
+    def warning(self, where: str, sentence: str) -> None:
+        """Print what may be meant and may be a slip."""
+        self.warnings += 1
+        click.echo(f"{where}: warning: {sentence}")
+
+    def not_checked(self, where: str, sentence: str) -> None:
+        """Print what could not be looked at."""
+        self.unchecked += 1
+        click.echo(f"{where}: not checked: {sentence}")
+
+    def summary(self, instances: Iterable[str]) -> str:
+        """The last line: how many of the instances' files are without a fault, and what else there was."""
+        sound = self.checked - len(self.faulty & set(instances))
+        parts = [f"{sound} of {_many(self.checked, 'instance')} ok", _many(self.faults, "fault")]
+        parts += [_many(self.warnings, "warning")] if self.warnings else []
+        parts += [f"{self.unchecked} not checked in full"] if self.unchecked else []
+        return ", ".join(parts)
+
+
+@click.command()
+@click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.option("--lock", "write", is_flag=True, help="Write crab.lock in each set's folder, if there are no faults.")
+@click.option("--fetch", is_flag=True, help="Bring sources that are not on this machine yet, to check diffs on them.")
+@click.option(
+    "--store",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path(".crab"),
+    show_default=True,
+    help="The folder in which fetched sources are kept.",
+)
+@click.pass_context
+def check(ctx: click.Context, paths: tuple[Path, ...], *, write: bool, fetch: bool, store: Path) -> None:
+    """Validate the instances at or below PATHS without running them.
+
+    Prints one line per fault; exits with 1 if there is any. Each set is compared with its crab.lock, where it has one.
+    """
+    files = list(dict.fromkeys(file for path in paths for file in find_instances(path)))
+    if not files:
+        raise click.UsageError(f"there is no {FILE} at or below {', '.join(map(str, paths))}")
+    report = Report()
+    instances = list(_loaded(files, report))
+    for sentence in duplicates(instances):
+        report.fault("ids", sentence)
+    with tempfile.TemporaryDirectory(prefix="crab-check-") as passing:
+        for instance in instances:
+            _check_trees(instance, report, store / "sources", Path(passing), fetch=fetch)
+    _check_locks(instances, report, write=write)
+    click.echo(report.summary(map(_shown, files)))
+    ctx.exit(1 if report.faults else 0)
+
+
+def _loaded(files: Iterable[Path], report: Report) -> Iterator[Instance]:
+    """The instances whose files are sound enough to look further."""
+    for file in files:
+        report.checked += 1
+        try:
+            instance = load_instance(file)
+        except BadInput as error:
+            for problem in error.problems:
+                report.fault(_shown(file), problem)
+            continue
+        sentences = list(content_faults(instance))
+        for sentence in sentences:
+            report.fault(_where(instance), sentence)
+        if not sentences:
+            yield instance
+
+
+def _check_trees(instance: Instance, report: Report, cache: Path, passing: Path, *, fetch: bool) -> None:
+    where = _where(instance)
+    try:
+        snapshot = _snapshot(instance, cache, passing, fetch=fetch)
+        if snapshot is None:
+            report.not_checked(where, "diffs and lines, since the source is not on this machine; --fetch brings it")
+            return
+        for sentence in coherence.faults(instance, snapshot):
+            report.fault(where, sentence)
+        for sentence in coherence.warnings(instance, snapshot):
+            report.warning(where, sentence)
+    except SourceUnreachable as error:
+        report.not_checked(where, f"diffs and lines: {error}")
+    except CrabError as error:
+        report.fault(where, str(error))
+
+
+def _snapshot(instance: Instance, cache: Path, passing: Path, *, fetch: bool) -> Snapshot | None:
+    """The instance's trees, if they are here or may be fetched; what is made of the set's own tree is not kept."""
+    source = source_for(instance)
+    found = trees.find(cache, source.identity(instance))
+    if found is None and instance.source.tree is not None:
+        return source.fetch(instance, passing)
+    if found is None and fetch:
+        return source.fetch(instance, cache)
+    return found
+
+
+def _check_locks(instances: Iterable[Instance], report: Report, *, write: bool) -> None:
+    """Compare each set with its lock, or write the lock of the whole set."""
+    sets: dict[Path, list[Instance]] = {}
+    for instance in instances:
+        sets.setdefault(Path(instance.folder).parent, []).append(instance)
+    for folder, members in sorted(sets.items()):
+        where = _shown(folder / lock.FILE)
+        whole = len(members) == sum(1 for _ in find_instances(folder))
+        try:
+            if not write:
+                for sentence in lock.differences(folder, members, whole=whole):
+                    report.fault(where, sentence)
+            elif report.faults or not whole:
+                why = "there are faults" if report.faults else "only a part of the set was named"
+                report.fault(where, f"not written, since {why}; it stands for a whole set that is sound")
+            else:
+                lock.write_lock(folder, members)
+                click.echo(f"{where}: written")
+        except BadInput as error:
+            for problem in error.problems:
+                report.fault(where, problem)
+
+
+def _many(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _where(instance: Instance) -> str:
+    return _shown(Path(instance.folder, FILE))
+
+
+def _shown(path: Path) -> str:
+    """The path as a person would type it here."""
+    relative = os.path.relpath(path)
+    return str(path) if relative.startswith("..") else relative

@@ -1,0 +1,126 @@
+"""The entry point: registers the options, and the rest of the plugin only when a reviewer is named."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from pytest_crab.plugin import options
+
+INSTANCE_FILE = "instance.yaml"
+LOCK_FILE = "crab.lock"
+
+#: What the working part is registered as.
+SESSION = "pytest_crab.session"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Register the options under the names that only this plugin uses."""
+    options.register(parser)
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Add the hooks of this plugin, which a conftest.py may implement whether or not a reviewer is named."""
+    from pytest_crab.plugin import hookspecs
+
+    pluginmanager.add_hookspecs(hookspecs)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Parser) -> Generator[None, None, None]:
+    """Before any conftest.py is imported, refuse to read an instance's own; then claim the short names if they are free.
+
+    The short names come last, since any other plugin or conftest.py may own them.
+    """
+    _refuse_configuration(early_config)
+    for argument in early_config.known_args_namespace.file_or_dir or ():
+        _refuse_foreign(early_config.invocation_params.dir / str(argument).split("::", 1)[0])
+    yield
+    options.register_short(parser)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the working part when a reviewer is named; else see that no instance was."""
+    config.addinivalue_line(
+        "markers",
+        "crab(category, kind, comment, repo, language, provenance): one for each comment of an instance",
+    )
+    if options.named_reviewers(config):
+        from pytest_crab.plugin.session import CrabSession
+
+        config.pluginmanager.register(CrabSession(config), SESSION)
+        return
+    for argument, path in _named_paths(config):
+        if instance_folder(path) is not None or (path != config.rootpath and is_set(path)):
+            raise _no_reviewer(argument)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave instances and their sets alone when no reviewer is named: their files are data, not tests."""
+    if config.pluginmanager.has_plugin(SESSION) or not collection_path.is_dir():
+        return None
+    return True if _is_data(collection_path) else None
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Where nothing but folders of sets was named and no reviewer, say so; no test is there to be run."""
+    if session.items or session.config.pluginmanager.has_plugin(SESSION):
+        return
+    for argument, path in _named_paths(session.config):
+        if path.is_dir() and any(is_set(folder) for folder in path.iterdir() if folder.is_dir()):
+            raise _no_reviewer(argument)
+
+
+def instance_folder(path: Path) -> Path | None:
+    """The instance folder that ``path`` is or lies in, or None."""
+    return next((folder for folder in (path, *path.parents) if (folder / INSTANCE_FILE).is_file()), None)
+
+
+def is_set(folder: Path) -> bool:
+    """Whether ``folder`` is an instance set: it has a crab.lock, or instances as its children."""
+    return (folder / LOCK_FILE).is_file() or next(folder.glob(f"*/{INSTANCE_FILE}"), None) is not None
+
+
+def _is_data(folder: Path) -> bool:
+    """Whether a folder is an instance or a set, and no other program's files that happen to have the same name."""
+    if (folder / LOCK_FILE).is_file():
+        return True
+    files = (folder / INSTANCE_FILE, *folder.glob(f"*/{INSTANCE_FILE}"))
+    return any(b"comments:" in file.read_bytes() for file in files if file.is_file())
+
+
+def _named_paths(config: pytest.Config) -> list[tuple[str, Path]]:
+    """The paths of the command line; what an ini file names as testpaths is not asked for by anyone."""
+    if config.args_source is not config.ArgsSource.ARGS:
+        return []
+    base = config.invocation_params.dir
+    return [(argument, base / argument.split("::", 1)[0]) for argument in config.args]
+
+
+def _no_reviewer(argument: str) -> pytest.UsageError:
+    return pytest.UsageError(
+        f"{argument} holds instances, and no reviewer is named: add --reviewer=NAME, as in --reviewer=ruff"
+    )
+
+
+def _refuse_configuration(config: pytest.Config) -> None:
+    folder = config.inipath and instance_folder(config.inipath)
+    if folder:
+        raise pytest.UsageError(
+            f"{config.inipath} would configure pytest, and it belongs to the instance {folder.name}, whose files are data: "
+            "remove it, or name your own file with -c"
+        )
+
+
+def _refuse_foreign(path: Path) -> None:
+    folder = instance_folder(path)
+    if folder is not None and path not in (folder, folder / INSTANCE_FILE):
+        raise pytest.UsageError(
+            f"{path} lies inside the instance {folder.name}, whose files are data: name the instance's folder instead"
+        )
+    # pytest imports conftest.py from a folder that is named, and from those below it that are called test*
+    below = [found for found in path.glob("test*/conftest.py") if folder or instance_folder(found)]
+    for found in (*(folder.glob("conftest.py") if folder else ()), *below):
+        raise pytest.UsageError(f"{found} would be run by pytest: an instance folder holds no conftest.py, remove it")

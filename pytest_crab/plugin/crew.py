@@ -1,0 +1,78 @@
+"""From names on the command line to crews: crab.yaml first, then hooks, then the built-in tables."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_crab.adapters import AdapterSpec
+from pytest_crab.adapters import Family
+from pytest_crab.agents import AGENTS
+from pytest_crab.errors import BadInput
+from pytest_crab.plugin.options import Options
+from pytest_crab.reviewers import REVIEWERS
+from pytest_crab.settings import Settings
+from pytest_crab.settings import Variant
+from pytest_crab.settings import load_settings
+from pytest_crab.trial import Crew
+from pytest_crab.trial import CrewSpec
+
+#: The reviewer that says nothing, and whose agent runs all the same.
+CONTROL = "none"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Crews:
+    """The crews of a run by reviewer name, and how their agent came to be chosen."""
+
+    by_reviewer: Mapping[str, Crew]
+    agent: str
+    agent_defaulted: bool
+    why_agent: str
+
+
+def crews_of(options: Options, config: pytest.Config) -> Crews:
+    """Build a crew for every named reviewer. Raises pytest.UsageError with every fault."""
+    try:
+        settings = load_settings(config.rootpath)
+        agent, why = (options.agent, "") if options.agent else _default_agent(settings)
+        agent_spec, _ = _spec(
+            AGENTS, agent, settings.agents, settings.folder, config.hook.pytest_crab_make_agent, config
+        )
+        crews = {}
+        for name in options.reviewers:
+            make = config.hook.pytest_crab_make_reviewer
+            spec, use = _spec(REVIEWERS, name, settings.reviewers, settings.folder, make, config)
+            crews[name] = Crew.build(
+                CrewSpec(reviewer=name, reviewer_spec=spec, agent=agent, agent_spec=agent_spec, control=use == CONTROL)
+            )
+    except BadInput as error:
+        raise pytest.UsageError(str(error)) from error
+    return Crews(by_reviewer=crews, agent=agent, agent_defaulted=options.agent is None, why_agent=why)
+
+
+def _default_agent(settings: Settings) -> tuple[str, str]:
+    """The agent where none is named: a model's if there is one and its key, else the simulated one; and why."""
+    known = set(AGENTS.table) | set(settings.agents)
+    if "claude-code" in known and os.environ.get("ANTHROPIC_API_KEY"):
+        return "claude-code", "no --agent, and ANTHROPIC_API_KEY is set"
+    return "reference", "no --agent, and no model to ask"
+
+
+def _spec(
+    family: Family, name: str, variants: Mapping[str, Variant], folder: Path, hook: Any, config: pytest.Config
+) -> tuple[AdapterSpec, str]:
+    """The spec of a name, and the built-in name that it goes back to."""
+    variant = variants.get(name)
+    use = variant.use if variant else name
+    spec: AdapterSpec | None = hook(name=use, config=config)
+    if spec is None:
+        spec = family.spec(use, variant.settings if variant else {}, folder, family.where(name))
+    elif variant:
+        spec = AdapterSpec(path=spec.path, settings={**spec.settings, **variant.settings}, folder=str(folder))
+    return spec, use

@@ -1,0 +1,198 @@
+"""The working part of the plugin: collects instances, runs trials ahead of their items, keeps the account."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_crab import plain
+from pytest_crab.campaign.executor import Progress
+from pytest_crab.errors import CrabError
+from pytest_crab.instances import load_instance
+from pytest_crab.plugin import INSTANCE_FILE
+from pytest_crab.plugin.account import Account
+from pytest_crab.plugin.account import TrialKey
+from pytest_crab.plugin.collect import TrialItem
+from pytest_crab.plugin.collect import Unmeasured
+from pytest_crab.plugin.collect import collector_for
+from pytest_crab.plugin.crew import crews_of
+from pytest_crab.plugin.options import Options
+from pytest_crab.plugin.progress import ProgressLine
+from pytest_crab.plugin.progress import progress_text
+from pytest_crab.plugin.work import Work
+from pytest_crab.report.account import explain
+from pytest_crab.types import Instance
+from pytest_crab.types import Trial
+from pytest_crab.types import Verdict
+
+
+class CrabSession:
+    """Everything between pytest and the trials; registered only when a reviewer is named."""
+
+    NAME = "pytest_crab.session"
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.options = Options.read(config)
+        self.crews = crews_of(self.options, config)
+        self.is_worker = hasattr(config, "workerinput")
+        self.work = Work(self.options, self.crews, config)
+        self.account = None if self.is_worker else Account(self.options, self.crews, config)
+        self._items: list[TrialItem] = []
+        self._line: ProgressLine | None = None
+
+    # --- collection -------------------------------------------------------------------------------------------------
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collect_directory(self, path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+        """Take over instance folders and sets of them; nothing inside is read by anyone else."""
+        return collector_for(path, parent)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_crab_load_instances(self, path: Path) -> Sequence[Instance] | None:
+        """Load an instance.yaml."""
+        return [load_instance(path)] if path.name == INSTANCE_FILE else None
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Note what will be run, after deselection."""
+        self._items = [item for item in session.items if isinstance(item, TrialItem)]
+        if self.account is not None:
+            self.account.expect(self._items)
+
+    # --- the run ----------------------------------------------------------------------------------------------------
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
+        """Under --crab-plan say what would run, and run nothing."""
+        if not self.options.plan or session.config.option.collectonly:
+            return None
+        reporter = self.config.pluginmanager.get_plugin("terminalreporter")
+        for line in self.work.plan(self._items):
+            if reporter is not None:
+                reporter.write_line(line)
+        return True
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> None:
+        """Start this item's trial and those of the items that follow, as many as may run at a time."""
+        if not isinstance(item, TrialItem) or self.config.option.setuponly or self.config.option.setupplan:
+            return
+        ahead = 1 if self.is_worker else self.options.jobs
+        start = self._items.index(item)
+        for following in self._items[start : start + ahead]:
+            self.work.submit(following)
+
+    def finish(self, item: TrialItem) -> Trial:
+        """Wait for the item's trial, showing what goes on. Raises CrabError if it was never run to its end."""
+        self.work.submit(item)
+        line = self._progress_line()
+        used = len(item.nodeid) if self.config.option.verbose > 0 else len(str(item.path))
+
+        def tick(progress: Progress) -> None:
+            line.show(progress_text(progress, len(self._items)), used)
+
+        try:
+            trial = self.work.result(item, tick)
+        finally:
+            line.wipe()
+        if trial is None:
+            raise CrabError("the run was stopped before this trial was finished; run again, finished steps are kept")
+        item.user_properties.extend(_properties(trial))
+        return trial
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[Any]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Let the report carry the trial to the controller, and last as long as the trial did."""
+        report = yield
+        if isinstance(item, TrialItem):
+            ended_in_setup = call.when == "setup" and not report.passed
+            trial = item.trial
+            report.duration = trial.seconds if trial and (call.when == "call" or ended_in_setup) else 0.0
+            if trial is not None and call.when == "setup":
+                report.crab_trial = plain.dump(trial)  # type: ignore[attr-defined]
+                if call.excinfo is not None and call.excinfo.errisinstance(Unmeasured):
+                    report.longrepr = "\n".join(explain(trial))  # pytest asks an item only about its call phase
+        return report
+
+    # --- the account, on the controller -----------------------------------------------------------------------------
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take the trial's record from the report."""
+        if self.account is not None:
+            self.account.hear(report)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """A file that cannot be loaded is a failure that no gate forgives."""
+        if self.account is not None and report.failed:
+            self.account.foreign_failures += 1
+
+    def pytest_report_teststatus(self, report: pytest.TestReport | pytest.CollectReport) -> tuple[str, str, str] | None:
+        """In verbose output say how many oracles were caught."""
+        return self.account.status(report) if self.account is not None else None
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """End what still runs, complete the record, decide the exit status."""
+        self.work.stop()
+        if self.account is None or self.options.plan or self.config.option.collectonly:
+            return
+        session.exitstatus = self.account.close(int(exitstatus))
+
+    def pytest_report_header(self) -> list[str]:
+        """Say who reviews, who revises, where and with what."""
+        return self.account.header(self.work.runtime_in_words()) if self.account is not None else []
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Print the tables."""
+        hidden = terminalreporter.config.option.no_summary or self.options.plan or self.config.option.collectonly
+        if self.account is not None and not hidden:
+            self.account.print(terminalreporter)
+
+    def pytest_unconfigure(self) -> None:
+        """Leave nothing running, whatever happened."""
+        self.work.stop()
+
+    # --- pytest-xdist -----------------------------------------------------------------------------------------------
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Tell a worker what was decided once for the run."""
+        node.workerinput["crab"] = self.work.shared()
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
+        """Note what will be run; every worker says the same."""
+        if self.account is not None:
+            self.account.expect_ids(ids)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_handlecrashitem(self, crashitem: str) -> None:
+        """A worker that died takes a trial with it: broken, not missed."""
+        if self.account is not None:
+            self.account.crashed(crashitem)
+
+    def _progress_line(self) -> ProgressLine:
+        if self._line is None:
+            self._line = ProgressLine(self.config.pluginmanager.get_plugin("terminalreporter"))
+        return self._line
+
+
+def _properties(trial: Trial) -> list[tuple[str, object]]:
+    """The few properties that pytest's own JUnit file is given."""
+    caught, unknown = len(trial.having(Verdict.CAUGHT)), len(trial.having(Verdict.UNKNOWN))
+    return [
+        ("crab.reviewer", trial.reviewer),
+        ("crab.agent", trial.agent),
+        ("crab.caught", caught),
+        ("crab.oracles", len(trial.results)),
+        ("crab.unknown", unknown),
+    ]
+
+
+__all__ = ["CrabSession", "TrialKey"]

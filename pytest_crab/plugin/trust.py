@@ -1,0 +1,87 @@
+"""Instance sets from elsewhere: their images and installs run here, so the first use of each is asked for."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from pytest_crab import plain
+from pytest_crab.errors import BadInput
+from pytest_crab.instances import find_instances
+from pytest_crab.instances import load_instance
+from pytest_crab.instances.lock import locked
+from pytest_crab.store.files import write_aside
+
+#: The file in the store that remembers which sets were trusted, by digest.
+TRUSTED = "trusted.json"
+
+
+def require_trust(config: pytest.Config, store: Path, *, trust: bool) -> None:
+    """See that every set outside the folder that pytest was called in is trusted as it is now.
+
+    What lies below that folder is the user's own, as its conftest.py is. Raises pytest.UsageError where nobody can be
+    asked.
+    """
+    known = _known(store)
+    for folder in _foreign_sets(config):
+        digest = _digest(folder)
+        if digest in known:
+            continue
+        if not trust and not _asked(config, folder):
+            raise pytest.UsageError(
+                f"{folder} comes from outside this folder, and its installs and oracles would run here: look at it, "
+                "then add --crab-trust once"
+            )
+        known[digest] = str(folder)
+        store.mkdir(parents=True, exist_ok=True)
+        write_aside(store / TRUSTED, json.dumps(known, indent=1, sort_keys=True).encode())
+
+
+def _foreign_sets(config: pytest.Config) -> Iterator[Path]:
+    here = config.invocation_params.dir.resolve()
+    sets: dict[Path, None] = {}
+    for argument in config.args:
+        path = (here / argument.split("::", 1)[0]).resolve()
+        if here in (path, *path.parents) or not path.exists():
+            continue
+        sets.update((file.parent.parent, None) for file in _instances(path))
+    yield from sets
+
+
+def _instances(path: Path) -> Sequence[Path]:
+    return [path] if path.is_file() else list(find_instances(path))
+
+
+def _digest(folder: Path) -> str:
+    try:
+        return plain.digest({file.parent.name: locked(load_instance(file)) for file in find_instances(folder)})
+    except BadInput:
+        return plain.digest(str(folder))  # collection says what is wrong; nothing of it is run
+
+
+def _known(store: Path) -> dict[str, str]:
+    try:
+        known = json.loads((store / TRUSTED).read_text())
+    except (OSError, ValueError):
+        return {}
+    return {str(key): str(value) for key, value in known.items()} if isinstance(known, dict) else {}
+
+
+def _asked(config: pytest.Config, folder: Path) -> bool:
+    """Whether a person at the terminal says yes."""
+    manager = config.pluginmanager.get_plugin("capturemanager")
+    if manager is not None:
+        manager.suspend_global_capture(in_=True)
+    try:
+        if not sys.stdin.isatty():
+            return False
+        answer = input(f"{folder} comes from outside this folder. Run its installs and oracles here? [y/N] ")
+        return answer.strip().lower() in ("y", "yes")
+    finally:
+        if manager is not None:
+            manager.resume_global_capture()

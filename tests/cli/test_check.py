@@ -1,0 +1,203 @@
+"""The check command, from end to end."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from click.testing import Result
+
+from pytest_crab.cli import COMMANDS
+from pytest_crab.cli import main
+
+INSTANCE = """\
+schema: 1
+id: {id}
+provenance: authored
+repo: owner/shop
+license: MIT
+pull_request: {{number: 7, title: Add a cart}}
+source:
+  {source}
+environment:
+  dockerfile: python
+  packages: [pytest==8.3.4]
+comments:
+  - id: c0
+    path: shop.py
+    lines: [1, 2]
+    body: This should say two.
+    category: functional
+    kind: behavioral
+    oracle: oracles/test_c0.py
+    reference: reference.diff
+"""
+TREE = "tree: {path: ../projects/shop, head: head.diff, reference: reference.diff}"
+CHANGE = "diff --git a/shop.py b/shop.py\n--- a/shop.py\n+++ b/shop.py\n@@ -1,2 +1,2 @@\n one\n-{}\n+{}\n"
+
+
+def write(name: str, source: str = TREE) -> Path:
+    folder = Path("set", name)
+    (folder / "oracles").mkdir(parents=True)
+    (folder / "oracles" / "test_c0.py").write_text("def test_two() -> None:\n    assert True\n")
+    (folder / "head.diff").write_text(CHANGE.format("two", "too"))
+    (folder / "reference.diff").write_text(CHANGE.format("too", "two"))
+    (folder / "instance.yaml").write_text(INSTANCE.format(id=name, source=source))
+    project = Path("set", "projects", "shop")
+    project.mkdir(parents=True, exist_ok=True)
+    (project / "shop.py").write_text("one\ntwo\n")
+    return folder
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["check", *arguments], catch_exceptions=False)
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_sound_instances_are_ok_and_nothing_is_left_behind() -> None:
+    write("a")
+    write("b")
+    result = run("set")
+    assert (result.output, result.exit_code) == ("2 of 2 instances ok, 0 faults\n", 0)
+    assert [path.name for path in Path().iterdir()] == ["set"]
+
+
+def test_faults_are_one_line_each_and_exit_1() -> None:
+    first = write("a") / "instance.yaml"
+    first.write_text(first.read_text().replace("pytest==8.3.4", "pytest").replace("schema: 1", "schema: 1\nx: y"))
+    second = write("b")
+    (second / "conftest.py").write_text("")
+    (second / "reference.diff").write_text("nonsense\n")
+    third = write("c")
+    (third / "head.diff").write_text(CHANGE.format("2", "too"))
+    write("d")
+    result = run("set")
+    lines = result.output.splitlines()
+    assert [line.split(": ")[0] for line in lines[:-1]] == [
+        *["set/a/instance.yaml"] * 2,
+        *["set/b/instance.yaml"] * 3,
+        "set/c/instance.yaml",
+    ]
+    assert "environment.packages[0] is 'pytest'; it should be pinned" in result.output
+    assert "set/b/instance.yaml: conftest.py is configuration" in result.output
+    assert "c: head.diff does not apply (error: patch failed: shop.py:1)" in lines[-2]
+    assert lines[-1] == "1 of 4 instances ok, 6 faults"
+    assert result.exit_code == 1
+
+
+def test_comments_are_held_against_the_trees() -> None:
+    path = write("a") / "instance.yaml"
+    path.write_text(path.read_text().replace("lines: [1, 2]", "lines: [1, 3]"))
+    result = run("set")
+    assert "set/a/instance.yaml: comments[0].lines are [1, 3], and shop.py has 2 lines at head" in result.output
+    assert result.exit_code == 1
+
+
+def test_a_warning_is_no_fault() -> None:
+    folder = write("a")
+    Path("set/projects/shop/other.py").write_text("1\n2\n")
+    path = folder / "instance.yaml"
+    path.write_text(path.read_text().replace("path: shop.py", "path: other.py"))
+    result = run("set")
+    assert result.output.splitlines() == [
+        "set/a/instance.yaml: warning: comments[0].path (other.py) is not in the pull request's diff",
+        "1 of 1 instance ok, 0 faults, 1 warning",
+    ]
+    assert result.exit_code == 0
+
+
+def test_ids_are_unique_without_regard_to_case_over_all_paths() -> None:
+    write("a")
+    Path("set").rename("other")
+    write("A")
+    result = run("set", "other")
+    assert "id a in " in result.output
+    assert result.exit_code == 1
+
+
+SDIST = "sdist: {name: no-such-package, version: '1', sha256: %s, head: head.diff, reference: reference.diff}" % (
+    "0" * 64
+)
+
+
+def test_what_could_not_be_checked_is_said() -> None:
+    write("a", SDIST)
+    result = run("set")
+    assert "set/a/instance.yaml: not checked: diffs and lines, since the source is not on this machine" in result.output
+    assert result.output.endswith("1 of 1 instance ok, 0 faults, 1 not checked in full\n")
+    assert result.exit_code == 0
+
+
+def test_fetch_says_what_cannot_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple/")
+    monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
+    write("a", SDIST)
+    result = run("set", "--fetch")
+    assert "not checked: diffs and lines: a: the sdist of no-such-package 1 cannot be reached" in result.output
+    assert result.exit_code == 0
+
+
+def test_a_set_is_locked_and_held_to_it() -> None:
+    folder = write("a")
+    write("b")
+    assert run("set", "--lock").output == "set/crab.lock: written\n2 of 2 instances ok, 0 faults\n"
+    locked = Path("set/crab.lock").read_bytes()
+    assert run("set").exit_code == run("set/a").exit_code == 0
+    with (folder / "oracles" / "test_c0.py").open("a") as file:
+        file.write("# weaker\n")
+    result = run("set/a")
+    assert result.output.startswith("set/crab.lock: a differs in oracles/test_c0.py; if that is meant, run pytest-crab")
+    assert result.exit_code == 1
+    assert run("set/b").exit_code == 0
+    assert run("set", "--lock").exit_code == 0
+    assert Path("set/crab.lock").read_bytes() != locked
+    assert run("set").exit_code == 0
+
+
+def test_a_faulty_or_partial_set_is_not_locked() -> None:
+    folder = write("a")
+    write("b")
+    assert "not written, since only a part of the set was named" in run("set/b", "--lock").output
+    (folder / "tox.ini").write_text("")
+    result = run("set", "--lock")
+    assert result.exit_code == 1
+    assert "not written" in result.output
+    assert not Path("set/crab.lock").exists()
+
+
+@pytest.mark.parametrize("arguments", [[], ["nowhere"], ["."], ["--unknown", "."]])
+def test_usage_faults_exit_2(arguments: list[str]) -> None:
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert "Usage:" in result.output
+
+
+def test_help_imports_no_command() -> None:
+    script = (
+        "import sys, pytest_crab.cli as cli\n"
+        "try: cli.main(['--help'])\n"
+        "except SystemExit: print([name for name in sys.modules if name.startswith(('pytest_crab.', 'yaml'))])"
+    )
+    output = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    assert output.splitlines()[-1] == "['pytest_crab.cli']"
+    assert all(f"  {name}" in output for name in COMMANDS)
+
+
+def test_every_command_in_the_table_is_there() -> None:
+    for name in COMMANDS:
+        assert "--help" in CliRunner().invoke(main, [name, "--help"], catch_exceptions=False).output
+
+
+def test_the_program_runs() -> None:
+    write("a")
+    argv = [sys.executable, "-c", "from pytest_crab.cli import main; main()", "check", "set"]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr, done.returncode) == ("1 of 1 instance ok, 0 faults\n", "", 0)
