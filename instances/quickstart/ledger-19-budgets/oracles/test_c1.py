@@ -1,0 +1,35 @@
+import os
+import subprocess
+
+JOURNAL = """\
+2024-04-09 Market
+    Expenses:Food          7.50 EUR
+    Assets:Checking       -7.50 EUR
+2024-05-02 Roastery
+    Expenses:Food         12.50 EUR
+    Assets:Checking      -12.50 EUR
+"""
+
+
+def register(*options):
+    command = [os.environ["CRAB_PYTHON"], "-m", "ledger", "register", "Expenses", "-", *options]
+    return subprocess.run(command, input=JOURNAL, capture_output=True, text=True, timeout=20)
+
+
+def test_a_period_that_ends_before_it_starts_is_an_error():
+    done = register("--since", "2024-05-01", "--until", "2024-04-01")
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert "error: " in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_other_periods_are_not():
+    for options, payees in [
+        (("--since", "2024-05-01"), ["Roastery"]),
+        (("--since", "2024-04-01", "--until", "2024-05-01"), ["Market"]),
+        ((), ["Market", "Roastery"]),
+    ]:
+        done = register(*options)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert [line.split()[1] for line in done.stdout.splitlines()] == payees

@@ -1,0 +1,26 @@
+import pytest
+
+from logparse import ParseError, parse_json_line, read_records
+
+OTHERS = ["null", "42", "1.5", "true", '"text"', "[]", '["a", "b"]', '[["message", "hello"]]']
+GOOD = '{"ts": 1709294400, "level": "info", "message": "hello"}'
+
+
+def outcome(line):
+    try:
+        return parse_json_line(line)
+    except Exception as error:
+        return type(error)
+
+
+@pytest.mark.parametrize("line", OTHERS)
+def test_json_that_is_no_object_is_a_parse_error(line):
+    assert outcome(line) is ParseError
+
+
+def test_such_lines_are_skipped():
+    try:
+        records = list(read_records([GOOD, *OTHERS, GOOD], parse_json_line))
+    except (AttributeError, TypeError) as error:
+        pytest.fail(f"reading stopped: {error}")
+    assert [record.message for record in records] == ["hello", "hello"]

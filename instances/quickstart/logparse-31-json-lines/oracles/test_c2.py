@@ -1,0 +1,36 @@
+import json
+import os
+import subprocess
+import sys
+
+SCRIPT = """
+import json, sys
+import pytest
+import logparse
+
+true, mode, codes = logparse.at_least, "", {}
+
+
+def at_least(records, level):
+    if mode == "keeps all":
+        return iter(list(records))
+    if mode == "keeps none":
+        return iter(())
+    return true(records, level)
+
+
+for module in [module for name, module in sys.modules.items() if name.split(".")[0] == "logparse"]:
+    for name in [name for name, value in vars(module).items() if value is true]:
+        setattr(module, name, at_least)
+for mode in ("as it is", "keeps all", "keeps none"):
+    codes[mode] = int(pytest.main(["-q", "-x", "-p", "no:cacheprovider", "tests"]))
+print(json.dumps(codes))
+"""
+
+
+def test_the_suite_notices_a_wrong_filter():
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, timeout=25)
+    assert done.returncode == 0, done.stdout + done.stderr
+    codes = json.loads(done.stdout.splitlines()[-1])
+    assert codes == {"as it is": 0, "keeps all": 1, "keeps none": 1}

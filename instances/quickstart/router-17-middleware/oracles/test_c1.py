@@ -1,0 +1,47 @@
+import pytest
+
+from router import App, Request, Response, Router
+
+REQUESTS = [Request("GET", "/"), Request("GET", "/users/1"), Request("HEAD", "/"), Request("GET", "/users/2"), Request("POST", "/x")]
+
+
+@pytest.fixture
+def app():
+    routes = Router()
+    routes.get("/", name="home")(lambda request: Response.text("home"))
+    routes.get("/users/<int:id>", name="user")(lambda request, id: Response.text(str(id)))
+    return App(routes)
+
+
+def counting(built, called, name):
+    def middleware(call):
+        built.append(name)
+
+        def counted(request):
+            called.append(name)
+            return call(request)
+
+        return counted
+
+    return middleware
+
+
+def test_factories_do_not_run_for_every_request(app):
+    built, called = [], []
+    app.use(counting(built, called, "outer"))
+    app.use(counting(built, called, "inner"))
+    app.handle(Request("GET", "/"))
+    before = len(built)
+    for request in REQUESTS:
+        app.handle(request)
+    assert len(built) == before
+    assert called == ["outer", "inner"] * (1 + len(REQUESTS))
+
+
+def test_a_late_middleware_counts(app):
+    built, called = [], []
+    app.use(counting(built, called, "early"))
+    app.handle(Request("GET", "/"))
+    app.use(counting(built, called, "late"))
+    app.handle(Request("GET", "/"))
+    assert called == ["early", "early", "late"]

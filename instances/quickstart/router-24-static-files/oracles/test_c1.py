@@ -1,0 +1,32 @@
+import gc
+import warnings
+
+import pytest
+
+from router import App, Request, Router, StaticFiles
+
+
+@pytest.fixture
+def app(tmp_path):
+    (tmp_path / "index.html").write_bytes(b"index")
+    routes = Router()
+    routes.add(["GET"], "/<path:filename>", StaticFiles(tmp_path), name="static")
+    return App(routes)
+
+
+def left_open(app, request):
+    gc.collect()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ResourceWarning)
+        response = app.handle(request)
+        gc.collect()
+    return response.status, [str(warning.message) for warning in caught if warning.category is ResourceWarning]
+
+
+def test_nothing_stays_open_when_the_file_is_sent(app):
+    assert left_open(app, Request("GET", "/index.html")) == (200, [])
+
+
+def test_nothing_stays_open_when_the_client_has_it(app):
+    etag = app.handle(Request("GET", "/index.html")).headers["etag"]
+    assert left_open(app, Request("GET", "/index.html", headers={"if-none-match": etag})) == (304, [])
