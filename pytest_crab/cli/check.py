@@ -25,6 +25,7 @@ from pytest_crab.protocols import Snapshot
 from pytest_crab.sources import coherence
 from pytest_crab.sources import source_for
 from pytest_crab.sources import trees
+from pytest_crab.store import FileStore
 from pytest_crab.types import Instance
 
 
@@ -89,7 +90,7 @@ def check(ctx: click.Context, paths: tuple[Path, ...], *, write: bool, fetch: bo
         report.fault("ids", sentence)
     with tempfile.TemporaryDirectory(prefix="crab-check-") as passing:
         for instance in instances:
-            _check_trees(instance, report, store / "sources", Path(passing), fetch=fetch)
+            _check_trees(instance, report, FileStore(store).cache, Path(passing), fetch=fetch)
     _check_locks(instances, report, write=write)
     click.echo(report.summary(map(_shown, files)))
     ctx.exit(1 if report.faults else 0)

@@ -87,8 +87,8 @@ def of(score: Score, total: int) -> str:
 
 
 def label(reviewer: ReviewerSummary) -> str:
-    """Return the reviewer's name, with a star where somebody was shown the answer."""
-    return ascii_line(reviewer.reviewer) + ("*" if reviewer.privileged else "")
+    """Return the reviewer's name, with a star if it is shown the answer."""
+    return ascii_line(reviewer.reviewer) + ("*" if reviewer.reviewer in reviewer.privileged else "")
 
 
 def _table(summary: Summary, width: int) -> list[Line]:
@@ -183,7 +183,7 @@ def _remarks(summary: Summary) -> Iterator[tuple[str, str]]:
         yield SIMULATED if len(simulated) == len(reviewers) else f"{', '.join(simulated)}: {SIMULATED}", "yellow"
     privileged = dict.fromkeys(ascii_line(word) for reviewer in reviewers for word in reviewer.privileged)
     if privileged:
-        yield f"* privileged, shown the answer: {', '.join(privileged)}", "yellow"
+        yield f"privileged (*), shown the answer: {', '.join(privileged)}", "yellow"
     for text in _shared(summary, lambda reviewer: f"{_plural(reviewer.instances, 'instance')}: {_mix(reviewer)}"):
         yield text, ""
     if summary.superseded:

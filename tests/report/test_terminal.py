@@ -45,7 +45,7 @@ claude-code: 1 broken; all missed 50.0%, all caught 75.0%
 none: 1 not run; all missed 0.0%, all caught 100.0%
 
 human*: simulated agent: location overlap only
-* privileged, shown the answer: human, reference
+privileged (*), shown the answer: human, reference
 claude-code: 2 instances: 1 authored, 1 github
 human*: 1 instance: 1 authored
 none: 1 instance: 1 authored

@@ -53,6 +53,12 @@ def link(target: str, kind: bytes = tarfile.SYMTYPE) -> tarfile.TarInfo:
     return info
 
 
+def without_filters(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unpack as an early Python without filters does, and without the warning that a late one then gives."""
+    monkeypatch.delattr(tarfile, "data_filter", raising=False)
+    monkeypatch.setattr(tarfile.TarFile, "extraction_filter", staticmethod(lambda member, _: member), raising=False)
+
+
 class Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
         """Say nothing."""
@@ -205,7 +211,7 @@ def test_an_archive_cannot_write_elsewhere(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if not filtered:
-        monkeypatch.delattr(tarfile, "data_filter", raising=False)
+        without_filters(monkeypatch)
     archive(tmp_path / "a.tar.gz", members)
     into = tmp_path / "deep" / "into"
     into.mkdir(parents=True)
@@ -224,9 +230,7 @@ def test_files_keep_whether_they_are_executable(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if not filtered:
-        # What an early Python without filters would do, without the warning of a late one.
-        monkeypatch.delattr(tarfile, "data_filter", raising=False)
-        monkeypatch.setattr(tarfile.TarFile, "extraction_filter", staticmethod(lambda member, _: member), raising=False)
+        without_filters(monkeypatch)
     with tarfile.open(tmp_path / "a.tar.gz", "w:gz") as tar:
         for name, mode in (("top/run", 0o755), ("top/read", 0o644)):
             info = tarfile.TarInfo(name)
