@@ -17,6 +17,8 @@ class Subcommand(NamedTuple):
 
 COMMANDS = {
     "check": Subcommand("pytest_crab.cli.check:check", "Validate instances without running them."),
+    "doctor": Subcommand("pytest_crab.cli.doctor:doctor", "Say what of this machine a run can use."),
+    "prune": Subcommand("pytest_crab.cli.prune:prune", "Remove what dead runs left, and on request what is stored."),
 }
 
 

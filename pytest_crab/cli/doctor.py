@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
+from pathlib import Path
 
 import click
 
@@ -78,7 +80,7 @@ def _sandbox() -> list[tuple[str, str]]:
 def _programs() -> list[tuple[str, str]]:
     rows = []
     for program in CLIENTS:
-        place = shutil.which(program)
+        place = shutil.which(program, path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
         rows.append((program, f"yes: {_version(place)}" if place else "no: not on PATH"))
     return rows
 

@@ -1,0 +1,56 @@
+"""The prune command: give back what dead runs left, and on request environments and stored steps."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from pytest_crab.errors import CrabError
+from pytest_crab.store import FileStore
+from pytest_crab.store.files import STEPS
+
+
+@click.command(name="prune")
+@click.option(
+    "--store", "folder", type=click.Path(path_type=Path, file_okay=False), default=Path(".crab"), show_default=True,
+    help="The store to look at.",
+)  # fmt: skip
+@click.option("--environments", is_flag=True, help="Remove images and virtual environments too; they are built again.")
+@click.option(
+    "--step", "steps", multiple=True, type=click.Choice(STEPS), help="Remove stored results of this step; repeatable."
+)
+@click.option("--older-than", type=float, default=0.0, metavar="DAYS", help="Only what is older than so many days.")
+@click.option("--dry-run", is_flag=True, help="Say what would be removed, and remove nothing but dead runs' leavings.")
+def prune(*, folder: Path, environments: bool, steps: tuple[str, ...], older_than: float, dry_run: bool) -> None:
+    """Remove what dead runs left behind; with options also environments and stored steps."""
+    from pytest_crab.runtimes import pruning
+
+    store = FileStore(folder)
+    try:
+        lines = [f"removed {thing}" for thing in pruning.leavings()]
+        things = list(_forgotten(store, steps, older_than, dry_run=dry_run))
+        if environments:
+            things += pruning.environments(store.cache, older_than_days=older_than, dry_run=dry_run)
+            things += pruning.images(older_than_days=older_than, dry_run=dry_run)
+    except (CrabError, OSError) as error:
+        raise click.ClickException(str(error)) from error
+    lines += [f"{'would remove' if dry_run else 'removed'} {thing}" for thing in things]
+    for line in lines or ["nothing to remove"]:
+        click.echo(line)
+
+
+def _forgotten(store: FileStore, steps: tuple[str, ...], older_than: float, *, dry_run: bool) -> Iterator[str]:
+    """Remove stored objects of these steps; a line for each step that had some."""
+    for wanted in dict.fromkeys(steps):
+        old = [
+            path
+            for step, path in store.objects()
+            if step == wanted and time.time() - path.stat().st_mtime >= older_than * 86400
+        ]
+        for path in old if not dry_run else ():
+            path.unlink(missing_ok=True)
+        if old:
+            yield f"{len(old)} stored {wanted}s"
