@@ -71,9 +71,9 @@ def flake_bound(runs: int) -> float:
 def prove(evidence: Evidence) -> Proof | tuple[str, ...]:
     """Return the proof of one oracle, or every reason why there is none, each a sentence.
 
-    Red is a test that ran and failed: an error in a fixture or while collecting does not count, since it says as much about
-    the oracle as about the code. Green is every collected test passed, at least one. Both need a session that came to its
-    own end with its tripwire. The states agree if every run of one saw the same outcomes.
+    Red is a test that ran and failed: an error in a fixture or while collecting does not count, since it says as much
+    about the oracle as about the code. Green is every collected test passed, at least one. Both need a session that
+    came to its own end with its tripwire. The states agree if every run of one saw the same outcomes.
     """
     reasons = []
     states = [*evidence.green(), *evidence.red()]
@@ -92,9 +92,11 @@ def prove(evidence: Evidence) -> Proof | tuple[str, ...]:
         flake_bound=flake_bound(max(1, min(len(runs) for _, runs in states))),
     )
     for state, runs in evidence.green():
-        reasons.extend(f"is not green on {state}: {fault}" for fault in _distinct(not_green(draft, run) for run in runs))
+        faults = _distinct(not_green(draft, run) for run in runs)
+        reasons.extend(f"is not green on {state}: {fault}" for fault in faults)
     for state, runs in evidence.red():
-        reasons.extend(f"is not red on {state}: {fault}" for fault in _distinct(not_red(draft, run) for run in runs))
+        faults = _distinct(not_red(draft, run) for run in runs)
+        reasons.extend(f"is not red on {state}: {fault}" for fault in faults)
     if reasons:
         return tuple(f"{evidence.instance}: the oracle of {evidence.comment} {reason}" for reason in reasons)
     return draft
@@ -133,8 +135,8 @@ def not_red(proof: Proof, run: Run) -> str | None:
 def judge(proof: Proof, run: Run) -> Judgement:
     """Return the verdict of a run on a revised tree.
 
-    Caught is: exactly the expected tests ran, each passed, report and exit code agree, the tripwire failed last and nothing
-    was replaced that the proof did not see replaced. UNSTARTED is broken, and so is a run with no expected test.
+    Caught is: exactly the expected tests ran, each passed, report and exit code agree, the tripwire failed last and
+    nothing was replaced that the proof did not see replaced. A run that was never started is broken, not missed.
     """
     if run.ending is not Ending.COMPLETED:
         return Judgement(reason=_ENDINGS[run.ending], detail=run.detail)
@@ -202,7 +204,7 @@ def leaks(facts: Mapping[str, Any], *, version: str | None = None) -> tuple[str,
         if len(refs) > 1:
             found.append(f"the repository has {len(refs)} refs ({', '.join(map(str, refs[:3]))}); it should have one")
         if git.get("logged", 0) > _COMMITS:
-            found.append(f"the reflogs of the repository have {git['logged']} entries; they should have {_COMMITS} at most")
+            found.append(f"the repository's reflogs have {git['logged']} entries; they should have {_COMMITS} at most")
         commits = git.get("commits")
         if isinstance(commits, int) and commits > _COMMITS:
             found.append(f"the repository has {commits} commits; it should have {_COMMITS}")

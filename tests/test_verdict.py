@@ -147,14 +147,20 @@ def test_red_at_head_and_green_at_the_reference_is_a_proof() -> None:
     [
         ({"head": (GREEN,)}, "is not red on head: no expected test failed (all passed)"),
         ({"head": (run(),)}, "is not red on head: no test was collected"),
-        ({"head": (run(outcome("test_c0.py", "error")),)}, "is not red on head: no expected test failed (test_c0.py error)"),
+        (
+            {"head": (run(outcome("test_c0.py", "error")),)},
+            "is not red on head: no expected test failed (test_c0.py error)",
+        ),
         ({"head": (run(outcome(A), outcome(B, "error")),)}, f"is not red on head: no expected test failed ({B} error)"),
         ({"head": (replace(RED, ending=Ending.TIMEOUT),)}, "is not red on head: the run ended as timeout"),
         ({"head": (replace(RED, tripwire=False),)}, "is not red on head: the session did not come to its own end"),
         ({"head": ()}, "never ran on head"),
         ({"reference": (RED,)}, f"is not green on the reference: test failed: {B} failed with AssertionError"),
         ({"reference": (run(),)}, "is not green on the reference: tests did not run: no test was collected"),
-        ({"reference": (run(outcome(A), outcome(B, "skipped")),)}, f"is not green on the reference: tests were skipped: {B}"),
+        (
+            {"reference": (run(outcome(A), outcome(B, "skipped")),)},
+            f"is not green on the reference: tests were skipped: {B}",
+        ),
         ({"reference": (replace(GREEN, tripwire=None),)}, "is not green on the reference: exited early"),
         ({"reference": (GREEN, RED)}, "2 runs on the reference do not agree, so it is flaky"),
         ({"head": (RED, run(outcome(A, "failed"), outcome(B)))}, "2 runs on head do not agree"),

@@ -59,10 +59,10 @@ _COUNTERS = {
 
 
 def _part(name: str) -> str:
-    return resources.files(__name__).joinpath("inside", f"{name}.py").read_text("utf-8")
+    return (resources.files(__name__) / "inside" / f"{name}.py").read_text("utf-8")
 
 
-_PARTS = {name: _part(name) for name in ("supervisor", "tree", "recorder", "meeting", "traces")}
+_PARTS = {name: _part(name) for name in ("supervisor", "tree", "processes", "recorder", "meeting", "traces")}
 
 #: The digest of everything that is sent into a sandbox: a new harness proves every oracle anew.
 VERSION = hashlib.sha256("\0".join([BOOTSTRAP, *_PARTS.values()]).encode()).hexdigest()
@@ -169,7 +169,7 @@ def encode(job: Job, role: str | None = None, token: str | None = None) -> bytes
     ``role`` is serve or attend for the two ends of an isolated job, ``token`` what they know each other by.
     """
     oracles = any(isinstance(run, OracleRun) for run in job.runs) and role != "serve"
-    wanted = ["supervisor", "tree"]
+    wanted = ["supervisor", "tree", "processes"]
     wanted += ["recorder"] if oracles else []
     wanted += ["meeting"] if role else []
     wanted += ["traces"] if job.leaks else []
@@ -226,7 +226,7 @@ def parse(job: Job, completed: Sequence[Completed]) -> Report:
     for line in told:
         content = line.get("run")
         name = content.get("id") if isinstance(content, Mapping) else None
-        if isinstance(name, str) and name in ids:
+        if isinstance(content, Mapping) and isinstance(name, str) and name in ids:
             lines[name].append(content)
         elif content is not None:
             problems.append("a line tells of a run that was not asked for")
@@ -235,19 +235,20 @@ def parse(job: Job, completed: Sequence[Completed]) -> Report:
         first = told[0] if told else {}  # said before any code of the project has run
         broken, started = first.get("broken"), "hello" in first
         stderr = last.stderr.decode("utf-8", "replace")[-300:].strip()
-        detail = str(broken) if broken else f"the harness did not come to its end (exit code {last.exit_code}): {stderr}"
-        return Report(runs=_unfinished(job, lines, last, started, detail), problems=(*problems, detail))
-    runs = []
-    for run in job.runs:
-        result, problem = _believe(run.id, lines[run.id])
-        problems.extend([problem] if problem else [])
-        runs.append(result)
+        detail = (
+            str(broken) if broken else f"the harness did not come to its end (exit code {last.exit_code}): {stderr}"
+        )
+        runs = _unfinished(job, lines, last, detail, started=started)
+        return Report(runs=runs, problems=(*problems, detail))
+    results = [_believe(run.id, lines[run.id]) for run in job.runs]
+    problems += [problem for _, problem in results if problem]
     found = [line["leaks"] for line in told if isinstance(line.get("leaks"), Mapping)]
-    return Report(runs=tuple(runs), leaks=found[0] if len(found) == 1 else None, problems=tuple(problems))
+    leaks = found[0] if len(found) == 1 else None
+    return Report(runs=tuple(run for run, _ in results), leaks=leaks, problems=tuple(problems))
 
 
 def _unfinished(
-    job: Job, lines: Mapping[str, list[Mapping[str, Any]]], last: Completed, started: bool, detail: str  # noqa: FBT001
+    job: Job, lines: Mapping[str, list[Mapping[str, Any]]], last: Completed, detail: str, *, started: bool
 ) -> tuple[Run, ...]:
     """Say of each run how it ended when the harness did not: told or under way, or never begun."""
     causes = {

@@ -98,8 +98,8 @@ def run_confined(
     if reason is not None:
         raise EngineError(reason)
     with ExitStack() as stack:
+        folder = stack.enter_context(run.scratch())  # first: from here on a sweep knows that the run lives
         group = stack.enter_context(cgroups.limited(run.id, limits))
-        folder = stack.enter_context(run.scratch())
         _write_etc(folder)
         running: list[Piped] = []
         try:

@@ -20,6 +20,7 @@ from pytest_crab.protocols import Completed
 from pytest_crab.protocols import Image
 from pytest_crab.protocols import Limits
 from pytest_crab.protocols import Runtime
+from pytest_crab.protocols import Snapshot
 from pytest_crab.runtimes.interpreters import running_version
 from pytest_crab.sources import source_for
 from pytest_crab.types import Category
@@ -51,6 +52,8 @@ class Place:
 
     runtime: Any
     image: Image
+    instance: Instance | None = None
+    snapshot: Snapshot | None = None
 
 
 HEAD = {
@@ -98,7 +101,7 @@ def instance_of(folder: Path) -> Instance:
         id=folder.name, folder=str(folder), provenance=Provenance.AUTHORED, repo="owner/ledger", license="MIT",
         pull_request=PullRequestFacts(number=1, title="Ledger"),
         source=Source(tree=TreeSource(path="tree", head="head.diff", reference="reference.diff")),
-        environment=Environment(dockerfile="python", python=running_version()), comments=(comment,),
+        environment=Environment(dockerfile="python", python=running_version(), install=("python setup.py",)), comments=(comment,),
     )  # fmt: skip
 
 
@@ -145,7 +148,7 @@ def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
             image = runtime.prepare(instance, snapshot, source.identity(instance))
         except ImageError as error:
             pytest.skip(f"the environment cannot be built: {error}")
-        yield Place(runtime=runtime, image=image)
+        yield Place(runtime=runtime, image=image, instance=instance, snapshot=snapshot)
 
 
 @pytest.fixture

@@ -57,7 +57,7 @@ SHADOW = "print('1 passed')\nraise SystemExit(0)\n"
 #: What a careless command is: its words after ``python -m pytest``.
 COMMANDS = {
     "plain": ["test_c0.py"],
-    "no ini": "test_c0.py -x -v --tb=short --no-header -c /dev/null -p no:cacheprovider".split(),
+    "no ini": ["test_c0.py", "-x", "--tb=short", "--no-header", "-c", "/dev/null", "-p", "no:cacheprovider"],
     "with the project's tests": ["test_c0.py", "test_other.py"],
     "junit": ["test_c0.py", "--junitxml=report.xml"],
 }
@@ -218,9 +218,7 @@ def examine(place: Place, states: Mapping[str, Mapping[str, str]], paths: tuple[
         for state, files in states.items()
     }
     oracle = Oracle(file="oracles/test_c0.py")
-    runs = [
-        harness.OracleRun(id=state, state=state, seconds=60, oracle=oracle, source=ORACLE) for state in states
-    ]
+    runs = [harness.OracleRun(id=state, state=state, seconds=60, oracle=oracle, source=ORACLE) for state in states]
     environment = Environment(dockerfile="python", paths=paths)
     job = harness.Job(image=place.image, environment=environment, states=changes, runs=runs)
     done = place.runtime.execute(place.image, harness.commands(job), limits=ORACLE_LIMITS, seconds=job.seconds)

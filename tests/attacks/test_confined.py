@@ -44,7 +44,10 @@ for name in os.listdir("/proc"):
 """
 
 
-def runs(place: Place, sources: Sequence[str], *, isolated: bool = False, seconds: float = 30, **files: str) -> list[Run]:
+def runs(
+    place: Place, sources: Sequence[str], *, isolated: bool = False, seconds: float = 30, within: float | None = None,
+    **files: str,
+) -> list[Run]:  # fmt: skip
     """Run oracles after adding modules to the tree."""
     isolation = Isolation.PROCESS if isolated else Isolation.NONE
     oracle = Oracle(file="oracles/test_c0.py", isolation=isolation)
@@ -56,7 +59,7 @@ def runs(place: Place, sources: Sequence[str], *, isolated: bool = False, second
             for n, source in enumerate(sources)
         ],
     )  # fmt: skip
-    done = place.runtime.execute(place.image, harness.commands(job), limits=LIMITS, seconds=job.seconds)
+    done = place.runtime.execute(place.image, harness.commands(job), limits=LIMITS, seconds=within or job.seconds)
     return list(harness.parse(job, done).runs)
 
 
@@ -69,15 +72,18 @@ FINE = "def test_it():\n    import ledger\n"
         ("hog = [bytearray(1 << 20) for _ in range(4096)]", Ending.MEMORY),
         ("import os\n    while True: os.fork() or __import__('time').sleep(100)", Ending.PROCESSES),
         ("import os\n    while True: os.write(1, b'x' * 65536)", Ending.OUTPUT),
-        ("import os, signal\n    os.kill(-1, signal.SIGSTOP)\n    while True: pass", None),
     ],
 )
-def test_what_is_too_much_has_its_name_and_the_next_run_is_well(confined: Place, body: str, ending: Ending | None) -> None:
+def test_what_is_too_much_has_its_name_and_the_next_run_is_well(confined: Place, body: str, ending: Ending) -> None:
     first, second = runs(confined, [f"def test_it():\n    {body}\n", FINE], seconds=15)
-    if ending is not None:
-        assert first.ending is ending, first.detail
-        assert second.ending is Ending.COMPLETED
-    assert first.ending is not Ending.COMPLETED
+    assert first.ending is ending, first.detail
+    assert second.ending is Ending.COMPLETED
+
+
+def test_stopping_the_harness_is_a_time_out(confined: Place) -> None:
+    source = "import os, signal\ndef test_it():\n    os.kill(-1, signal.SIGSTOP)\n    while True: pass\n"
+    first, second = runs(confined, [source, FINE], within=10)
+    assert (first.ending, second.ending) == (Ending.TIMEOUT, Ending.UNSTARTED)
 
 
 def test_a_line_that_is_forged_is_not_believed(confined: Place) -> None:
@@ -138,9 +144,48 @@ def test_a_project_that_ends_all_it_can_fails_its_isolated_oracle_only(confined:
 
 @pytest.mark.parametrize(
     ("code", "ending"),
-    [("hog = [bytearray(1 << 20) for _ in range(4096)]", Ending.MEMORY), ("import time; time.sleep(100)", Ending.TIMEOUT)],
+    [
+        ("hog = [bytearray(1 << 20) for _ in range(4096)]", Ending.MEMORY),
+        ("import time; time.sleep(100)", Ending.TIMEOUT),
+    ],
 )
 def test_what_an_isolated_project_uses_too_much_of_has_its_name(confined: Place, code: str, ending: Ending) -> None:
     source = CALL + f"def test_it():\n    assert call('-c', {code!r}) == 0\n"
     (run,) = runs(confined, [source], isolated=True, seconds=10)
     assert run.ending is ending, run.detail
+
+
+#: An install script that plants what an environment would load by itself, beside metadata of its own.
+PLANT = """import os, sysconfig
+site = sysconfig.get_path('purelib')
+patch = 'import sys, _pytest.python; _pytest.python.Function.runtest = lambda self: None'
+for name, text in {'zz.pth': patch, 'sitecustomize.py': patch, 'pytest.py': 'raise SystemExit(0)', 'evil.py': patch,
+                   'evil-1.0.dist-info/METADATA': 'Metadata-Version: 2.1\\nName: evil\\nVersion: 1.0\\n',
+                   'evil-1.0.dist-info/entry_points.txt': '[pytest11]\\nevil = evil\\n'}.items():
+    path = os.path.join(site, name)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, 'w') as file:
+        file.write(text)
+"""
+
+
+def test_an_install_script_changes_nothing_that_runs_oracles(confined: Place) -> None:
+    added = PLANT.splitlines()
+    diff = f"--- a/setup.py\n+++ b/setup.py\n@@ -1 +1,{len(added)} @@\n-print('installed')\n"
+    assert confined.snapshot is not None
+    tree = confined.snapshot.apply(diff + "".join(f"+{line}\n" for line in added))
+    overlay = confined.runtime.reinstall(confined.image, confined.instance, confined.snapshot, tree)
+    assert all(path.startswith(("evil-1.0.dist-info/", "ledger-")) for path in overlay)
+    oracle = Oracle(file="oracles/test_c0.py")
+    source = "def test_it():\n    import evil\n"
+    job = harness.Job(
+        image=confined.image,
+        environment=Environment(dockerfile="python"),
+        states={"revision": confined.snapshot.changes(tree)},
+        overlay=overlay,
+        runs=[harness.OracleRun(id="a", state="revision", seconds=30, oracle=oracle, source=source)],
+    )
+    done = confined.runtime.execute(confined.image, harness.commands(job), limits=LIMITS, seconds=job.seconds)
+    (run,) = harness.parse(job, done).runs
+    assert [(test.outcome, test.exception) for test in run.tests] == [("failed", "ModuleNotFoundError")]
+    assert (run.ending, run.tripwire, run.altered) == (Ending.COMPLETED, True, ())

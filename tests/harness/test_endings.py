@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         ("while True: os.write(1, b'x' * 65536)", Ending.OUTPUT),
         ("raise MemoryError", Ending.MEMORY),
         ("raise BlockingIOError(11, 'no more')", Ending.PROCESSES),
-        ("raise RuntimeError(\"can't start new thread\")", Ending.PROCESSES),
+        ('raise RuntimeError("can\'t start new thread")', Ending.PROCESSES),
     ],
 )
 def test_each_ending_has_its_name(bench: Bench, body: str, ending: Ending) -> None:
@@ -119,7 +119,9 @@ def test_runs_do_not_see_each_other(bench: Bench) -> None:
     assert os.listdir(bench.folder / "scratch") == []
 
 
-@pytest.mark.parametrize(("code", "ending"), [("raise SystemExit(3)", Ending.COMPLETED), ("while 1: 1", Ending.TIMEOUT)])
+@pytest.mark.parametrize(
+    ("code", "ending"), [("raise SystemExit(3)", Ending.COMPLETED), ("while 1: 1", Ending.TIMEOUT)]
+)
 def test_a_command_is_told_by_its_exit_code(bench: Bench, code: str, ending: Ending) -> None:
     command = harness.CommandRun(
         id="p2p", state="head", seconds=2, command=("python3", "-c", f"import ledger\nprint(1)\n{code}")

@@ -91,7 +91,7 @@ def test_a_command_that_is_left_alone_ends_with_its_caller(bench: Bench) -> None
 
 def test_every_run_has_the_tree_in_its_own_state(bench: Bench) -> None:
     source = (
-        PREFIX + "def test_it():\n    code = 'import ledger; open(\"left\", \"x\"); print(ledger.add(1, 1))'\n"
+        PREFIX + 'def test_it():\n    code = \'import ledger; open("left", "x"); print(ledger.add(1, 1))\'\n'
         "    assert subprocess.check_output([PYTHON, '-c', code]) == b'2\\n'\n"
     )
     worse = (FileChange(path="ledger.py", mode="100644", content=b"def add(a, b):\n    return 0\n"),)
@@ -106,7 +106,9 @@ def test_every_run_has_the_tree_in_its_own_state(bench: Bench) -> None:
     [("time.sleep(600)", Ending.TIMEOUT), ("subprocess.call([PYTHON, '-c', 'while True: print(7)'])", Ending.OUTPUT)],
 )
 def test_endings_are_the_same_as_without_isolation(bench: Bench, body: str, ending: Ending) -> None:
-    run = bench.run(f"{PREFIX}def test_it():\n    {body}\n", isolated=True, seconds=3 if ending is Ending.TIMEOUT else 60)
+    run = bench.run(
+        f"{PREFIX}def test_it():\n    {body}\n", isolated=True, seconds=3 if ending is Ending.TIMEOUT else 60
+    )
     assert run.ending is ending
 
 

@@ -46,7 +46,9 @@ def test_a_whole_answer_is_read_in_the_order_asked(job: harness.Job) -> None:
     ],
 )
 def test_a_run_that_is_told_twice_is_not_believed(job: harness.Job, line: Any) -> None:
-    report = harness.parse(job, answer({"hello": "3"}, line, {"run": GOOD}, {"run": {**GOOD, "id": "b"}}, {"bye": True}))
+    report = harness.parse(
+        job, answer({"hello": "3"}, line, {"run": GOOD}, {"run": {**GOOD, "id": "b"}}, {"bye": True})
+    )
     assert [run.ending for run in report.runs] == [Ending.EXITED, Ending.COMPLETED]
     assert report.problems == ("a: the run was reported more than once",)
 
@@ -73,13 +75,22 @@ def test_nothing_is_believed_of_a_harness_that_did_not_end(
 
 @pytest.mark.parametrize("wrong", [{"tests": "x"}, {"tripwire": 7}, {"more": 1}, {"ending": "fine"}, {"tests": [{}]}])
 def test_a_run_of_the_wrong_shape_is_exited(job: harness.Job, wrong: dict[str, Any]) -> None:
-    report = harness.parse(job, answer({"hello": "3"}, {"run": {**GOOD, **wrong}}, {"run": {**GOOD, "id": "b"}}, {"bye": 1}))
+    report = harness.parse(
+        job, answer({"hello": "3"}, {"run": {**GOOD, **wrong}}, {"run": {**GOOD, "id": "b"}}, {"bye": 1})
+    )
     assert [run.ending for run in report.runs] == [Ending.EXITED, Ending.COMPLETED]
     assert "not well-formed" in report.problems[0]
 
 
 def test_strange_lines_are_ignored_and_said(job: harness.Job) -> None:
-    lines = [{"hello": "3"}, "1 passed", "[1]", {"run": {**GOOD, "id": "z"}}, {"run": GOOD}, {"run": {**GOOD, "id": "b"}}]
+    lines = [
+        {"hello": "3"},
+        "1 passed",
+        "[1]",
+        {"run": {**GOOD, "id": "z"}},
+        {"run": GOOD},
+        {"run": {**GOOD, "id": "b"}},
+    ]
     report = harness.parse(job, answer(*lines, {"bye": True}))
     assert [run.ending for run in report.runs] == [Ending.COMPLETED, Ending.COMPLETED]
     assert len(report.problems) == 3

@@ -128,7 +128,9 @@ def test_a_file_that_cannot_be_collected_is_one_outcome(
 
 
 def test_the_checkout_wins_over_an_installed_copy_and_over_pytests_own(bench: Bench) -> None:
-    source = "import pluggy, iniconfig\ndef test_it():\n    assert iniconfig.MINE\n    assert not hasattr(pluggy, 'MINE')\n"
+    source = (
+        "import pluggy, iniconfig\ndef test_it():\n    assert iniconfig.MINE\n    assert not hasattr(pluggy, 'MINE')\n"
+    )
     run = bench.run(source, iniconfig="MINE = True\n", pluggy="MINE = True\n")
     assert [test.outcome for test in run.tests] == ["passed"]
 

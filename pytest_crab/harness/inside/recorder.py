@@ -6,6 +6,7 @@ place; what code in the same process can still do is in the docs: this raises th
 
 import builtins
 import errno
+import gc
 import glob
 import importlib
 import io
@@ -71,12 +72,14 @@ def preload(site):
     import pytest
 
     manager = _pytest.config.PytestPluginManager
-    manager.load_setuptools_entrypoints = lambda self, *names, **options: 0  # old versions know no switch for it
+    manager.load_setuptools_entrypoints = lambda *_, **__: 0  # old versions know no switch for it
     for name in _pytest.config.default_plugins:
         importlib.import_module("_pytest." + name)
     _state["main"], _state["unittest"] = pytest.main, unittest
     _state["loaded"] = {name.partition(".")[0] for name, module in list(sys.modules.items()) if inside(module, site)}
     _state["before"] = snapshot()
+    if hasattr(gc, "freeze"):  # what is loaded by now is shared by every run, and no collection need look at it again
+        gc.freeze()
     return pytest.__version__
 
 
@@ -174,9 +177,9 @@ def examine(spec, plugins, told):
     """Run the oracle in this process, write the report to ``told`` and end the process."""
     recorder = Recorder(spec)
     folder = spec["folder"]
-    arguments = ["-c", os.path.join(folder, "pytest.ini")] + OPTIONS
+    arguments = ["-c", os.path.join(folder, "pytest.ini"), *OPTIONS]
     arguments += [os.path.join(folder, spec["file"]), os.path.join(folder, spec["wires"])]
-    code = int(_state["main"](arguments, plugins=[make_plugin(recorder)] + plugins))
+    code = int(_state["main"](arguments, plugins=[make_plugin(recorder), *plugins]))
     report = recorder.report()
     report.update(token=spec["token"], exit_code=code)
     data = _dumps(report).encode()
@@ -345,7 +348,7 @@ def make_plugin(recorder):
         def pytest_collection_modifyitems(self, items):
             items.sort(key=lambda item: item.nodeid.partition("::")[0] == recorder.spec["wires"])
 
-        def pytest_exception_interact(self, node, call, report):
+        def pytest_exception_interact(self, call, report):
             if getattr(report, "when", "collect") == "collect":
                 recorder.collected[report.nodeid] = recorder.describe(call)
 

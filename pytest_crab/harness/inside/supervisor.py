@@ -5,8 +5,6 @@ project inherits or can open the supervisor's own input and output.
 """
 
 import base64
-import ctypes
-import errno
 import fcntl
 import json
 import os
@@ -21,17 +19,6 @@ import types
 
 REPORT_BYTES = 8 << 20
 _exit = os._exit
-
-
-def protect(dumpable):
-    """Let no process of the same user open this one's files, and adopt its orphans; a child undoes the first."""
-    try:
-        libc = ctypes.CDLL(None)
-        libc.prctl(4, 1 if dumpable else 0, 0, 0, 0)
-        if not dumpable:
-            libc.prctl(36, 1, 0, 0, 0)
-    except (OSError, AttributeError):  # a C library without prctl: less protection, the same results
-        return
 
 
 class Supervisor:
@@ -52,12 +39,13 @@ class Supervisor:
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(wake)
         self.kept = set(os.listdir(job["scratch"]))
-        self.folder = None
+        self.folder = ""
         self.parts = {}
         for name, text in parts.items():
             part = self.parts[name] = types.ModuleType("crab_" + name)
-            exec(compile(text, "<crab %s>" % name, "exec"), part.__dict__)
-        self.tree = self.parts["tree"]
+            exec(compile(text, "<crab %s>" % name, "exec"), part.__dict__)  # noqa: S102 - parts come as text
+        self.tree, self.processes = self.parts["tree"], self.parts["processes"]
+        self.processes.protect(dumpable=False)
 
     def say(self, line):
         """Send one line to the host."""
@@ -134,14 +122,14 @@ class Supervisor:
             os.setsid()
             for number, end in enumerate(stdio):
                 os.dup2(end, number)
-            close_all_but(keep)
-            protect(dumpable=True)
-            volunteer()
+            self.processes.close_all_but(keep)
+            self.processes.protect(dumpable=True)
+            self.processes.volunteer()
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             sys.modules["__main__"] = types.ModuleType("__main__")
             random.seed()
             target()
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - a child ends here, whatever it meets
             os.write(2, ("crab: %s: %s\n" % (type(error).__name__, error)).encode("utf-8", "replace"))
         finally:
             _exit(70)
@@ -232,14 +220,14 @@ class Supervisor:
         seen = seen if seen is not None else {"status": None}
         end = time.monotonic() + 10
         while time.monotonic() < end:
-            victims = [-1] if self.contained else children(self.own)
+            victims = [-1] if self.contained else self.processes.children(self.own)
             for victim in victims:
                 try:
                     os.kill(victim, signal.SIGKILL)
                 except (ProcessLookupError, PermissionError):
                     victims = [] if self.contained else victims
             self.reap(pid, seen)
-            if not victims and not children(self.own):
+            if not victims and not self.processes.children(self.own):
                 return False
             time.sleep(0.001)
         return True
@@ -248,8 +236,8 @@ class Supervisor:
         """Return how often the sandbox has refused memory and processes so far, as far as that is visible."""
         paths = self.job["counters"]
         return {
-            "memory": counter(paths.get("memory"), "oom_kill"),
-            "processes": counter(paths.get("processes"), "max"),
+            "memory": self.processes.counter(paths.get("memory"), "oom_kill"),
+            "processes": self.processes.counter(paths.get("processes"), "max"),
         }
 
     # --- runs --------------------------------------------------------------------------------------------------------
@@ -274,7 +262,7 @@ class Supervisor:
         def start(_):
             os.chdir(workdir)
             self.job.clear()
-            os.execvpe(argv[0], argv, env)
+            os.execvpe(argv[0], argv, env)  # noqa: S606
 
         seen = self.watch(start, run["seconds"], report=False)
         return conclude(seen, None)
@@ -294,7 +282,7 @@ class Supervisor:
             self.job.clear()
             try:
                 plugins = recorder.enter(spec)
-            except Exception as error:  # no code of the project has run yet, so it is the environment's fault
+            except Exception as error:  # noqa: BLE001 - no code of the project has run yet, so it is the environment's fault
                 told_fault = {"token": token, "fault": "%s: %s" % (type(error).__name__, str(error)[:300])}
                 os.write(told, json.dumps(told_fault).encode())
                 return
@@ -309,7 +297,7 @@ class Supervisor:
         if "recorder" in self.parts:
             try:
                 hello["pytest"] = self.parts["recorder"].preload(self.job["site"])
-            except Exception as error:  # whatever the environment's pytest does on import, it is said and nothing runs
+            except Exception as error:  # noqa: BLE001 - whatever the environment's pytest does on import, it is said and nothing runs
                 self.say({"broken": "pytest cannot be imported: %s: %s" % (type(error).__name__, str(error)[:300])})
                 return
         self.say(hello)
@@ -369,7 +357,7 @@ def understand(data, token, code):
         known = outcomes <= {"passed", "failed", "error", "skipped", "xfailed", "xpassed"}
         known = known and told["cause"] in (None, "memory", "processes")
         if report["token"] != token or not known:
-            raise ValueError
+            raise ValueError  # noqa: TRY301
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None, "the process ended without a report" if not data else "the report is not well-formed"
     if report["exit_code"] != code:
@@ -377,53 +365,6 @@ def understand(data, token, code):
     return told, None
 
 
-def volunteer():
-    """Make this process the first that the kernel ends when memory runs out, so that the supervisor lives to tell."""
-    try:
-        with open("/proc/self/oom_score_adj", "w") as file:
-            file.write("1000")
-    except OSError:  # a sandbox may have /proc read-only; then the kernel chooses the largest, which is this one too
-        return
-
-
-def close_all_but(keep):
-    """Close every file descriptor above 2 except those to keep."""
-    for name in os.listdir("/proc/self/fd"):
-        if int(name) > 2 and int(name) not in keep:
-            try:
-                os.close(int(name))
-            except OSError as error:  # the listing's own descriptor is gone by now
-                if error.errno != errno.EBADF:
-                    raise
-
-
-def children(parent):
-    """Return the processes whose parent is ``parent``."""
-    found = []
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            try:
-                with open("/proc/%s/stat" % name, "rb") as file:
-                    fields = file.read().rpartition(b")")[2].split()
-            except (FileNotFoundError, ProcessLookupError):
-                continue
-            if int(fields[1]) == parent:
-                found.append(int(name))
-    return found
-
-
-def counter(paths, name):
-    """Return a counter of the first control group's file that is there, None where there is none."""
-    for path in paths or ():
-        try:
-            with open(path) as file:
-                return next((int(line.split()[1]) for line in file if line.split()[:1] == [name]), None)
-        except OSError:  # the other version of control groups, or none that is visible here
-            continue
-    return None
-
-
 def main(job, parts):
     """Do a job; the entry point of the bootstrap."""
-    protect(dumpable=False)
     Supervisor(job, parts).main()

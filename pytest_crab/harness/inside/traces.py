@@ -1,11 +1,11 @@
-"""Facts for the leak proof, read from inside a workspace: refs, objects, caches, installed copies, stray oracle files."""
+"""Facts for the leak proof, read from inside a workspace: refs, objects, caches, installed copies, stray oracles."""
 
 import os
 import re
 import shutil
 import subprocess
 
-ROOTS = ("/workspace", "/tmp", "/home", "/opt", "/meet")
+ROOTS = ("/workspace", "/tmp", "/home", "/opt", "/meet")  # noqa: S108 - only looked at
 MANY = 200
 
 
@@ -16,7 +16,7 @@ def look(job):
         "git": git(os.path.join(job["workdir"], ".git")),
         "caches": caches(job["scratch"]),
         "installed": installed(job["site"], asked["project"]),
-        "files": files(set(asked["files"]), (job["tree"], job["workdir"], job["scratch"]) + ROOTS),
+        "files": files(set(asked["files"]), (job["tree"], job["workdir"], job["scratch"], *ROOTS)),
     }
 
 
@@ -62,7 +62,8 @@ def commits(folder):
     argv = ["git", "--git-dir", folder, "-c", "safe.directory=*", "cat-file", "--batch-all-objects"]
     argv += ["--batch-check=%(objecttype)"]
     env = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "GIT_CONFIG_NOSYSTEM": "1", "HOME": "/nonexistent"}
-    asked = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env)
+    null = subprocess.DEVNULL
+    asked = subprocess.run(argv, stdin=null, stdout=subprocess.PIPE, stderr=null, env=env, check=False)
     return asked.stdout.split().count(b"commit") if asked.returncode == 0 else None
 
 

@@ -11,13 +11,14 @@ def restore(pristine, workdir, changes):
     """Make the work folder a copy of the pristine tree with some changes. Raises OSError, ValueError."""
     empty(workdir)
     argv = ["cp", "-a", os.path.join(pristine, "."), workdir]
-    copied = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    null = subprocess.DEVNULL
+    copied = subprocess.run(argv, stdin=null, stdout=null, stderr=subprocess.PIPE, check=False)
     if copied.returncode:
         raise OSError("the tree was not copied: " + copied.stderr.decode("utf-8", "replace")[-200:])
     apply(workdir, changes)
 
 
-def apply(root, changes, encoded=True):
+def apply(root, changes, *, encoded=True):
     """Change files below ``root``: removals first; never outside it, through a symbolic link or in .git."""
     for path, mode, content in sorted(changes, key=lambda change: (change[2] is not None, change[0])):
         parts = path.split("/")
