@@ -80,7 +80,9 @@ def _sandbox() -> list[tuple[str, str]]:
 def _programs() -> list[tuple[str, str]]:
     rows = []
     for program in CLIENTS:
-        place = shutil.which(program, path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
+        place = shutil.which(
+            program, path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+        )
         rows.append((program, f"yes: {_version(place)}" if place else "no: not on PATH"))
     return rows
 

@@ -17,7 +17,7 @@ from pytest_crab.runtimes import runs
 
 ROOT = Path("/sys/fs/cgroup")
 _MIB = 2**20
-_NAME = re.compile(r"pytest-crab-([0-9a-f]{16})-[0-9a-f]{8}")
+_NAME = re.compile(r"pytest-crab-([0-9a-f]{16})-[0-9a-f]{16}-[0-9a-f]{8}")
 _CONTROLLERS = ("memory", "pids", "cpu")
 _PERIOD = 100_000
 
@@ -74,7 +74,7 @@ class Cgroup:
 @contextmanager
 def limited(run: str, limits: Limits) -> Iterator[Cgroup | None]:
     """A group of its own with these limits, gone when the context ends; None where none can be made."""
-    group = _make(f"pytest-crab-{run}-{uuid.uuid4().hex[:8]}", limits)
+    group = _make(f"pytest-crab-{run}-{runs.machine_id()}-{uuid.uuid4().hex[:8]}", limits)
     if group is None:
         yield None
         return
@@ -93,7 +93,7 @@ def sweep() -> list[str]:
     """Remove the groups of dead runs, with the processes in them; their names."""
     removed = []
     for place in set(_places().values()):
-        for folder in place.glob("pytest-crab-*"):
+        for folder in place.glob(f"pytest-crab-*-{runs.machine_id()}-*"):
             match = _NAME.fullmatch(folder.name)
             if match and runs.is_dead(match.group(1)):
                 Cgroup({"memory": folder}).remove()

@@ -71,6 +71,7 @@ class Engine:
         self._timeout = timeout
         self._guard = threading.Lock()
         self._client: docker.APIClient | None = None
+        self._address = ""
 
     @property
     def client(self) -> docker.APIClient:
@@ -79,7 +80,8 @@ class Engine:
             if self._client is None:
                 with speaking("connecting (is it running, and may this user talk to it?)"):
                     settings = docker.utils.kwargs_from_env()
-                    _knock(settings.get("base_url") or docker.constants.DEFAULT_UNIX_SOCKET)
+                    self._address = str(settings.get("base_url") or docker.constants.DEFAULT_UNIX_SOCKET)
+                    _knock(self._address)
                     self._client = docker.APIClient(version="auto", timeout=self._timeout, max_pool_size=64, **settings)
             return self._client
 
@@ -93,11 +95,18 @@ class Engine:
         """The client for a few calls; failures are EngineError, or Cancelled once the run is stopped."""
         self.check()
         try:
-            with speaking(doing):
-                yield self.client
+            with self._speaking(doing) as client:
+                yield client
         except EngineError as error:
             self.check(error)
             raise
+
+    @contextmanager
+    def _speaking(self, doing: str) -> Iterator[docker.APIClient]:
+        client = self.client
+        with speaking(doing):
+            _knock(self._address)
+            yield client
 
     def check(self, cause: BaseException | None = None) -> None:
         """Raise Cancelled if the run is stopped."""
@@ -120,8 +129,8 @@ class Engine:
     def remove(self, container: str) -> None:
         """Remove a container, running or not; one that is gone already is fine."""
         try:
-            with speaking("removing a container"):
-                self.client.remove_container(container, force=True, v=True)
+            with self._speaking("removing a container") as client:
+                client.remove_container(container, force=True, v=True)
         except EngineError as error:
             if not _is_gone(error.__cause__) and not self.stopped.is_set():
                 raise
@@ -131,8 +140,8 @@ class Engine:
         wanted = [f"{OWNER_LABEL}={os.getuid()}", f"{MACHINE_LABEL}={runs.machine_id()}"]
         if of_run is not None:
             wanted.append(f"{RUN_LABEL}={of_run}")
-        with speaking("listing containers"):
-            found = self.client.containers(all=True, filters={"label": wanted})
+        with self._speaking("listing containers") as client:
+            found = client.containers(all=True, filters={"label": wanted})
         return [(entry["Id"], entry["Labels"].get(RUN_LABEL, "")) for entry in found]
 
     def stop(self) -> None:

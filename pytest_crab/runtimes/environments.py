@@ -72,7 +72,9 @@ def install_script(environment: Environment) -> str:
 
 def described(environment: Environment, source: Mapping[str, Any]) -> dict[str, Any]:
     """The part of a runtime's identity that is the same for all runtimes."""
+    resolved = {"resolved": environment.resolved} if environment.resolved is not None else {}
     return {
+        **resolved,
         "python": python_of(environment),
         "packages": list(packages_of(environment)),
         "system": list(environment.system),

@@ -16,12 +16,12 @@ from typing import Any
 import docker
 import docker.errors
 
-from pytest_crab.errors import EngineError
 from pytest_crab.errors import ImageError
 from pytest_crab.protocols import ORACLE_LIMITS
 from pytest_crab.protocols import Command
 from pytest_crab.protocols import Snapshot
 from pytest_crab.runtimes.base import LOCAL_BASE
+from pytest_crab.runtimes.buildlog import BuildLog
 from pytest_crab.runtimes.engine import Engine
 from pytest_crab.runtimes.engine import first_line
 from pytest_crab.runtimes.engine import inspected
@@ -36,8 +36,6 @@ from pytest_crab.types import Instance
 
 FACTS_LABEL = "pytest-crab.facts"
 _ROUTE = "/opt/crab/route/ca.crt"
-_STEP = re.compile(r"Step \d+/\d+ : (?:RUN : ([^;]+);)?(.*)", re.DOTALL)
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _PROBE = """\
 import json, sys, sysconfig
 sites = [sysconfig.get_path(name) for name in ("purelib", "platlib")]
@@ -165,26 +163,25 @@ class Images:
         return facts
 
     def _run_build(self, instance: Instance, context: Any, arguments: Mapping[str, str], tag: str | None = None) -> str:
-        log: list[str] = []
-        step, built = "start", None
+        log = BuildLog()
         with self._engine.calling(f"building the image of {instance.id}") as client:
-            for event in client.build(
-                fileobj=context, custom_context=True, buildargs=dict(arguments), tag=tag, rm=True, forcerm=True,
+            events = client.build(
+                fileobj=context,
+                custom_context=True,
+                buildargs=dict(arguments),
+                tag=tag,
+                rm=True,
+                forcerm=True,
                 decode=True,
-            ):  # fmt: skip
+            )
+            for event in events:
                 self._engine.check()
-                text = _COLOUR.sub("", str(event.get("stream", "")))
-                match = _STEP.match(text)
-                if match:
-                    step = (match.group(1) or match.group(2)).strip()[:80]
-                elif text.strip():
-                    log.extend(text.rstrip("\n").splitlines())
-                built = event.get("aux", {}).get("ID", built)
-                if "error" in event:
-                    raise _build_failed(instance, step, log, str(event["error"]))
-        if built is None:
-            raise _build_failed(instance, step, log, "the engine named no image")
-        return str(built)
+                error = log.take(event)
+                if error is not None:
+                    raise log.failure(instance.id, error)
+        if log.built is None:
+            raise log.failure(instance.id, "the engine named no image")
+        return log.built
 
     def _probe(self, instance: Instance, built: str) -> dict[str, Any]:
         command = Command(argv=("sh", "-c", _FIND, _PROBE), user="root")
@@ -193,18 +190,6 @@ class Images:
         if done.exit_code != 0:
             raise ImageError(f"{instance.id}: the image has no Python that works: {_tail(done.stderr)}")
         return dict(json.loads(done.stdout))
-
-
-def _build_failed(instance: Instance, step: str, log: list[str], error: str) -> Exception:
-    printed = (line.strip() for line in reversed(log) if not line.startswith((" --->", "Removing intermediate")))
-    last = next((line for line in printed if line), "no output")
-    if re.search(r"no space left|cannot connect|connection refused", f"{error} {last}", re.IGNORECASE):
-        return EngineError(f"{instance.id}: the engine could not {step}: {error[:300]}")
-    if "returned a non-zero code" not in error:
-        last = error
-    return ImageError(
-        f"{instance.id}: the image could not be built, it failed to {step}: {last[:300]}", "\n".join(log[-60:])
-    )
 
 
 def _tail(output: bytes) -> str:

@@ -49,8 +49,9 @@ LAYOUT = 1
 class LocalRuntime:
     """Implements protocols.Runtime with bubblewrap and virtual environments below ``cache``.
 
-    ``unconfined`` runs plain subprocesses instead, which protects nothing: for authored instances with built-in crews, or
-    when the user said so. Memory and process limits need control groups that this user may make; see ``Image.facts``.
+    ``unconfined`` runs plain subprocesses instead, which protects nothing: for authored instances with built-in crews,
+    or when the user said so. Limits on memory and processes need control groups that this user may make; Image.facts
+    says which hold.
     """
 
     name = "local"

@@ -32,12 +32,15 @@ def machine_folder() -> Path:
 
 
 def machine_id() -> str:
-    """What tells this machine from others that use the same engine."""
+    """What tells this machine, and this place for locks on it, from others that use the same engine.
+
+    Whether a run lives is known only to those who share its folder of locks, which TMPDIR decides.
+    """
     try:
         seed = Path("/etc/machine-id").read_text(encoding="ascii").strip()
     except OSError:
         seed = ""
-    return digest([seed, platform.node()])[:16]
+    return digest([seed, platform.node(), str(machine_folder())])[:16]
 
 
 class Run:

@@ -6,6 +6,7 @@ import functools
 import importlib.metadata
 import json
 import os
+import shlex
 import shutil
 import sys
 import sysconfig
@@ -20,6 +21,7 @@ from pytest_crab.errors import ImageError
 from pytest_crab.protocols import Command
 from pytest_crab.protocols import Completed
 from pytest_crab.protocols import Snapshot
+from pytest_crab.runtimes import dated
 from pytest_crab.runtimes import interpreters
 from pytest_crab.runtimes.bubblewrap import View
 from pytest_crab.runtimes.environments import PackageRoute
@@ -64,8 +66,9 @@ class Chosen:
         """Plain data that decides what the interpreter and its packages are."""
         packages = _installed() if self.running else packages_of(environment)
         kind = "running" if self.running else "venv"
+        resolved = {"resolved": environment.resolved} if environment.resolved is not None else {}
         return {"kind": kind, "version": self.interpreter.full, "platform": self.interpreter.platform,
-                "packages": list(packages)}  # fmt: skip
+                "packages": list(packages), **resolved}  # fmt: skip
 
 
 def choose(instance: Instance) -> Chosen:
@@ -83,7 +86,8 @@ def choose(instance: Instance) -> Chosen:
     found = interpreters.find(version)
     if found is None:
         raise ImageError(f"{instance.id}: there is no Python {version} on PATH or in pyenv's folder; install it")
-    running = pins_nothing(environment) and version == interpreters.running_version()
+    undated = environment.resolved is None
+    running = undated and pins_nothing(environment) and version == interpreters.running_version()
     return Chosen(running=running, interpreter=found)
 
 
@@ -145,11 +149,14 @@ def _make_venv(
     (folder / "packages.txt").write_text("".join(f"{package}\n" for package in packages_of(instance.environment)))
     binary = interpreter.prefix / "bin" / f"python{interpreter.version}"
     program = str(binary if binary.exists() else interpreter.binary)
-    script = 'set -e; "$1" -m venv "$2"; "$2/bin/python" -m pip install --no-cache-dir -r "$2/packages.txt"; '
-    script += 'ls "$3" > "$2/distributions.txt"'
-    command = Command(argv=("sh", "-c", script, "sh", program, str(folder), layout.site[0]), env=_route_env())
+    install, tool = _installer(folder, instance.environment)
+    script = f'set -e; "$1" -m venv "$2"; {install} -r "$2/packages.txt"; ls "$3" > "$2/distributions.txt"'
+    # uv compiles only for recent interpreters; what does not compile is none of the environment's business.
+    script += '; "$2/bin/python" -m compileall -q "$3" > /dev/null 2>&1 || true' if tool else ""
+    env = dated.variables(route_env()) if tool else route_env()
+    command = Command(argv=("sh", "-c", script, "sh", program, str(folder), layout.site[0]), env=env)
     view = View(
-        readable={**_readable(layout, without=str(folder)), **_route_files()},
+        readable={**_readable(layout, without=str(folder)), **route_files(), **tool},
         writable={str(folder): folder},
         masked=layout.masked,
         network=True,
@@ -160,6 +167,15 @@ def _make_venv(
         reason = last_line(done)
         raise ImageError(f"{instance.id}: the pinned packages could not be installed: {reason}", log)
     (folder / "complete").touch()
+
+
+def _installer(folder: Path, environment: Environment) -> tuple[str, dict[str, Path]]:
+    """The command that installs a list of packages, and the program that it needs: uv where they are of a moment."""
+    if environment.resolved is None:
+        return '"$2/bin/python" -m pip install --no-cache-dir', {}
+    uv = dated.program()
+    options = [f"--python={folder}/bin/python", "--no-cache", "--no-deps"]
+    return shlex.join([str(uv), "pip", "install", *options, *dated.arguments(environment.resolved)]), {str(uv): uv}
 
 
 def build_tree(
@@ -178,7 +194,7 @@ def build_tree(
     binds = {**layout.binds, layout.venv: str(folder / "venv")}
     workdir = instance.environment.workdir if confined else str(tree)
     view = View(
-        readable={**_readable(layout, without=layout.venv), **_route_files()},
+        readable={**_readable(layout, without=layout.venv), **route_files()},
         writable={layout.venv: folder / "venv", workdir: tree},
         masked=layout.masked,
         network=True,
@@ -186,7 +202,7 @@ def build_tree(
     )
     path = f"{layout.venv}/bin:/usr/local/bin:/usr/bin:/bin"
     script = install_script(instance.environment)
-    done = build(view, Command(argv=("sh", "-c", script), env={**_route_env(), "PATH": path}), _SECONDS)
+    done = build(view, Command(argv=("sh", "-c", script), env={**route_env(), "PATH": path}), _SECONDS)
     if done.exit_code != 0:
         log = (done.stdout + done.stderr).decode(errors="replace")[-4000:]
         raise ImageError(f"{instance.id}: the install commands failed: {last_line(done)}", log)
@@ -218,7 +234,8 @@ def _readable(layout: Layout, *, without: str) -> dict[str, Path]:
     return {inside: Path(host) for inside, host in layout.binds.items() if inside != without}
 
 
-def _route_env() -> dict[str, str]:
+def route_env() -> dict[str, str]:
+    """What an installer in a sandbox must know to reach packages from this machine."""
     route = PackageRoute.here()
     env = {"PIP_DISABLE_PIP_VERSION_CHECK": "1"}
     if route.index is not None:
@@ -228,6 +245,7 @@ def _route_env() -> dict[str, str]:
     return env
 
 
-def _route_files() -> dict[str, Path]:
+def route_files() -> dict[str, Path]:
+    """The files that ``route_env`` names, where a sandbox would not see them."""
     bundle = PackageRoute.here().bundle
     return {} if bundle is None or str(bundle).startswith("/etc/ssl/certs/") else {str(bundle): bundle}

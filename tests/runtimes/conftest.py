@@ -150,14 +150,14 @@ def make(
             from pytest_crab.runtimes.docker import DockerRuntime
 
             base = request.getfixturevalue("base")
-            made.append(DockerRuntime(rootdir=cache, base=base, slots=4))
+            made.append(DockerRuntime(rootdir=cache, base=base, slots=64))
         else:
             from pytest_crab.runtimes.local import LocalRuntime
 
             reason = bubblewrap.problem()
             if reason and name == "local":
                 pytest.skip(reason)
-            made.append(LocalRuntime(cache=cache, slots=4, unconfined=name == "unconfined"))
+            made.append(LocalRuntime(cache=cache, slots=64, unconfined=name == "unconfined"))
         runtime: Runtime = made[-1]
         return runtime
 

@@ -89,7 +89,7 @@ def test_an_engine_that_dies_is_one_sentence_and_no_verdict(
         pytest.skip("the engine is not on the default socket")
     relay = Relay(tmp_path / "engine.sock")
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/engine.sock")
-    runtime = DockerRuntime(rootdir=tmp_path, base="unused")
+    runtime = DockerRuntime(rootdir=tmp_path, base="unused", slots=64)
     timer = threading.Timer(1.5, relay.cut)
     timer.start()
     with pytest.raises(EngineError) as caught:
@@ -116,7 +116,7 @@ import sys
 from pathlib import Path
 from pytest_crab.protocols import Command, Image, ORACLE_LIMITS
 from pytest_crab.runtimes.docker import DockerRuntime
-runtime = DockerRuntime(rootdir=Path("/"))
+runtime = DockerRuntime(rootdir=Path("/"), slots=64)
 image = Image(key="k", reference=sys.argv[1], tree="/opt/crab/tree", workdir="/workspace", python="python3", site=(),
               facts={"env": {}})
 runtime.run.folder
@@ -157,7 +157,7 @@ def test_a_dockerfile_of_the_users_own_comes_first(docker_place: Place, base: st
     (tmp_path / "dockerfiles").mkdir()
     text = "ARG BASE\nFROM ${BASE}\nCOPY tree/ /opt/crab/tree/\nRUN touch /own /opt/crab/distributions.txt\n"
     (tmp_path / "dockerfiles" / "python.Dockerfile").write_text(text)
-    runtime = DockerRuntime(rootdir=tmp_path, base=base)
+    runtime = DockerRuntime(rootdir=tmp_path, base=base, slots=64)
     assert runtime.identity(docker_place.instance, {})["dockerfile"] == text
     mine = replace(docker_place.instance, id="demo-own")
     image = runtime.prepare(mine, docker_place.snapshot, {"kind": "own"})
@@ -176,7 +176,7 @@ def test_a_base_that_cannot_be_had_is_named(docker_place: Place, tmp_path: Path)
 
 def test_builders_of_one_image_share_the_work(docker_place: Place, base: str, tmp_path: Path) -> None:
     instance = replace(docker_place.instance, id="demo-shared")
-    runtimes = [DockerRuntime(rootdir=tmp_path, base=base, slots=4) for _ in range(3)]
+    runtimes = [DockerRuntime(rootdir=tmp_path, base=base, slots=64) for _ in range(3)]
     images = []
     source = {"kind": "shared", "once": time.time_ns()}
     prepare = [

@@ -216,18 +216,21 @@ class Supervisor:
                 seen["status"] = status
 
     def kill_all(self, pid=None, seen=None):
-        """End every process that the run left; whether some could not be ended."""
+        """End every process that the run left; whether some could not be ended.
+
+        Orphans become this process's children, so none is left when it has none. What kill says does not tell that: where
+        only other users' processes are left, killing everything succeeds and ends nothing.
+        """
         seen = seen if seen is not None else {"status": None}
         end = time.monotonic() + 10
         while time.monotonic() < end:
-            victims = [-1] if self.contained else self.processes.children(self.own)
-            for victim in victims:
+            for victim in [-1] if self.contained else self.processes.children(self.own):
                 try:
                     os.kill(victim, signal.SIGKILL)
                 except (ProcessLookupError, PermissionError):
-                    victims = [] if self.contained else victims
+                    continue
             self.reap(pid, seen)
-            if not victims and not self.processes.children(self.own):
+            if not self.processes.children(self.own):
                 return False
             time.sleep(0.001)
         return True

@@ -1,8 +1,8 @@
 """Put changes into a tree, run its install commands and print the metadata of the project's own distribution.
 
-The one argument is JSON: workdir, site, distributions (a file of the names in site before the project's own
-install), script. Standard input is JSON: a list of [path, mode, content in base64 or null]. The result is JSON on standard output;
-what the commands print goes to standard error.
+The one argument is JSON: workdir, site, distributions (a file of the names in site before the project's own install)
+and script. Standard input is JSON: a list of [path, mode, content in base64 or null]. The result is JSON on standard
+output; what the commands print goes to standard error.
 """
 
 # ruff: noqa: PTH101, PTH102, PTH108, PTH112, PTH113, PTH114, PTH118, PTH123, PTH202, PTH208, PTH211

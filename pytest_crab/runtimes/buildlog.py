@@ -1,0 +1,53 @@
+"""What the engine prints while it builds: which step it is at, and the line that tells why one failed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_crab.errors import CrabError
+from pytest_crab.errors import EngineError
+from pytest_crab.errors import ImageError
+
+_STEP = re.compile(r"Step \d+/\d+ : (?:RUN : ([^;]+);)?(.*)", re.DOTALL)
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_STDERR = "\x1b[91m"  # what the engine puts before a line of standard error; the two streams come in no fixed order
+_NO_REASON = ("WARNING", "[notice]", "+ ")
+_ENGINES_OWN = (" --->", "Removing intermediate")
+_KEPT = 60
+
+
+class BuildLog:
+    """Takes a build's events; ``built`` is the image's id once there is one."""
+
+    def __init__(self) -> None:
+        self.built: str | None = None
+        self._step = "start"
+        self._lines: list[str] = []
+        self._errors: list[str] = []
+
+    def take(self, event: Mapping[str, Any]) -> str | None:
+        """Take in one event; the engine's own error if that is what it is."""
+        raw = str(event.get("stream", ""))
+        text = _COLOUR.sub("", raw)
+        match = _STEP.match(text)
+        if match:
+            self._step = (match.group(1) or match.group(2)).strip()[:80]
+            self._errors.clear()
+        else:
+            lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith(_ENGINES_OWN)]
+            self._lines.extend(lines)
+            if raw.startswith(_STDERR):
+                self._errors.extend(line for line in lines if not line.startswith(_NO_REASON))
+        self.built = event.get("aux", {}).get("ID", self.built)
+        return str(event["error"]) if "error" in event else None
+
+    def failure(self, instance: str, error: str) -> CrabError:
+        """The error to raise for a build that failed: instance, step and the line that tells most."""
+        if "no space left on device" in f"{error} {self._lines[-1:]}".lower():
+            return EngineError(f"{instance}: there is no space left to build an image, the engine said: {error[:300]}")
+        if "returned a non-zero code" in error:
+            error = next(iter([*self._errors[-1:], *self._lines[-1:]]), "it printed nothing")
+        log = "\n".join(self._lines[-_KEPT:])
+        return ImageError(f"{instance}: the image could not be built, it failed to {self._step}: {error[:300]}", log)

@@ -1,0 +1,43 @@
+"""Packages as they were at a moment: the uv program, and the arguments that keep it from taking anything newer."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from pytest_crab.errors import ImageError
+
+#: The first setuptools and wheel that build under uv; before that moment these two are taken as of it.
+_BUILDERS = "2020-02-01T00:00:00Z"
+
+#: uv reads no file of the machine's, fetches no interpreter and keeps nothing.
+_ENV = {"UV_NO_CONFIG": "1", "UV_PYTHON_DOWNLOADS": "never", "UV_NO_PROGRESS": "1", "UV_LINK_MODE": "copy"}
+
+
+def program() -> Path:
+    """Where uv lies. Raises ImageError if it is not installed."""
+    try:
+        from uv import find_uv_bin
+
+        return Path(find_uv_bin())
+    except (ImportError, FileNotFoundError):
+        found = shutil.which("uv")
+    if found is None:
+        raise ImageError("packages as of a moment are installed by uv; pip install pytest-crab[environments] brings it")
+    return Path(found)
+
+
+def arguments(moment: str) -> list[str]:
+    """What makes uv choose as it would have at this moment (a timestamp in UTC), file by file."""
+    cutoff = ["--exclude-newer", moment]
+    if moment < _BUILDERS:
+        cutoff += [
+            part for name in ("setuptools", "wheel") for part in ("--exclude-newer-package", f"{name}={_BUILDERS}")
+        ]
+    return cutoff
+
+
+def variables(route: dict[str, str]) -> dict[str, str]:
+    """The environment of uv, given that of pip."""
+    index = {"UV_DEFAULT_INDEX": route["PIP_INDEX_URL"]} if "PIP_INDEX_URL" in route else {}
+    return {**route, **_ENV, **index}

@@ -1,0 +1,44 @@
+"""A failed build names its step and its reason."""
+
+from __future__ import annotations
+
+from pytest_crab.errors import EngineError
+from pytest_crab.errors import ImageError
+from pytest_crab.runtimes.buildlog import BuildLog
+
+EXIT = "The command '/bin/sh -c : x; false' returned a non-zero code: 1"
+
+
+def _log(*texts: str) -> BuildLog:
+    log = BuildLog()
+    for text in texts:
+        assert log.take({"stream": text}) is None
+    return log
+
+
+def test_standard_error_tells_the_reason_whatever_came_last() -> None:
+    log = _log("Step 2/9 : RUN : install the pinned packages;     pip", "\x1b[91mERROR: no such version\n\x1b[0m")
+    log.take({"stream": "Collecting x\n"})
+    log.take({"stream": "\x1b[91mWARNING: you should\n\x1b[0m"})
+    log.take({"stream": "Removing intermediate container 12\n"})
+    error = log.failure("demo", EXIT)
+    assert isinstance(error, ImageError)
+    expected = "demo: the image could not be built, it failed to install the pinned packages: ERROR: no such version"
+    assert str(error) == expected
+    assert "Collecting x" in error.log
+
+
+def test_an_earlier_steps_errors_are_not_this_ones() -> None:
+    log = _log("Step 1/9 : RUN : a;", "\x1b[91mold\x1b[0m", "Step 2/9 : COPY x y")
+    assert str(log.failure("demo", "no such file")).endswith("failed to COPY x y: no such file")
+
+
+def test_a_full_disk_is_the_engines_fault() -> None:
+    assert isinstance(_log().failure("demo", "write /x: no space left on device"), EngineError)
+
+
+def test_the_engines_error_and_the_image_are_taken() -> None:
+    log = BuildLog()
+    assert log.take({"aux": {"ID": "sha256:1"}}) is None
+    assert log.take({"error": "bad"}) == "bad"
+    assert log.built == "sha256:1"
