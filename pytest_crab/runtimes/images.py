@@ -8,7 +8,6 @@ import json
 import re
 import tarfile
 import threading
-from collections.abc import Iterator
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -62,17 +61,10 @@ def find_dockerfile(name: str, rootdir: Path) -> str:
     own = rootdir / "dockerfiles" / file
     if own.is_file():
         return own.read_text(encoding="utf-8")
-    for folder in _shipped():
-        if folder.joinpath(file).is_file():
-            return str(folder.joinpath(file).read_text(encoding="utf-8"))
+    shipped = importlib.resources.files("pytest_crab") / "dockerfiles" / file
+    if shipped.is_file():
+        return shipped.read_text(encoding="utf-8")
     raise ImageError(f"there is no {file}, neither in {own.parent} nor among those that come with pytest-crab")
-
-
-def _shipped() -> Iterator[Any]:
-    try:
-        yield importlib.resources.files("pytest_crab.dockerfiles")
-    except ModuleNotFoundError:
-        yield Path(__file__).resolve().parents[2] / "dockerfiles"
 
 
 class Images:

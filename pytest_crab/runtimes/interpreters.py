@@ -35,6 +35,12 @@ class Interpreter:
     binary: Path
     platform: str
 
+    @property
+    def program(self) -> Path:
+        """The program of the installation itself, where ``binary`` may be that of a virtual environment."""
+        own = self.prefix / "bin" / f"python{self.version}"
+        return own if own.exists() else self.binary
+
 
 def running_version() -> str:
     """The X.Y of the interpreter that runs this."""

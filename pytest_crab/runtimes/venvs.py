@@ -147,14 +147,12 @@ def _make_venv(
         shutil.rmtree(folder)
     folder.mkdir(parents=True)
     (folder / "packages.txt").write_text("".join(f"{package}\n" for package in packages_of(instance.environment)))
-    binary = interpreter.prefix / "bin" / f"python{interpreter.version}"
-    program = str(binary if binary.exists() else interpreter.binary)
     install, tool = _installer(folder, instance.environment)
     script = f'set -e; "$1" -m venv "$2"; {install} -r "$2/packages.txt"; ls "$3" > "$2/distributions.txt"'
     # uv compiles only for recent interpreters; what does not compile is none of the environment's business.
     script += '; "$2/bin/python" -m compileall -q "$3" > /dev/null 2>&1 || true' if tool else ""
     env = dated.variables(route_env()) if tool else route_env()
-    command = Command(argv=("sh", "-c", script, "sh", program, str(folder), layout.site[0]), env=env)
+    command = Command(argv=("sh", "-c", script, "sh", str(interpreter.program), str(folder), layout.site[0]), env=env)
     view = View(
         readable={**_readable(layout, without=str(folder)), **route_files(), **tool},
         writable={str(folder): folder},
