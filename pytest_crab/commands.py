@@ -60,8 +60,9 @@ class Ran(NamedTuple):
 class CommandSettings:
     """An executable and what it may see; relative paths start at ``folder``, which is crab.yaml's.
 
-    ``files`` are bound read-only; their contents are the fingerprint, as is what ``version`` prints. An argument that
-    is equal to an entry of ``files``, ``readable`` or ``writable`` stands for that path. ``timeout`` is in seconds.
+    ``files`` are bound read-only; their contents and the executable's, if it is named by its path, are the fingerprint,
+    as is what ``version`` prints. An argument that is equal to an entry of ``files``, ``readable`` or ``writable``
+    stands for that path. ``timeout`` is in seconds.
     """
 
     noun: ClassVar[str]
@@ -89,7 +90,8 @@ class CommandSettings:
             return None
         settings = plain.dump(self)
         del settings["folder"]
-        digests = {name: self._digest(name) for name in self.files}
+        own = [self.command[0]] if "/" in self.command[0] and self.place is Place.CLONE else []
+        digests = {name: self._digest(name) for name in (*own, *self.files)}
         return {"adapter": f"command {self.noun}", **settings, "digests": digests, "printed": self.fingerprint()}
 
     def fingerprint(self) -> str | None:

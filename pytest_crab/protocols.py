@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
@@ -280,8 +281,11 @@ class Store(Protocol):
     def put(self, step: str, key: str, value: Any) -> None:
         """Keep a plain value, durably, before returning. Raises StoreError."""
 
-    def lock(self, step: str, key: str) -> AbstractContextManager[None]:
-        """Hold the right to make this one object, across threads and processes."""
+    def lock(self, step: str, key: str, stopped: threading.Event | None = None) -> AbstractContextManager[None]:
+        """Hold the right to make this one object, across threads and processes.
+
+        Raises Cancelled once ``stopped`` is set while somebody else holds it.
+        """
 
     def forget(self, step: str, key: str) -> None:
         """Drop one object, if it is there."""

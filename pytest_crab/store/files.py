@@ -8,13 +8,16 @@ import json
 import os
 import re
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock
+from filelock import Timeout
 
 from pytest_crab import plain
+from pytest_crab.errors import Cancelled
 from pytest_crab.errors import StoreError
 
 #: The steps that are kept, in the order of a trial.
@@ -74,13 +77,16 @@ class FileStore:
             raise StoreError(_sentence("cannot be written", path, error)) from error
 
     @contextlib.contextmanager
-    def lock(self, step: str, key: str) -> Iterator[None]:
-        """Hold the right to make this one object, across threads and processes. Raises StoreError."""
+    def lock(self, step: str, key: str, stopped: threading.Event | None = None) -> Iterator[None]:
+        """Hold the right to make this one object, across threads and processes.
+
+        Raises StoreError, and Cancelled once ``stopped`` is set while somebody else holds it.
+        """
         path = self.folder / "locks" / f"{step}-{key}.lock"
         lock = FileLock(path, thread_local=False)
         try:
             self._make_folder(path.parent)
-            lock.acquire(poll_interval=0.02)
+            _acquire(lock, stopped)
         except OSError as error:
             raise StoreError(_sentence("cannot be locked", path, error)) from error
         try:
@@ -123,6 +129,17 @@ class FileStore:
             return  # another reader was faster
         except OSError as error:
             raise StoreError(_sentence("is damaged and cannot be moved aside", path, error)) from error
+
+
+def _acquire(lock: FileLock, stopped: threading.Event | None) -> None:
+    while True:
+        try:
+            lock.acquire(timeout=0.2, poll_interval=0.02)
+        except Timeout:
+            if stopped is not None and stopped.is_set():
+                raise Cancelled("the run was stopped while it waited for another that makes the same") from None
+        else:
+            return
 
 
 def write_aside(path: Path, content: bytes) -> None:

@@ -12,6 +12,9 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_crab.errors import AgentError
+from pytest_crab.errors import ReviewerError
+from pytest_crab.instances.loading import FILE as INSTANCE_FILE
 from pytest_crab.protocols import CLIENT_LIMITS
 from pytest_crab.protocols import Command
 from pytest_crab.protocols import Completed
@@ -22,21 +25,36 @@ from pytest_crab.runtimes.bubblewrap import confined
 from pytest_crab.runtimes.trees import put
 from pytest_crab.runtimes.unconfined import run_plain
 from pytest_crab.trial.world import World
+from pytest_crab.types import Instance
 
 
 class TrialCheckout:
-    """A protocols.Checkout; a new one for every step, so that nothing passes from reviewer to agent but findings."""
+    """A protocols.Checkout; a new one for every step, so that nothing passes from reviewer to agent but findings.
 
-    def __init__(self, snapshot: Snapshot, world: World, image: Callable[[], Image]) -> None:
+    ``failure`` is raised for a path that would show the contestant what it must not see.
+    """
+
+    def __init__(
+        self,
+        instance: Instance,
+        snapshot: Snapshot,
+        world: World,
+        image: Callable[[], Image],
+        failure: type[ReviewerError | AgentError],
+    ) -> None:
+        self._instance = instance
         self._snapshot = snapshot
         self._world = world
         self._image = image
+        self._failure = failure
 
     @contextlib.contextmanager
     def clone(
         self, *, readable: Sequence[Path] = (), writable: Sequence[Path] = (), network: bool = False
     ) -> Iterator[Workspace]:
         """See protocols.Checkout."""
+        for path in (*readable, *writable):
+            self._refuse(path)
         with self._world.run.scratch() as scratch:
             folder = scratch / "checkout"
             self._snapshot.clone(folder)
@@ -48,6 +66,19 @@ class TrialCheckout:
                 writable=tuple(writable),
                 network=network,
             )
+
+    def _refuse(self, path: Path) -> None:
+        """Raise the family's error if a path is, holds or lies in a place that is hidden from contestants."""
+        real = path.resolve()
+        hidden = {Path(self._instance.folder).resolve(): "the instance", **self._world.hidden()}
+        beside = next((folder for folder in (real, *real.parents) if (folder / INSTANCE_FILE).is_file()), None)
+        if beside is not None:
+            hidden[beside] = "an instance"
+        for place, what in hidden.items():
+            if place.is_relative_to(real) or real.is_relative_to(place):
+                raise self._failure(
+                    f"{path} cannot be shown to it, since {what} lies in {place}: name only what it needs, elsewhere"
+                )
 
     def workspace(self) -> AbstractContextManager[Workspace]:
         """See protocols.Checkout."""

@@ -52,7 +52,7 @@ def examine(stage: Stage, proven: Sequence[Proven], revision: Revision) -> tuple
         named = {one.comment.id: keys.verdict(tree, one.key) for one in proved}
         damage_key = keys.damage(tree, [one.key for one in proven])
         for key in sorted({*named.values(), damage_key}):
-            locks.enter_context(stage.world.store.lock("verdict", key))
+            locks.enter_context(stage.world.store.lock("verdict", key, stage.world.cancelled))
         results = _stored(stage, proved, named)
         damage = stage.world.store.get("verdict", damage_key) if stage.instance.pass_to_pass else None
         todo = [one for one in proved if one.comment.id not in results]
@@ -73,7 +73,8 @@ def examine(stage: Stage, proven: Sequence[Proven], revision: Revision) -> tuple
 def result_of(
     comment: Comment, judgement: Judgement, *, tests: tuple[TestOutcome, ...] = (), proof: Proof | None = None
 ) -> OracleResult:
-    """The record of one oracle."""
+    """The record of one oracle; ``comment`` has one."""
+    assert comment.kind is not None
     return OracleResult(
         comment=comment.id,
         path=comment.path,

@@ -54,7 +54,7 @@ def _look(stage: Stage, repeat: int, steps: dict[str, str], costs: dict[str, flo
     steps["review"] = STORED if review is not None else RUNS
     if review is None:
         return
-    if not review.findings and not stage.crew.spec.control:
+    if not review.size and not stage.crew.spec.control:
         steps["revision"] = steps["verdict"] = NEEDLESS
         return
     _add_cost(costs, "review", review)

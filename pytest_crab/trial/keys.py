@@ -33,7 +33,7 @@ def proofs(stage: Stage, harness: str) -> dict[str, str]:
         "harness": harness,
         "runs": world.proof_runs,
     }
-    return {comment.id: plain.digest({**shared, **_oracle(instance, comment)}) for comment in instance.comments}
+    return {comment.id: plain.digest({**shared, **_oracle(instance, comment)}) for comment in instance.measured}
 
 
 def _oracle(instance: Instance, comment: Comment) -> dict[str, Any]:
@@ -43,8 +43,8 @@ def _oracle(instance: Instance, comment: Comment) -> dict[str, Any]:
         return [hashlib.sha256((folder / file).read_bytes()).hexdigest() for file in files]
 
     return {
-        "oracle": plain.dump(comment.oracle) | {"file": Path(comment.oracle.file).name},
-        "source": digests([comment.oracle.file]),
+        "oracle": plain.dump(comment.oracle) | {"file": Path(comment.examined.file).name},
+        "source": digests([comment.examined.file]),
         "reference": digests([comment.reference] if comment.reference else []),
         "accepts": digests(comment.accepts),
         "rejects": digests(comment.rejects),

@@ -23,6 +23,7 @@ from pytest_crab.types import Comment
 from pytest_crab.types import Ending
 from pytest_crab.types import Proof
 from pytest_crab.types import Run
+from pytest_crab.types import Runner
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,22 +44,22 @@ def prove(stage: Stage) -> tuple[Proven, ...]:
     instance, store = stage.instance, stage.world.store
     with stage.doing("proof") as step:
         named = keys.proofs(stage, harness.VERSION)
-        known = {comment.id: _stored(stage, named[comment.id]) for comment in instance.comments}
+        known = {comment.id: _stored(stage, named[comment.id]) for comment in instance.measured}
         unknown = sorted({named[name] for name, proof in known.items() if proof is None})
         step.reused = not unknown
         problems: dict[str, str] = {}
         with contextlib.ExitStack() as locks:
             for key in unknown:
-                locks.enter_context(store.lock("proof", key))
+                locks.enter_context(store.lock("proof", key, stage.world.cancelled))
             known = {name: proof or _stored(stage, named[name]) for name, proof in known.items()}
-            todo = [comment for comment in instance.comments if known[comment.id] is None]
+            todo = [comment for comment in instance.measured if known[comment.id] is None]
             if todo:
                 found, problems = _prove(stage, todo)
                 for name, proof in found.items():
                     store.put("proof", named[name], plain.dump(proof))
                 known.update(found)
     return tuple(
-        Proven(comment=c, key=named[c.id], proof=known[c.id], problem=problems.get(c.id)) for c in instance.comments
+        Proven(comment=c, key=named[c.id], proof=known[c.id], problem=problems.get(c.id)) for c in instance.measured
     )
 
 
@@ -79,6 +80,11 @@ def _prove(stage: Stage, comments: Sequence[Comment]) -> tuple[dict[str, Proof],
     problems: dict[str, str] = {}
     wanted: dict[str, _Trees] = {}
     for comment in comments:
+        if comment.examined.runner is not Runner.PYTEST:
+            runner = comment.examined.runner
+            why = f"there is no runner for {runner} here"
+            problems[comment.id] = f"{name}: the oracle of {comment.id} is not proved: {why}"
+            continue
         try:
             wanted[comment.id] = _trees(stage, comment)
         except DiffRejected as error:
@@ -139,7 +145,7 @@ def _ask(stage: Stage, comments: Sequence[Comment], wanted: Mapping[str, _Trees]
     leaks = harness.LeakQuestion(
         state=head,
         project=_project(stage),
-        files=tuple(Path(comment.oracle.file).name for comment in stage.instance.comments),
+        files=tuple(Path(comment.examined.file).name for comment in stage.instance.measured),
     )
     return ask(stage, list(questions.values()), pass_to_pass=head, leaks=leaks)
 

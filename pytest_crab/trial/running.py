@@ -62,10 +62,10 @@ def ask(
             id=question.id,
             state=question.tree,
             seconds=environment.timeout,
-            oracle=question.comment.oracle,
-            source=Path(stage.instance.folder, question.comment.oracle.file).read_text("utf-8"),
+            oracle=question.comment.examined,
+            source=Path(stage.instance.folder, question.comment.examined.file).read_text("utf-8"),
         )
-        (isolated if question.comment.oracle.isolation is Isolation.PROCESS else plain_runs).append(run)
+        (isolated if question.comment.examined.isolation is Isolation.PROCESS else plain_runs).append(run)
     if pass_to_pass and stage.instance.pass_to_pass:
         command = harness.CommandRun(
             id=PASS_TO_PASS, state=pass_to_pass, seconds=environment.timeout, command=stage.instance.pass_to_pass

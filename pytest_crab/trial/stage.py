@@ -13,7 +13,9 @@ from typing import Any
 from typing import TypeVar
 
 from pytest_crab import plain
+from pytest_crab.errors import AgentError
 from pytest_crab.errors import Cancelled
+from pytest_crab.errors import ReviewerError
 from pytest_crab.errors import StoreError
 from pytest_crab.protocols import Checkout
 from pytest_crab.protocols import Image
@@ -88,11 +90,11 @@ class Stage:
     def _commits(self) -> dict[str, str]:
         return {"base": self.snapshot.base, "head": self.snapshot.head}
 
-    def checkout(self) -> Checkout:
-        """Ways to the code for one contestant."""
+    def checkout(self, failure: type[ReviewerError | AgentError]) -> Checkout:
+        """Ways to the code for one contestant; ``failure`` is its family's error."""
         if self.world.no_sandbox is not None:
             self.world.permit(self.instance, self.crew)
-        return TrialCheckout(self.snapshot, self.world, lambda: self.image)
+        return TrialCheckout(self.instance, self.snapshot, self.world, lambda: self.image, failure)
 
     @contextlib.contextmanager
     def doing(self, name: str) -> Iterator[Step]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import time
 from collections.abc import Callable
 from collections.abc import Mapping
@@ -15,6 +16,8 @@ from pytest_crab.errors import Cancelled
 from pytest_crab.errors import CrabError
 from pytest_crab.errors import ReviewerError
 from pytest_crab.errors import SourceUnreachable
+from pytest_crab.protocols import Agent
+from pytest_crab.protocols import Reviewer
 from pytest_crab.trial import keys
 from pytest_crab.trial.crew import Crew
 from pytest_crab.trial.examine import examine
@@ -70,7 +73,7 @@ def unmeasured(
         repeat=repeat,
         privileged=crew.privileged,
         simulated=crew.simulated,
-        results=tuple(result_of(comment, judgement) for comment in instance.comments),
+        results=tuple(result_of(comment, judgement) for comment in instance.measured),
         error=sentence,
     )
 
@@ -83,8 +86,6 @@ class Course:
         self.crew = crew = stage.crew
         self.repeat = repeat
         self.instance = stage.instance
-        self.reviewer = crew.reviewer_for(stage.instance)
-        self.agent = crew.agent_for(stage.instance)
         self.judgements: dict[str, OracleResult] = {}
         self.made: Review | None = None
         self.revision: Revision | None = None
@@ -93,6 +94,16 @@ class Course:
         self.skipped: str | None = None
         self._started = datetime.datetime.now(datetime.timezone.utc)
         self._clock = time.monotonic()
+
+    @functools.cached_property
+    def reviewer(self) -> Reviewer:
+        """The reviewer, bound if it is privileged."""
+        return self.crew.reviewer_for(self.instance)
+
+    @functools.cached_property
+    def agent(self) -> Agent:
+        """The agent, bound if it is privileged."""
+        return self.crew.agent_for(self.instance)
 
     def run(self) -> None:
         """Go through the steps; what cannot go on is settled with its reason."""
@@ -104,7 +115,7 @@ class Course:
             if not self._open():
                 return
             self.made = self._review()
-            if not self.made.findings and not self.crew.spec.control:
+            if not self.made.size and not self.crew.spec.control:
                 self.settle(Judgement(reason=Reason.NO_FINDINGS, detail="the reviewer had nothing to say"))
                 return
             self.revision = self._revise(self.made.findings)
@@ -139,7 +150,7 @@ class Course:
             simulated=crew.simulated,
             review=self.made,
             revision=self.revision,
-            results=tuple(self.judgements[comment.id] for comment in instance.comments),
+            results=tuple(self.judgements[comment.id] for comment in instance.measured),
             damage=self.damage,
             error=self.error,
             skipped=self.skipped,
@@ -150,7 +161,7 @@ class Course:
         )
 
     def _open(self) -> list[Comment]:
-        return [comment for comment in self.instance.comments if comment.id not in self.judgements]
+        return [comment for comment in self.instance.measured if comment.id not in self.judgements]
 
     def _fail(self, reason: Reason, sentence: str) -> None:
         self.error = sentence
@@ -178,7 +189,10 @@ class Course:
         stage = self.stage
         with stage.doing("review") as step:
             return stage.remember(
-                step, self.review_key(), Review, lambda: self.reviewer.review(stage.pull_request, stage.checkout())
+                step,
+                self.review_key(),
+                Review,
+                lambda: self.reviewer.review(stage.pull_request, stage.checkout(ReviewerError)),
             )
 
     def _revise(self, findings: Sequence[Finding]) -> Revision:
@@ -188,7 +202,7 @@ class Course:
                 step,
                 self.revision_key(findings),
                 Revision,
-                lambda: self.agent.revise(stage.pull_request, findings, stage.checkout()),
+                lambda: self.agent.revise(stage.pull_request, findings, stage.checkout(AgentError)),
             )
 
     def _identity(self, identity: Mapping[str, Any] | None) -> Mapping[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from collections.abc import Mapping
@@ -21,15 +22,18 @@ from pytest_crab.trial.crew import Crew
 from pytest_crab.types import Instance
 from pytest_crab.types import Provenance
 
+#: Where container engines listen; whoever reaches one reaches everything.
+_ENGINES = ("/run/docker.sock", "/var/run/docker.sock", "/run/containerd/containerd.sock", "/run/podman/podman.sock")
+
 
 @dataclass(frozen=True, kw_only=True)
 class World:
     """The surroundings of a trial.
 
-    ``cache`` holds what sources keep, ``run`` has scratch folders that go when it is over, ``resume`` is the token under
-    which steps without an identity are kept, ``fresh`` names the steps whose stored results are not used, ``cancelled``
-    is set when the run is stopped. ``no_sandbox`` is why no sandbox is to be had on this host (None: there is one), and
-    ``allow_unconfined`` that any code may run without.
+    ``cache`` holds what sources keep, ``run`` has scratch folders that go when it is over, ``resume`` is the token
+    under which steps without an identity are kept, ``fresh`` names the steps whose stored results are not used,
+    ``cancelled`` is set when the run is stopped. ``no_sandbox`` is why no sandbox is to be had on this host (None:
+    there is one), and ``allow_unconfined`` that any code may run without.
     """
 
     runtime: Runtime
@@ -55,6 +59,17 @@ class World:
         """Whether the runtime itself runs oracles without a sandbox."""
         return bool(getattr(self.runtime, "unconfined", False))
 
+    def hidden(self) -> dict[Path, str]:
+        """The places, links resolved, that no contestant may see, and what lies there."""
+        engines = [os.environ.get("DOCKER_HOST", "").removeprefix("unix://"), *_ENGINES]
+        engines.append(f"{os.environ.get('XDG_RUNTIME_DIR', '/run/user')}/docker.sock")
+        return {
+            **{Path(engine).resolve(): "an engine's socket" for engine in engines if engine.startswith("/")},
+            self.run.folder.parent.resolve(): "the scratch of runs",
+            self.cache.resolve(): "the store's cache",
+            Path(getattr(self.store, "folder", self.cache)).resolve(): "the store",
+        }
+
     def permit(self, instance: Instance, crew: Crew) -> None:
         """Raise EngineError if this trial would run other people's code on this host without a sandbox."""
         if self.no_sandbox is None or self.allow_unconfined:
@@ -72,7 +87,7 @@ class World:
             value = self.store.get(step, key)
             if value is not None:
                 return value, True
-        with self.store.lock(step, key):
+        with self.store.lock(step, key, self.cancelled):
             value = None if step in self.fresh else self.store.get(step, key)
             if value is not None:
                 return value, True

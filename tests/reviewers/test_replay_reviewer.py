@@ -45,3 +45,38 @@ def test_a_recording_that_is_no_review_is_named(
     (tmp_path / "calc-1.json").write_bytes(b'{"schema": 1, "findings": [{}, {}], "x": "\xff"}')
     with pytest.raises(ReviewerError, match=r"calc-1\.json: findings\[0\].body is missing \(and 1 more\)"):
         reviewer.review(checkout.pull_request(), checkout)
+
+
+def test_a_number_of_findings_is_a_review_without_text(
+    tmp_path: Path, reviewer: BoundReplayReviewer, checkout: FakeCheckout
+) -> None:
+    (tmp_path / "calc-1.json").write_text('{"schema": 1, "findings": 3, "verdicts": {"c0": true}, "repo": "o/n"}')
+    review = reviewer.review(checkout.pull_request(), checkout)
+    assert (review.findings, review.count, review.size) == ((), 3, 3)
+
+
+@pytest.mark.parametrize("findings", ["null", "true", "-1", '"3"'])
+def test_what_is_no_number_of_findings_is_no_review(
+    tmp_path: Path, reviewer: BoundReplayReviewer, checkout: FakeCheckout, findings: str
+) -> None:
+    (tmp_path / "calc-1.json").write_text(f'{{"schema": 1, "findings": {findings}}}')
+    with pytest.raises(ReviewerError, match="findings should be a list"):
+        reviewer.review(checkout.pull_request(), checkout)
+
+
+def test_a_name_stands_for_what_the_set_has_recorded(tmp_path: Path, instance: Instance) -> None:
+    bound = ReplayReviewer(reviewer="codex").bind(instance)
+    assert bound.file == Path(instance.folder).parent / "recorded" / "codex" / "calc-1.json"
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({}, "either reviews, a folder, or reviewer"),
+        ({"reviews": ".", "reviewer": "codex"}, "either reviews, a folder, or reviewer"),
+        ({"reviewer": "../codex"}, "it should be a name in the set's recorded results"),
+    ],
+)
+def test_settings_that_name_no_recording(settings: dict[str, str], sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        ReplayReviewer(**settings)

@@ -136,7 +136,7 @@ def test_an_own_class_is_named_by_its_path(folder: Path) -> None:
         ("ruff", {"selects": ["F"]}, "selects is not a known key; the keys here are select,"),
         ("ruff", {"select": []}, "select should name at least one rule"),
         ("ruff", {"timeout": "0"}, "timeout should be"),
-        ("replay", {}, "reviews is missing"),
+        ("replay", {}, "either reviews, a folder, or reviewer"),
         ("replay", {"reviews": "nowhere"}, "reviews names nowhere, which is no folder"),
         ("none", {"model": "x"}, "model is not a known key"),
     ],

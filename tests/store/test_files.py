@@ -11,6 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from pytest_crab import plain
+from pytest_crab.errors import Cancelled
 from pytest_crab.errors import StoreError
 from pytest_crab.store import FileStore
 
@@ -137,3 +138,11 @@ def test_objects_are_readable_json(store: FileStore) -> None:
     store.put("revision", KEY, {"diff": "--- a\n"})
     (path,) = (path for _, path in store.objects())
     assert json.loads(path.read_text())["value"] == {"diff": "--- a\n"}
+
+
+def test_a_stopped_run_does_not_wait_for_another(store: FileStore) -> None:
+    stopped = threading.Event()
+    with store.lock("review", KEY):
+        stopped.set()
+        with pytest.raises(Cancelled, match="waited for another"), FileStore(store.folder).lock("review", KEY, stopped):
+            pytest.fail("two hold the same lock")

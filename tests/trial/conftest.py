@@ -149,22 +149,21 @@ class Lab:
 
     def instance(self) -> Instance:
         """The instance as its files now say."""
-        self.put("instance.yaml", yaml.safe_dump(self.document, sort_keys=False))
+        self.put("instance.yaml", yaml.safe_dump(json.loads(json.dumps(self.document)), sort_keys=False))
         return load_instance(self.folder / "set" / self.name)
 
-    def crew(self, **reviewer: Any) -> Crew:
-        """The crew as its files now say; ``reviewer`` and ``settings["agent"]`` replace settings."""
+    def crew(self) -> Crew:
+        """The crew as its files now say; ``settings`` replace what crab.yaml would say of it."""
         shared = {"env": {"LEDGER": str(self.folder / "ledger")}, "writable": ["ledger"]}
         review = {"command": ["crew/review.sh"], "files": ["crew/review.sh", "crew/prompt.md"], **shared}
         act = {"command": ["crew/act.sh"], "files": ["crew/act.sh"], **shared}
-        review |= {**self.settings.get("reviewer", {}), **reviewer}
+        review |= self.settings.get("reviewer", {})
         act |= self.settings.get("agent", {})
         spec = CrewSpec(
             reviewer="sharp",
-            reviewer_spec=REVIEWERS.spec(self.settings.get("use", "command"), _set(review, self), self.folder),
+            reviewer_spec=REVIEWERS.spec("command", review, self.folder),
             agent="handy",
-            agent_spec=AGENTS.spec("command", _set(act, self), self.folder),
-            control=self.settings.get("control", False),
+            agent_spec=AGENTS.spec("command", act, self.folder),
         )
         return Crew.build(spec)
 
@@ -188,18 +187,63 @@ class Lab:
         """One trial of the instance and crew as their files now say."""
         return run_trial(self.instance(), self.crew(), world or self.world(), **more)
 
+    def reasons(self, trial: Trial) -> dict[str, str]:
+        return {result.comment: str(result.reason) for result in trial.results}
+
+    def another(self) -> Runtime:
+        """A runtime of the same kind that nobody else uses."""
+        if self.runtime.name == "local":
+            return LocalRuntime(cache=self.folder / "cache", slots=8)
+        from pytest_crab.runtimes.docker import DockerRuntime
+
+        return DockerRuntime(rootdir=self.folder, slots=8)
+
+    def command_lines(self) -> list[str]:
+        """The command lines of all processes but this one, arguments joined by blanks."""
+        return command_lines()
+
+    def left(self) -> list[str]:
+        """What is still there of all that this lab's trials have started."""
+        runs = [world.run for world in self.worlds] + [getattr(self.runtime, "run", Run())]
+        found = [str(path) for run in runs for path in run.folder.iterdir()]
+        found += [str(path) for run in runs for path in Path("/sys/fs/cgroup").glob(f"**/pytest-crab-{run.id}-*")]
+        found += [text for text in command_lines() if str(self.folder) in text]
+        if self.runtime.name == "docker":
+            found += containers(runs[-1].id)
+        return found
+
     def close(self) -> None:
         for world in self.worlds:
             world.run.close()
 
 
-def _set(settings: dict[str, Any], lab: Lab) -> dict[str, Any]:
-    return {} if lab.settings.get("use") not in (None, "command") and "crew/review.sh" in settings["command"] else settings
+def command_lines() -> list[str]:
+    """The command lines of all processes but this one, arguments joined by blanks."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+        except OSError:
+            continue
+    own = Path("/proc/self/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    return [text for text in found if text != own]
 
 
-def ran(trial: Trial) -> set[str]:
-    """The steps that were made now and not taken from the store."""
-    return {step.step for step in trial.steps if not step.reused} - {"fetch"}
+def containers(run: str) -> list[str]:
+    """The containers of one run, running or not."""
+    import docker
+
+    client = docker.APIClient(version="auto")
+    try:
+        return [entry["Id"] for entry in client.containers(all=True, filters={"label": f"pytest-crab.run={run}"})]
+    finally:
+        client.close()
+
+
+@pytest.fixture(scope="session")
+def ran() -> Callable[[Trial], set[str]]:
+    """The steps of a trial that were made now and not taken from the store."""
+    return lambda trial: {step.step for step in trial.steps if not step.reused} - {"fetch"}
 
 
 @pytest.fixture(scope="session")
@@ -216,9 +260,9 @@ def runtimes(cache: Path) -> Iterator[Callable[[str], Runtime]]:
         if kind not in made and kind == "docker":
             from pytest_crab.runtimes.docker import DockerRuntime
 
-            made[kind] = DockerRuntime(rootdir=cache, slots=4)
+            made[kind] = DockerRuntime(rootdir=cache, slots=8)
         elif kind not in made:
-            made[kind] = LocalRuntime(cache=cache, slots=4)
+            made[kind] = LocalRuntime(cache=cache, slots=8)
         return made[kind]
 
     yield make
@@ -226,19 +270,31 @@ def runtimes(cache: Path) -> Iterator[Callable[[str], Runtime]]:
         runtime.close()
 
 
+@pytest.fixture(scope="session")
+def make_lab(
+    tmp_path_factory: pytest.TempPathFactory, runtimes: Callable[[str], Runtime]
+) -> Iterator[Callable[..., Lab]]:
+    """Makes labs; the crew is confined by bubblewrap, whatever the runtime."""
+    made: list[Lab] = []
+
+    def make(kind: str = "local", runtime: Runtime | None = None) -> Lab:
+        if bubblewrap.problem():
+            pytest.skip(str(bubblewrap.problem()))
+        made.append(Lab(tmp_path_factory.mktemp("lab"), runtime or runtimes(kind)))
+        return made[-1]
+
+    yield make
+    for lab in made:
+        lab.close()
+
+
 @pytest.fixture
-def lab(tmp_path: Path, runtimes: Callable[[str], Runtime]) -> Iterator[Lab]:
+def lab(make_lab: Callable[..., Lab]) -> Lab:
     """A lab with the local runtime."""
-    made = Lab(tmp_path, runtimes("local"))
-    yield made
-    made.close()
+    return make_lab()
 
 
-@pytest.fixture(params=[pytest.param("local", marks=pytest.mark.bubblewrap), pytest.param("docker", marks=pytest.mark.docker)])
-def each_lab(request: pytest.FixtureRequest, tmp_path: Path, runtimes: Callable[[str], Runtime]) -> Iterator[Lab]:
-    """A lab with either runtime; the crew is confined by bubblewrap in both."""
-    if bubblewrap.problem():
-        pytest.skip(str(bubblewrap.problem()))
-    made = Lab(tmp_path, runtimes(request.param))
-    yield made
-    made.close()
+@pytest.fixture(params=["local", pytest.param("docker", marks=pytest.mark.docker)])
+def each_lab(request: pytest.FixtureRequest, make_lab: Callable[..., Lab]) -> Lab:
+    """A lab with either runtime."""
+    return make_lab(request.param)

@@ -1,0 +1,255 @@
+"""A second run does nothing that the first has finished, however the first ended."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from pytest_crab.runtimes import runs
+from pytest_crab.store import FileStore
+
+JOBS = 4
+KILLS = 10
+INSTANCES = 8
+REVIEW = """#!/bin/sh
+title=$(sed 's/.*"title": "\\([^"]*\\)".*/\\1/')
+test -n "$title" || exit 9
+echo "review $title start" >> "$LEDGER/ledger.txt"
+sleep 0.3
+echo "{\\"schema\\": 1, \\"findings\\": [{\\"body\\": \\"$title\\"}]}"
+echo "review $title done" >> "$LEDGER/ledger.txt"
+"""
+REVISE = """#!/bin/sh
+title=$(sed 's/.*"title": "\\([^"]*\\)".*/\\1/')
+test -n "$title" || exit 9
+echo "revision $title start" >> "$LEDGER/ledger.txt"
+sleep 0.3
+sed -i s/2/3/ value.py
+echo "{\\"schema\\": 1, \\"notes\\": \\"$title\\"}"
+echo "revision $title done" >> "$LEDGER/ledger.txt"
+"""
+
+
+@pytest.mark.docker
+@pytest.mark.bubblewrap
+def test_the_same_again_creates_no_container(make_lab: Callable[..., Any], ran: Callable[[Any], set[str]]) -> None:
+    lab = make_lab("docker")
+    kept = lab.runtime
+    start = int(time.time()) - 1
+    made = []
+    for _ in range(2):
+        lab.runtime = lab.another()
+        made.append((lab.runtime.run.id, ran(lab.trial())))
+        lab.runtime.close()
+    lab.runtime = kept
+    assert made[0][1] >= {"proof", "review", "revision", "verdict"}
+    assert made[1][1] == set()
+    assert "create" in container_events(made[0][0], start)
+    assert container_events(made[1][0], start) == set()
+    assert lab.ledger == ["review", "revision"]
+
+
+def container_events(run: str, since: int) -> set[str]:
+    """What the engine has done to the containers of a run."""
+    import docker
+
+    client = docker.APIClient(version="auto")
+    try:
+        filters = {"type": "container", "label": f"pytest-crab.run={run}"}
+        told = client.events(since=since, until=int(time.time()) + 1, filters=filters, decode=True)
+        return {event["Action"] for event in told}
+    finally:
+        client.close()
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.parametrize("kind", ["local", pytest.param("docker", marks=pytest.mark.docker)])
+def test_a_sweep_by_those_who_keep_their_locks_elsewhere_spares_living_runs(
+    kind: str, make_lab: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab = make_lab(kind)
+    kept, lab.runtime = lab.runtime, lab.another()
+    lab.put(
+        "oracles/test_c1.py",
+        "import time\nimport name\n\n\ndef test_name():\n    time.sleep(0.7)\n    assert name.name() == 'c'\n",
+    )
+    removed: list[str] = []
+    other = lab.another()
+
+    def sweep() -> None:
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+        removed.extend(other.sweep())
+        monkeypatch.undo()
+
+    world = lab.world()
+    assert world.run.folder.exists()
+    assert lab.runtime.run.folder.exists()
+    timer = threading.Timer(1.0, sweep)
+    begin = {"proof": timer.start}
+    trial = lab.trial(world, notice=lambda step: begin.get(step, lambda: None)())
+    timer.join()
+    other.close()
+    lab.runtime.close()
+    lab.runtime = kept
+    assert trial.error is None
+    assert removed == []
+
+
+class Place:
+    """A rootdir with instances, a crew and a ledger, and a folder for locks that only its runs use."""
+
+    def __init__(self, folder: Path, lab: Any) -> None:
+        self.folder = folder
+        self.ledger = folder / "ledger" / "ledger.txt"
+        self.temporary = folder / "tmp"
+        for name in ("ledger", "tmp", "crew"):
+            (folder / name).mkdir()
+        self.ledger.touch()
+        (folder / "pytest.ini").write_text("[pytest]\n")
+        for script, text in {"review": REVIEW, "revise": REVISE}.items():
+            (folder / "crew" / f"{script}.sh").write_text(text)
+            (folder / "crew" / f"{script}.sh").chmod(0o755)
+        shared = {"use": "command", "writable": ["ledger"], "env": {"LEDGER": str(self.ledger.parent)}}
+        crew = {
+            "reviewers": {"sharp": {**shared, "command": ["crew/review.sh"], "files": ["crew/review.sh"]}},
+            "agents": {"handy": {**shared, "command": ["crew/revise.sh"], "files": ["crew/revise.sh"]}},
+        }
+        (folder / "crab.yaml").write_text(yaml.safe_dump(json.loads(json.dumps(crew))))
+        for number in range(INSTANCES):
+            self._instance(f"kill-{number}", lab)
+
+    def _instance(self, name: str, lab: Any) -> None:
+        document = json.loads(json.dumps(lab.document))
+        document |= {"id": name, "comments": document["comments"][:1]}
+        document["pull_request"]["title"] = name
+        for key in ("accepts", "rejects"):
+            document["comments"][0].pop(key)
+        source = lab.folder / "set" / lab.name
+        for file in (path for path in source.rglob("*") if path.is_file() and "checks" not in path.parts):
+            target = self.folder / "set" / name / file.relative_to(source)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(file.read_bytes())
+        (self.folder / "set" / name / "instance.yaml").write_text(yaml.safe_dump(document))
+
+    def start(self, store: str) -> subprocess.Popen[bytes]:
+        """Start pytest on all instances, in a session of its own."""
+        argv = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-p",
+            "no:cacheprovider",
+            "-q",
+            "set",
+            "--reviewer=sharp",
+            "--agent=handy",
+        ]
+        argv += ["--crab-runtime=docker", f"--crab-jobs={JOBS}", f"--crab-store={self.folder / store}"]
+        env = {**os.environ, "TMPDIR": str(self.temporary)}
+        return subprocess.Popen(
+            argv, cwd=self.folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
+        )
+
+    def kill(self, process: subprocess.Popen[bytes], *, lines: int, pause: float) -> bool:
+        """Kill pytest alone once its crew has said so much, or in its first second; whether it was still at work."""
+        told = len(self.lines())
+        while lines and len(self.lines()) < told + lines and process.poll() is None:
+            time.sleep(0.01)
+        time.sleep(pause if lines else pause + 0.6)
+        os.kill(process.pid, signal.SIGKILL)
+        process.communicate()
+        return len(self.stored("killed")) < 2 * INSTANCES
+
+    def starts(self) -> Counter[str]:
+        """How often each step was begun."""
+        return Counter(line.removesuffix(" start") for line in self.lines() if line.endswith(" start"))
+
+    def lines(self) -> list[str]:
+        """What the crew has written."""
+        return self.ledger.read_text().splitlines()
+
+    def stored(self, store: str) -> set[str]:
+        """The steps of contestants whose results are in a store."""
+        found = set()
+        for step, path in FileStore(self.folder / store).objects():
+            value = json.loads(path.read_text())["value"]
+            if step == "review":
+                found.add(f"review {value['findings'][0]['body']}")
+            elif step == "revision":
+                found.add(f"revision {value['notes']}")
+        return found
+
+    def summary(self, store: str) -> Any:
+        """The summary of the last run, without what is a time."""
+        return timeless(json.loads((self.folder / store / "report" / "summary.json").read_text()))
+
+    def left(self) -> list[str]:
+        """What runs have left on this machine."""
+        import docker
+
+        client = docker.APIClient(version="auto")
+        label = f"pytest-crab.machine={runs.machine_id()}"
+        found = [entry["Id"] for entry in client.containers(all=True, filters={"label": label})]
+        client.close()
+        found += [str(path) for path in (runs.machine_folder() / "runs").iterdir()]
+        found += [str(path) for path in Path("/sys/fs/cgroup").glob(f"**/pytest-crab-*-{runs.machine_id()}-*")]
+        return found
+
+
+def timeless(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: timeless(item) for key, item in value.items() if "seconds" not in key and key != "started"}
+    return [timeless(item) for item in value] if isinstance(value, list) else value
+
+
+@pytest.mark.docker
+@pytest.mark.bubblewrap
+def test_a_run_that_is_killed_again_and_again_loses_and_repeats_nothing_that_was_finished(
+    lab: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = Place(tmp_path, lab)
+    monkeypatch.setattr(tempfile, "tempdir", str(place.temporary))
+    chance = random.Random(3)
+    hits = 0
+    for _ in range(KILLS):
+        before, known = place.starts(), place.stored("killed")
+        process = place.start("killed")
+        hits += place.kill(process, lines=chance.randrange(4), pause=chance.uniform(0, 0.6))
+        begun = place.starts() - before
+        assert not set(begun) & known
+        assert sum(begun.values()) <= len(begun) + JOBS  # a client may outlive its run until the next one starts
+        assert len(set(begun) - place.stored("killed")) <= JOBS
+    assert hits >= KILLS // 2
+    known = place.stored("killed")
+    before = place.starts()
+    last = place.start("killed")
+    output = last.communicate(timeout=120)[0].decode()
+    assert last.returncode == 0, output
+    assert place.left() == []
+    assert not [text for text in lab.command_lines() if str(place.ledger.parent) in text]
+    assert not set(place.starts() - before) & known
+    steps = {f"{step} kill-{number}" for step in ("review", "revision") for number in range(INSTANCES)}
+    assert set(place.starts()) == place.stored("killed") == steps
+    assert sum(place.starts().values()) <= len(steps) + KILLS * JOBS
+
+    place.ledger.write_text("")
+    whole = place.start("whole")
+    assert whole.wait(timeout=120) == 0
+    whole.communicate()
+    assert place.starts() == Counter(steps)
+    assert place.summary("killed") == place.summary("whole")
+    assert place.left() == []

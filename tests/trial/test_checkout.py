@@ -1,0 +1,168 @@
+"""What a contestant can see, where its secrets go, and that nothing that it started outlives its step."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_crab import plain
+from pytest_crab.errors import AgentError
+from pytest_crab.errors import Cancelled
+from pytest_crab.errors import ReviewerError
+from pytest_crab.report.files import write_trials
+from pytest_crab.report.junit import write_junit
+from pytest_crab.report.summary import summarise
+from pytest_crab.trial.stage import Stage
+from pytest_crab.trial.story import Course
+from pytest_crab.types import Judgement
+from pytest_crab.types import Reason
+
+SECRET = "sesame-4a7f1c-open"
+
+
+@pytest.fixture
+def stage(lab: Any) -> Any:
+    return Stage(lab.instance(), lab.crew(), lab.world(), lambda _step: None)
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.parametrize("failure", [ReviewerError, AgentError])
+def test_a_clone_shows_no_place_that_holds_answers(failure: type[Exception], lab: Any, stage: Any) -> None:
+    checkout = stage.checkout(failure)
+    folder = Path(stage.instance.folder)
+    other = lab.write("set/other-2/instance.yaml", "schema: 1\n").parent
+    link = lab.folder / "link"
+    link.symlink_to(folder / "oracles")
+    allowed = lab.write("beside/tool.txt", "fine\n").parent
+    store = lab.folder / "store"
+    hidden = [
+        folder,
+        folder.parent,
+        folder / "oracles",
+        folder / "reference.diff",
+        lab.folder,
+        other,
+        other / "x",
+        link,
+    ]
+    hidden += [store, store / "cache", store / "steps" / "proof", Path("/run"), Path("/run/docker.sock"), Path("/")]
+    hidden += [stage.world.run.folder, stage.world.run.folder.parent, Path("/var/run")]
+    for path in hidden:
+        for way in ("readable", "writable"):
+            with pytest.raises(failure, match="cannot be shown to it") as caught, checkout.clone(**{way: [path]}):
+                pytest.fail(f"{path} was shown")
+            assert str(path) in str(caught.value)
+            assert "\n" not in str(caught.value)
+    with checkout.clone(readable=[allowed]) as workspace:
+        done = workspace.run(["ls", str(allowed), str(folder), "/run/docker.sock"], seconds=10)
+    assert b"tool.txt" in done.stdout
+    assert done.stderr.count(b"No such file") == 2
+
+
+@pytest.mark.bubblewrap
+def test_settings_that_name_such_a_place_are_an_error_of_the_reviewer(lab: Any) -> None:
+    lab.settings["reviewer"] = {"readable": [f"set/{lab.name}/oracles"]}
+    trial = lab.trial()
+    assert {result.reason for result in trial.results} == {Reason.REVIEWER_ERROR}
+    assert "cannot be shown" in trial.error
+    assert lab.ledger == []
+
+
+@pytest.mark.bubblewrap
+def test_a_secret_is_seen_by_the_command_and_by_nobody_else(lab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CRAB_TEST_KEY", SECRET)
+    before = 'printf %s "$CRAB_TEST_KEY" | sha256sum > "$LEDGER/seen.txt"; sleep 0.5; echo "$CRAB_TEST_KEY" >&2'
+    said = json.dumps({"schema": 1, "findings": [{"body": "It says SECRET."}], "version": "SECRET"})
+    lab.reviewing("XX", before)
+    script = lab.folder / "crew" / "review.sh"
+    text = script.read_text().replace("<<'END'", "<<END").replace("XX", said.replace("SECRET", "$CRAB_TEST_KEY"))
+    script.write_text(text)
+    lab.settings["reviewer"] = {"pass_env": ["CRAB_TEST_KEY"]}
+    seen: list[str] = []
+    over = threading.Event()
+
+    def look() -> None:
+        while not over.is_set():
+            seen.extend(text for text in lab.command_lines() if str(script) in text)
+            time.sleep(0.02)
+
+    watcher = threading.Thread(target=look)
+    watcher.start()
+    trial = lab.trial()
+    over.set()
+    watcher.join()
+    digest = hashlib.sha256(SECRET.encode()).hexdigest()
+    assert (lab.folder / "ledger" / "seen.txt").read_text().split()[0] == digest
+    assert trial.review.findings[0].body == "It says [CRAB_TEST_KEY]."
+    assert any("bwrap" in text for text in seen)
+    assert not any(SECRET in text for text in seen)
+    write_trials(lab.folder / "trials.jsonl", [trial])
+    write_junit(lab.folder / "junit.xml", [trial], summarise([trial]))
+    assert "CRAB_TEST_KEY" in (lab.folder / "trials.jsonl").read_text()
+    files = [path for path in lab.folder.rglob("*") if path.is_file()]
+    assert any(path.parts[-3] == "review" for path in files)
+    assert not [path for path in files if SECRET.encode() in path.read_bytes()]
+
+
+@pytest.mark.bubblewrap
+def test_a_secret_is_not_told_when_the_command_fails(lab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CRAB_TEST_KEY", SECRET)
+    lab.settings["reviewer"] = {"pass_env": ["CRAB_TEST_KEY"]}
+    lab.reviewing([], 'echo "bad key $CRAB_TEST_KEY" >&2; exit 1')
+    trial = lab.trial()
+    assert "bad key [CRAB_TEST_KEY]" in trial.error
+    assert SECRET not in json.dumps(plain.dump(trial))
+
+
+def test_a_command_may_run_in_the_workspace(each_lab: Any) -> None:
+    lab = each_lab
+    said = json.dumps({"schema": 1, "findings": [{"body": "XX"}]}).replace('"', '\\"')
+    script = (
+        "cat > /dev/null; test -f value.py || exit 4; test -e /sys/class/net/eth0 && exit 5; "
+        "git log --format=%s > /dev/null || exit 6; "
+        f'echo "{said}" | sed "s|XX|$(git rev-list --all --count) commits in $PWD|"'
+    )
+    inside = {"in": "workspace", "files": [], "writable": []}
+    lab.settings["reviewer"] = {"command": ["sh", "-c", script], **inside}
+    lab.settings["agent"] = {"command": ["sh", "-c", "cat > /dev/null; sed -i s/2/3/ value.py"], **inside}
+    trial = lab.trial()
+    assert trial.error is None
+    assert [finding.body for finding in trial.review.findings] == ["2 commits in /workspace"]
+    assert lab.reasons(trial) == {"c0": "green", "c1": "test failed"}
+    assert lab.left() == []
+
+
+@pytest.mark.parametrize("step", ["proof", "review"])
+def test_a_stopped_world_leaves_nothing_and_measures_nothing(step: str, each_lab: Any) -> None:
+    lab = each_lab
+    if step == "review":
+        lab.reviewing([], "sleep 61.5")
+    else:
+        lab.put("oracles/test_c0.py", "import time\n\n\ndef test_value():\n    time.sleep(61.5)\n")
+    lab.document["environment"]["timeout"] = "100"
+    kept, lab.runtime = lab.runtime, lab.another()
+    world = lab.world()
+    timer = threading.Timer(1.0, world.stop)
+    course = Course(Stage(lab.instance(), lab.crew(), world, lambda now: timer.start() if now == step else None), 1)
+    start = time.monotonic()
+    with pytest.raises(Cancelled):
+        course.run()
+    timer.join()
+    assert time.monotonic() - start < 30
+    assert lab.ledger == (["review"] if step == "review" else [])
+    course.settle(Judgement(reason=Reason.NOT_RUN))
+    assert {result.reason for result in course.trial().results} == {Reason.NOT_RUN}
+    assert lab.left() == []
+    assert not any("61.5" in text for text in lab.command_lines())
+    with pytest.raises(Cancelled):
+        lab.trial(world)
+    lab.runtime.close()
+    lab.runtime = kept
+    lab.reviewing([])
+    assert [path for kind, path in world.store.objects() if kind == "review"] == []

@@ -1,0 +1,153 @@
+"""What a revision does to itself is missed, what it does to others is damage, what the world does is nobody's."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from pytest_crab.protocols import Command
+from pytest_crab.protocols import Completed
+from pytest_crab.types import Reason
+from pytest_crab.types import Trial
+from pytest_crab.types import Verdict
+
+NAME = 'def name():\n    return "c"\n'
+GOOD = "def value():\n    return 3\n"
+DEAD = Completed(exit_code=137, stdout=b"", stderr=b"killed\n")
+
+
+def value(*lines: str) -> str:
+    return "def value():\n" + "".join(f"    {line}\n" for line in lines)
+
+
+HOSTILE = {
+    "hangs": (value("while True: pass"), Reason.TIMEOUT),
+    "hangs on import": ("while True: pass\n", Reason.TIMEOUT),
+    "wants 4 GB": (value("return len(b'x' * (4 << 30))"), Reason.MEMORY),
+    "forks": (
+        value("import os, time", "while True:", "    if not os.fork():", "        time.sleep(60)"),
+        Reason.PROCESSES,
+    ),
+    "floods": (value("import os", "while True:", "    os.write(1, b'x' * 65536)"), Reason.OUTPUT),
+    "crashes": (value("import ctypes", "return ctypes.string_at(0)"), Reason.CRASHED),
+    "exits": (value("import os", "os._exit(0)"), Reason.EXITED),
+    "exits on import": ("import os\nos._exit(0)\n", Reason.EXITED),
+    "fills the disk": (
+        value(
+            "for n in range(99):", "    with open('/tmp/%d' % n, 'wb') as file:", "        file.write(bytes(1 << 20))"
+        ),
+        Reason.FAILED,
+    ),
+}
+
+
+@pytest.fixture(scope="module", params=["local", pytest.param("docker", marks=pytest.mark.docker)])
+def proved(request: pytest.FixtureRequest, make_lab: Callable[..., Any]) -> Any:
+    """A lab whose proofs are in the store."""
+    lab = make_lab(request.param)
+    lab.document["environment"]["timeout"] = "3"
+    lab.acting({"value.py": GOOD, "name.py": NAME})
+    assert lab.reasons(lab.trial()) == {"c0": "green", "c1": "green"}
+    return lab
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.parametrize("what", HOSTILE)
+def test_a_hostile_ending_is_missed_with_its_reason_and_hurts_no_other_oracle(
+    what: str, proved: Any, ran: Callable[[Trial], set[str]]
+) -> None:
+    text, reason = HOSTILE[what]
+    proved.acting({"value.py": text, "name.py": NAME})
+    trial = proved.trial()
+    assert ran(trial) == {"revision", "verdict"}
+    first, second = trial.results
+    assert (first.reason, first.verdict) == (reason, Verdict.MISSED), first.detail
+    assert second.reason is Reason.GREEN
+    assert trial.error is None
+    assert proved.left() == []
+
+
+@pytest.mark.docker
+def test_a_revision_that_breaks_its_own_install_is_missed(make_lab: Callable[..., Any]) -> None:
+    lab = make_lab("docker")
+    setup = 'from setuptools import setup\nsetup(name="values", version="1", py_modules=["value", "name"])\n'
+    lab.put("tree/setup.py", setup)
+    lab.document["environment"] |= {
+        "packages": ["setuptools==75.8.0"],
+        "install": ["pip install --no-build-isolation --no-deps -e ."],
+    }
+    lab.acting({"value.py": GOOD, "name.py": NAME, "setup.py": 'raise RuntimeError("no")\n'})
+    trial = lab.trial()
+    assert {result.reason for result in trial.results} == {Reason.INSTALL}, trial.error
+    assert {result.verdict for result in trial.results} == {Verdict.MISSED}
+    lab.acting({"value.py": GOOD, "name.py": NAME, "setup.py": setup + "# as it was\n"})
+    assert lab.reasons(lab.trial()) == {"c0": "green", "c1": "green"}
+    assert lab.left() == []
+
+
+@pytest.mark.bubblewrap
+def test_damage_is_measured_where_the_instance_says_how(lab: Any, ran: Callable[[Trial], set[str]]) -> None:
+    assert lab.trial().damage is None
+    lab.document["pass_to_pass"] = ["python", "-m", "pytest", "-q", "test_project.py"]
+    assert lab.trial().damage is False
+    lab.acting({"value.py": GOOD, "name.py": 'def name():\n    return "z"\n'})
+    trial = lab.trial()
+    assert trial.damage is True
+    assert lab.reasons(trial) == {"c0": "green", "c1": "test failed"}
+    assert lab.trial().damage is True
+    assert ran(lab.trial()) == set()
+
+
+@pytest.mark.bubblewrap
+def test_damage_that_a_killed_run_left_unmeasured_is_measured_then(lab: Any, ran: Callable[[Trial], set[str]]) -> None:
+    lab.document["pass_to_pass"] = ["python", "-m", "pytest", "-q", "test_project.py"]
+    lab.trial()
+    world = lab.world()
+    damage = [path for step, path in world.store.objects() if step == "verdict" and "damage" in path.read_text()]
+    assert len(damage) == 1
+    damage[0].unlink()
+    trial = lab.trial()
+    assert trial.damage is False
+    assert ran(trial) == {"verdict"}
+
+
+@pytest.mark.bubblewrap
+def test_a_command_that_fails_at_head_proves_nothing(lab: Any) -> None:
+    lab.document["pass_to_pass"] = ["python", "-c", "raise SystemExit(2)"]
+    trial = lab.trial()
+    assert set(lab.reasons(trial).values()) == {"broken"}
+    assert "pass_to_pass does not pass at head (exit code 2" in trial.error
+
+
+class Failing:
+    """A runtime whose sandboxes die: all of them, or those that are given a certain text."""
+
+    def __init__(self, runtime: Any, only: bytes = b"") -> None:
+        self._runtime = runtime
+        self._only = only
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._runtime, name)
+
+    def execute(self, image: Any, commands: Sequence[Command], **rest: Any) -> tuple[Completed, ...]:
+        if any(self._only in command.stdin for command in commands):
+            return tuple(DEAD for _ in commands)
+        done: tuple[Completed, ...] = self._runtime.execute(image, commands, **rest)
+        return done
+
+
+@pytest.mark.bubblewrap
+def test_a_world_that_fails_while_examining_is_broken_and_a_tree_that_does_is_missed(lab: Any) -> None:
+    lab.trial(lab.world())
+    lab.acting({"value.py": "# marked\n" + GOOD})
+    trial = lab.trial(lab.world(runtime=Failing(lab.runtime)))
+    assert {result.reason for result in trial.results} == {Reason.BROKEN}
+    assert "run again" in trial.error
+    mark = base64.b64encode(("# marked\n" + GOOD).encode())
+    trial = lab.trial(lab.world(runtime=Failing(lab.runtime, mark)))
+    assert {result.verdict for result in trial.results} == {Verdict.MISSED}
+    assert {result.reason for result in trial.results} == {Reason.EXITED}
