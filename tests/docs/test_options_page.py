@@ -1,0 +1,36 @@
+"""docs/reference/options.md says what the table of options says, no more and no less."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pytest_crab.plugin.options import OPTIONS
+from pytest_crab.plugin.options import Option
+
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "options.md"
+
+#: What a default is called where it depends on the machine or is made of others.
+DEFAULTS = {"jobs": "the cores, at most 4", "report": "`report` in the store"}
+
+
+def row(option: Option) -> str:
+    """The line of the page that stands for one option."""
+    flags = [option.short] if option.short else []
+    flags += [f"--crab-{option.name}"] if option.flag else []
+    line = ", ".join(f"`{flag}`" for flag in flags) or "-"
+    return f"| {line} | `{option.variable}`, `{option.dest}` | {option.meant} | {default(option)} | {option.help} |"
+
+
+def default(option: Option) -> str:
+    if option.name in DEFAULTS:
+        return DEFAULTS[option.name]
+    if option.default is None or option.default == ():
+        return "-"
+    if isinstance(option.default, bool):
+        return f"`{str(option.default).lower()}`"
+    return f"`{option.default}`"
+
+
+def test_every_option_has_its_row_and_no_row_stands_for_nothing() -> None:
+    shown = [line for line in PAGE.read_text().splitlines() if "`CRAB_" in line and line.startswith("| ")]
+    assert shown == [row(option) for option in OPTIONS], "\n" + "\n".join(row(option) for option in OPTIONS)

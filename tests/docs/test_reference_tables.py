@@ -1,0 +1,81 @@
+"""The reference's tables of keys hold exactly the keys of the records and adapters that they describe."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_crab import plain
+from pytest_crab import types
+from pytest_crab.agents import AGENTS
+from pytest_crab.reviewers import REVIEWERS
+
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
+
+#: The record behind each heading of instances.md, and the fields that no file holds.
+RECORDS: dict[str, tuple[Any, set[str]]] = {
+    "instance.yaml": (types.Instance, {"folder"}),
+    "pull_request": (types.PullRequestFacts, set()),
+    "source": (types.Source, set()),
+    "source.git": (types.GitSource, set()),
+    "source.sdist": (types.SdistSource, set()),
+    "source.tree": (types.TreeSource, set()),
+    "environment": (types.Environment, set()),
+    "comments": (types.Comment, set()),
+    "oracle": (types.Oracle, set()),
+}
+
+
+def rows(page: Path, heading: str) -> list[list[str]]:
+    """The cells of the first table below a heading."""
+    body = re.split(rf"^#+ {re.escape(heading)}$", page.read_text(), flags=re.MULTILINE)[1]
+    body = re.split(r"^#+ ", body, flags=re.MULTILINE)[0]
+    lines = [line for line in body.splitlines() if line.startswith("| `")]
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
+
+
+def keys(page: Path, heading: str) -> list[str]:
+    return [row[0].strip("` ") for row in rows(page, heading)]
+
+
+@pytest.mark.parametrize("heading", RECORDS)
+def test_instances_page_has_every_key_and_no_other(heading: str) -> None:
+    record, hidden = RECORDS[heading]
+    wanted = [plain.key_of(field) for field in dataclasses.fields(record) if field.name not in hidden]
+    assert keys(REFERENCE / "instances.md", heading) == wanted
+
+
+@pytest.mark.parametrize("heading", RECORDS)
+def test_needed_keys_are_called_needed(heading: str) -> None:
+    record, hidden = RECORDS[heading]
+    needed = {
+        plain.key_of(field)
+        for field in dataclasses.fields(record)
+        if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+    } - hidden
+    said = {row[0].strip("` ") for row in rows(REFERENCE / "instances.md", heading) if row[2] == "needed"}
+    assert said == needed
+
+
+ADAPTERS = [(family.noun, name, path) for family in (REVIEWERS, AGENTS) for name, path in sorted(family.table.items())]
+
+
+@pytest.mark.parametrize(("noun", "name", "path"), ADAPTERS, ids=[f"{noun}-{name}" for noun, name, _ in ADAPTERS])
+def test_adapters_page_has_every_setting_and_no_other(noun: str, name: str, path: str) -> None:
+    module, _, cls = path.partition(":")
+    fields = dataclasses.fields(getattr(importlib.import_module(module), cls))
+    page = REFERENCE / "reviewers-and-agents.md"
+    both = name in REVIEWERS.table and name in AGENTS.table
+    heading = f"{name} ({noun})" if both else name
+    assert keys(page, heading) == [plain.key_of(field) for field in fields if field.init]
+
+
+def test_adapters_page_lists_every_name() -> None:
+    page = REFERENCE / "reviewers-and-agents.md"
+    assert sorted(keys(page, "Reviewers")) == sorted(REVIEWERS.table)
+    assert sorted(keys(page, "Agents")) == sorted(AGENTS.table)

@@ -1,0 +1,87 @@
+"""docs/explanation/ruff.md pairs what ruff catches with the rules that led to it, as the records do."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pytest_crab import load_instances
+from pytest_crab import load_trials
+from pytest_crab.agents.reference import hits
+from pytest_crab.parsing.findings import read_review
+from pytest_crab.types import OracleResult
+from pytest_crab.types import Trial
+from pytest_crab.types import Verdict
+
+ROOT = Path(__file__).parents[2]
+_ROW = re.compile(r"^\| `([\w-]+)` \| (c\d) \| ([A-Z0-9, ]+) \| ", re.MULTILINE)
+
+
+def told() -> dict[tuple[str, str], set[str]]:
+    """The page's rules by instance and comment."""
+    page = (ROOT / "docs/explanation/ruff.md").read_text()
+    return {(instance, comment): set(rules.split(", ")) for instance, comment, rules in _ROW.findall(page)}
+
+
+def rules_on(result: OracleResult, trial: Trial) -> set[str]:
+    """The rules of the findings that lie on the comment's lines."""
+    assert trial.review is not None
+    assert result.lines is not None
+    first, last = result.lines
+    return {
+        str(finding.rule)
+        for finding in trial.review.findings
+        if finding.path == result.path and finding.start is not None
+        and finding.start <= last and (finding.end or finding.start) >= first
+    }  # fmt: skip
+
+
+def test_flagging_every_added_line_strikes_as_often_as_the_page_says() -> None:
+    remarks, struck, missed = 0, 0, []
+    instances = load_instances(ROOT / "instances/quickstart")
+    for instance in instances:
+        assert instance.source.tree is not None
+        request = json.dumps({"diff": Path(instance.folder, instance.source.tree.head).read_text()})
+        argv = [sys.executable, str(ROOT / "docs/examples/every_line.py")]
+        printed = subprocess.run(argv, input=request, capture_output=True, text=True, check=True).stdout
+        problems: list[str] = []
+        review = read_review(printed, problems)
+        assert review is not None, problems
+        remarks += len(review.findings)
+        for comment in instance.measured:
+            if any(hits(finding, comment) for finding in review.findings):
+                struck += 1
+            else:
+                missed.append(f"`{instance.id}` {comment.id}")
+    page = (ROOT / "docs/explanation/ruff.md").read_text()
+    assert f"makes {remarks} remarks, {remarks / len(instances):.0f} for each pull request" in page
+    assert f"catches {struck} of {struck + len(missed)} oracles" in page
+    assert missed == ["`ledger-19-budgets` c1"]
+    assert missed[0] in page
+
+
+@pytest.mark.bubblewrap
+def test_the_pairs_on_the_page_are_those_of_the_records(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    argv = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", "--reviewer=ruff", "instances/quickstart"]
+    argv += ["--agent=reference", "--crab-runtime=local", f"--crab-store={store}"]
+    environ = {name: value for name, value in os.environ.items() if not name.startswith(("CRAB_", "PYTEST_"))}
+    done = subprocess.run(argv, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stdout
+    trials = list(load_trials(store / "report"))
+    results = [(trial, result) for trial in trials for result in trial.results]
+    unknown = [result.detail for _, result in results if result.verdict is Verdict.UNKNOWN]
+    assert not unknown
+    caught = {
+        (trial.instance, result.comment): rules_on(result, trial)
+        for trial, result in results
+        if result.verdict is Verdict.CAUGHT
+    }
+    assert caught == told()
+    assert f"catches {len(caught)} of {len(results)} oracles" in (ROOT / "docs/explanation/ruff.md").read_text()
