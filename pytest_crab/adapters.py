@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import importlib
 import re
 from collections.abc import Mapping
@@ -44,7 +45,9 @@ class Family:
         path = self.table.get(name, name)
         if not _CLASS_PATH.fullmatch(path):
             known = ", ".join(sorted(self.table))
-            problem = f"{name!r} is no {self.noun}; use one of {known}, or your own class as module:Class"
+            near = difflib.get_close_matches(name, self.table, n=1)
+            hint = f" (did you mean {near[0]}?)" if near else ""
+            problem = f"{name!r} is no {self.noun}{hint}; use one of {known}, or your own class as module:Class"
             raise BadInput(where or self.where(name), [problem])
         return AdapterSpec(path=path, settings=settings, folder=str(folder.absolute()))
 

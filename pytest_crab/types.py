@@ -59,9 +59,10 @@ class Side(Word):
 
 
 class Runner(Word):
-    """What runs an oracle."""
+    """What runs an oracle; nothing here runs jest yet, so that an oracle of it is broken and never missed."""
 
     PYTEST = "pytest"
+    JEST = "jest"
 
 
 class Isolation(Word):
@@ -188,12 +189,17 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """What the code runs in; paths are relative to the tree, ``timeout`` is seconds per oracle."""
+    """What the code runs in; paths are relative to the tree, ``timeout`` is seconds per oracle.
+
+    ``resolved`` is the moment as of which the packages were chosen (2019-04-11T15:02:59Z): files that were uploaded later
+    are not taken, neither of the packages nor of what builds them.
+    """
 
     dockerfile: str | None = None
     image: str | None = None
     python: str | None = None
     packages: tuple[str, ...] = ()
+    resolved: str | None = None
     system: tuple[str, ...] = ()
     install: tuple[str, ...] = ()
     paths: tuple[str, ...] = (".",)
@@ -220,17 +226,20 @@ class Oracle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comment:
-    """What a human wrote in review, with its oracle; ``lines`` are 1-based and inclusive on ``side``."""
+    """What a human wrote in review; ``lines`` are 1-based and inclusive on ``side``, None is the whole file.
+
+    A comment without an oracle, and so without a kind, is read by those who read comments and measured by nobody.
+    """
 
     id: str
     path: str
-    lines: tuple[int, int]
+    lines: tuple[int, int] | None = None
     side: Side = Side.RIGHT
     body: str
     url: str | None = None
     category: Category
-    kind: Kind
-    oracle: Oracle
+    kind: Kind | None = None
+    oracle: Oracle | None = None
     reference: str | None = None
     accepts: tuple[str, ...] = ()
     rejects: tuple[str, ...] = ()
@@ -238,8 +247,18 @@ class Comment:
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[A-Za-z0-9._-]{1,40}", self.id):
             raise ValueError("id should be 1 to 40 letters, digits, dots, underscores or hyphens")
-        if not 1 <= self.lines[0] <= self.lines[1]:
+        if self.lines is not None and not 1 <= self.lines[0] <= self.lines[1]:
             raise ValueError("lines should be [first, last], counted from 1")
+        if self.oracle is not None and self.kind is None:
+            raise ValueError("kind is missing; it says whether the oracle is behavioral or structural")
+        if self.oracle is None and (self.kind or self.reference or self.accepts or self.rejects):
+            raise ValueError("oracle is missing; kind, reference, accepts and rejects say something about one")
+
+    @property
+    def examined(self) -> Oracle:
+        """The oracle; asked only of comments that have one (see Instance.measured)."""
+        assert self.oracle is not None
+        return self.oracle
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,6 +289,11 @@ class Instance:
         ids = [comment.id for comment in self.comments]
         if len(set(ids)) != len(ids):
             raise ValueError("two comments have the same id")
+
+    @property
+    def measured(self) -> tuple[Comment, ...]:
+        """The comments that have an oracle, in order; none where the instance is there to be read."""
+        return tuple(comment for comment in self.comments if comment.oracle is not None)
 
 
 # --- the crew: what contestants are shown and what they give back ----------------------------------------------------
@@ -320,11 +344,20 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Review:
-    """What a reviewer said about one pull request; no findings is a review too."""
+    """What a reviewer said about one pull request; no findings is a review too.
+
+    ``count`` is how many findings there were where their text is not on record; None: ``findings`` are all.
+    """
 
     findings: tuple[Finding, ...] = ()
     usage: Usage | None = None
     version: str | None = None
+    count: int | None = None
+
+    @property
+    def size(self) -> int:
+        """How many findings there are or were."""
+        return len(self.findings) if self.count is None else self.count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

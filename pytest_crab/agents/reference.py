@@ -36,7 +36,7 @@ class ReferenceAgent:
 
     def bind(self, instance: Instance) -> BoundReferenceAgent:
         """The agent that knows this instance's references."""
-        return BoundReferenceAgent(folder=Path(instance.folder), comments=instance.comments)
+        return BoundReferenceAgent(folder=Path(instance.folder), comments=instance.measured)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,10 +103,15 @@ def _apply(workspace: Workspace, diffs: Sequence[str], names: Sequence[str]) -> 
 
 
 def hits(finding: Finding, comment: Comment) -> bool:
-    """Whether a finding lies on the comment's lines: same path and side, no wider than 20 lines or the comment."""
-    if finding.start is None or finding.path != comment.path or finding.side is not comment.side:
+    """Whether a finding lies on the comment's lines: same path and side, no wider than 20 lines or the comment.
+
+    A comment on the whole file is hit by a finding on the whole file, and by one on at most 20 lines of it.
+    """
+    if finding.path != comment.path or finding.side is not comment.side:
         return False
-    first, last = comment.lines
+    if finding.start is None:
+        return comment.lines is None
+    first, last = comment.lines or (finding.start, finding.start)
     end = finding.start if finding.end is None else finding.end
     wide = end - finding.start + 1 > max(MOST_LINES, last - first + 1)
     return not wide and finding.start <= last and end >= first

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from pytest_crab.errors import AgentError
+from pytest_crab.instances.recorded import is_recorded_name
+from pytest_crab.instances.recorded import recorded_file
 from pytest_crab.protocols import Checkout
 from pytest_crab.types import Finding
 from pytest_crab.types import Instance
@@ -20,18 +22,30 @@ from pytest_crab.types import Revision
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayAgent:
-    """Privileged, since it is told which instance it revises: ``revisions`` is a folder of <instance id>.diff files."""
+    """Privileged, since it is told which instance it revises.
 
-    revisions: str
+    ``revisions`` is a folder of <instance id>.diff files; or ``reviewer`` names whose recorded revisions to take from
+    the set that the instance lies in (docs/reference/recorded.md).
+    """
+
+    revisions: str | None = None
+    reviewer: str | None = None
     folder: str = "."
     simulated: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
-        if not Path(self.folder, self.revisions).is_dir():
+        if (self.revisions is None) == (self.reviewer is None):
+            raise ValueError("either revisions, a folder, or reviewer, a name in the set's recorded results, is needed")
+        if self.reviewer is not None and not is_recorded_name(self.reviewer):
+            raise ValueError(f"reviewer is {self.reviewer!r}; it should be a name in the set's recorded results")
+        if self.revisions is not None and not Path(self.folder, self.revisions).is_dir():
             raise ValueError(f"revisions names {self.revisions}, which is no folder")
 
     def bind(self, instance: Instance) -> BoundReplayAgent:
         """The agent that repeats what was recorded for this instance."""
+        if self.reviewer is not None:
+            return BoundReplayAgent(file=recorded_file(instance, self.reviewer, ".diff"))
+        assert self.revisions is not None
         return BoundReplayAgent(file=Path(self.folder, self.revisions, f"{instance.id}.diff"))
 
 

@@ -23,14 +23,14 @@ from pytest_crab.store.files import STEPS
     "--step", "steps", multiple=True, type=click.Choice(STEPS), help="Remove stored results of this step; repeatable."
 )
 @click.option("--older-than", type=float, default=0.0, metavar="DAYS", help="Only what is older than so many days.")
-@click.option("--dry-run", is_flag=True, help="Say what would be removed, and remove nothing but dead runs' leavings.")
+@click.option("--dry-run", is_flag=True, help="Say what of the store and the environments would be removed; remove nothing.")
 def prune(*, folder: Path, environments: bool, steps: tuple[str, ...], older_than: float, dry_run: bool) -> None:
     """Remove what dead runs left behind; with options also environments and stored steps."""
     from pytest_crab.runtimes import pruning
 
     store = FileStore(folder)
     try:
-        lines = [f"removed {thing}" for thing in pruning.leavings()]
+        lines = [] if dry_run else [f"removed {thing}" for thing in pruning.leavings()]
         things = list(_forgotten(store, steps, older_than, dry_run=dry_run))
         if environments:
             things += pruning.environments(store.cache, older_than_days=older_than, dry_run=dry_run)

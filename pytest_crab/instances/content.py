@@ -22,14 +22,14 @@ def content_faults(instance: Instance) -> Iterator[str]:
     for key, name in named_diffs(instance).items():
         yield from _diff_faults(f"{key} ({name})", Path(instance.folder, name))
     for number, comment in enumerate(instance.comments):
-        if not Path(instance.folder, comment.oracle.file).read_bytes().strip():
+        if comment.oracle and not Path(instance.folder, comment.oracle.file).read_bytes().strip():
             yield f"comments[{number}].oracle.file ({comment.oracle.file}) is empty; it should hold tests"
 
 
 def _stray_files(instance: Instance) -> Iterator[str]:
     """No configuration beside the instance or its oracles: no outer pytest reads it, no oracle leans on it."""
     folder = Path(instance.folder)
-    levels = {folder, *(Path(folder, comment.oracle.file).parent for comment in instance.comments)}
+    levels = {folder, *(Path(folder, comment.examined.file).parent for comment in instance.measured)}
     for found in sorted(path for level in levels for path in level.iterdir()):
         if found.name in _FOREIGN or found.name in _FOREIGN_PYTHON or found.suffix == ".pth":
             path = found.relative_to(folder)

@@ -36,7 +36,7 @@ def locked(instance: Instance) -> dict[str, str]:
 
 def named_files(instance: Instance) -> list[str]:
     """Return every file that an instance names, sorted: diffs and oracles."""
-    names = {comment.oracle.file for comment in instance.comments}
+    names = {comment.examined.file for comment in instance.measured}
     return sorted(names | set(named_diffs(instance).values()))
 
 

@@ -16,7 +16,9 @@ from typing import Any
 from pytest_crab.types import Comment
 from pytest_crab.types import Environment
 from pytest_crab.types import GitSource
+from pytest_crab.types import Oracle
 from pytest_crab.types import PullRequestFacts
+from pytest_crab.types import Runner
 from pytest_crab.types import SdistSource
 from pytest_crab.types import Source
 from pytest_crab.types import TreeSource
@@ -24,6 +26,7 @@ from pytest_crab.types import TreeSource
 _PROJECT = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 _VERSION = r"[A-Za-z0-9](?:[A-Za-z0-9.!+_-]*[A-Za-z0-9])?"
 _PIN = re.compile(rf"{_PROJECT}(?:\[{_PROJECT}(?:, ?{_PROJECT})*\])?=={_VERSION}(?: ?; ?[\w.'\"<>=!() -]+)?")
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _SYSTEM = re.compile(r"[a-z0-9][a-z0-9+.-]+(?:=[A-Za-z0-9.+~:-]+)?")
 _URL = re.compile(r"https://[A-Za-z0-9.-]+(?::\d+)?/[^\s\\]+")
 _REPOSITORY = re.compile(r"https://[A-Za-z0-9.-]+(?::\d+)?/(?:[A-Za-z0-9_.~-]+/)+[A-Za-z0-9_.-]+")
@@ -33,6 +36,9 @@ _PATTERNS: Mapping[str, tuple[re.Pattern[str], str]] = {
     "license": (re.compile(r"\S.*"), "it should be the licence's SPDX name"),
 }
 _MOST_SECONDS = 3600
+
+#: How the file of an oracle ends, as a pattern and in words, by what runs it.
+_SUFFIXES = {Runner.PYTEST: (r"\.py", ".py"), Runner.JEST: (r"\.test\.[jt]s", ".test.js or .test.ts")}
 
 #: Names that would change how the harness, the interpreter or the loader behave, and not only the project.
 _RESERVED = re.compile(r"PYTHON(?:PATH|HOME|STARTUP|INSPECT|BREAKPOINT|SAFEPATH)|PYTEST_\w*|CRAB_\w*|LD_\w*")
@@ -100,6 +106,8 @@ def environment_faults(environment: Environment) -> Iterator[str]:
         yield f"{at}.workdir is {environment.workdir!r}; it should be an absolute path such as /workspace"
     if environment.timeout > _MOST_SECONDS:
         yield f"{at}.timeout is {environment.timeout}; it should be at most {_MOST_SECONDS} seconds"
+    resolved = [environment.resolved] if environment.resolved is not None else []
+    yield from _unmatched(f"{at}.resolved", resolved, _MOMENT, "it should be a moment such as 2019-04-11T15:02:59Z")
     yield from _variable_faults(environment.env)
 
 
@@ -111,13 +119,8 @@ def comment_faults(comment: Comment, at: str, folder: Path) -> Iterator[str]:
         yield f"{at}.body is empty; it should be what the reviewer said"
     if comment.url is not None and not _URL.fullmatch(comment.url):
         yield f"{at}.url is {comment.url!r}; it should start with https://"
-    oracle = comment.oracle
-    if re.fullmatch(r"test_[A-Za-z0-9_]+\.py", PurePosixPath(oracle.file).name):
-        yield from file_faults(f"{at}.oracle.file", oracle.file, folder)
-    else:
-        yield f"{at}.oracle.file is {oracle.file!r}; its name should be test_<letters, digits, underscores>.py"
-    plugin = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", re.ASCII)
-    yield from _unmatched(f"{at}.oracle.plugins", oracle.plugins, plugin, "it should be the name of a module")
+    if comment.oracle is not None:
+        yield from _oracle_faults(comment.oracle, at, folder)
     if comment.reference is not None:
         yield from file_faults(f"{at}.reference", comment.reference, folder)
     for key, names in (("accepts", comment.accepts), ("rejects", comment.rejects)):
@@ -125,10 +128,22 @@ def comment_faults(comment: Comment, at: str, folder: Path) -> Iterator[str]:
             yield from file_faults(f"{at}.{key}[{number}]", name, folder)
 
 
+def _oracle_faults(oracle: Oracle, at: str, folder: Path) -> Iterator[str]:
+    suffixes, wanted = _SUFFIXES[oracle.runner]
+    if re.fullmatch(rf"test_[A-Za-z0-9_]+{suffixes}", PurePosixPath(oracle.file).name):
+        yield from file_faults(f"{at}.oracle.file", oracle.file, folder)
+    else:
+        yield f"{at}.oracle.file is {oracle.file!r}; its name should be test_<letters, digits, underscores>{wanted}"
+    plugin = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", re.ASCII)
+    yield from _unmatched(f"{at}.oracle.plugins", oracle.plugins, plugin, "it should be the name of a module")
+
+
 def oracle_faults(comments: Iterable[Comment]) -> Iterator[str]:
     """Each comment has an oracle of its own, by a name of its own: reports and proofs go by it."""
     seen: dict[str, str] = {}
     for comment in comments:
+        if comment.oracle is None:
+            continue
         name = PurePosixPath(comment.oracle.file).name.lower()
         if name in seen:
             yield f"comments {seen[name]} and {comment.id} have oracles called {name}; each should have its own name"

@@ -89,7 +89,7 @@ def _findings_near(result: OracleResult, review: Review) -> Iterator[str]:
     if result.path is None:
         return
     near = [finding for finding in review.findings if is_near(finding, result)]
-    if not near:
+    if not near and review.count is None:
         yield f"no finding within {NEAR} lines"
     for finding in near[:SHOWN]:
         yield f"near: {_finding_place(finding)} {one_line(finding.title or '', 100)}".rstrip()
@@ -123,8 +123,8 @@ def _excerpt(body: str) -> list[str]:
 def _review_size(review: Review | None) -> str:
     if review is None:
         return "review: none"
-    count = len(review.findings)
-    return f"review: {count} finding{'' if count == 1 else 's'}"
+    text = "" if review.count is None else ", whose text is not on record"
+    return f"review: {review.size} finding{'' if review.size == 1 else 's'}{text}"
 
 
 def _revision_size(revision: Revision | None) -> str:

@@ -155,7 +155,7 @@ def _row(trial: Trial) -> _Row:
         privileged=trial.privileged,
         simulated=trial.simulated,
         skipped=trial.skipped,
-        findings=None if trial.review is None else len(trial.review.findings),
+        findings=None if trial.review is None else trial.review.size,
         costs=tuple(None if step.usage is None else step.usage.cost_usd for step in steps),
         damage=trial.damage,
         seconds=trial.seconds,

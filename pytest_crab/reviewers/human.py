@@ -26,8 +26,8 @@ class HumanReviewer:
             findings=tuple(
                 Finding(
                     path=comment.path,
-                    start=comment.lines[0],
-                    end=comment.lines[1],
+                    start=comment.lines and comment.lines[0],
+                    end=comment.lines and comment.lines[1],
                     side=comment.side,
                     body=comment.body,
                 )

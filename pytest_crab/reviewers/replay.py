@@ -1,4 +1,4 @@
-"""Recorded reviews, one JSON file per instance."""
+"""Recorded reviews, one JSON file per instance: findings, or how many there were."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from pytest_crab.errors import ReviewerError
+from pytest_crab.instances.recorded import is_recorded_name
+from pytest_crab.instances.recorded import recorded_file
+from pytest_crab.parsing.findings import read_answer
 from pytest_crab.parsing.findings import read_review
 from pytest_crab.protocols import Checkout
 from pytest_crab.types import Instance
@@ -18,17 +21,29 @@ from pytest_crab.types import Review
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayReviewer:
-    """Privileged, since it is told which instance it reviews: ``reviews`` is a folder of <instance id>.json files."""
+    """Privileged, since it is told which instance it reviews.
 
-    reviews: str
+    ``reviews`` is a folder of <instance id>.json files; or ``reviewer`` names whose recorded results to take from
+    the set that the instance lies in (docs/reference/recorded.md).
+    """
+
+    reviews: str | None = None
+    reviewer: str | None = None
     folder: str = "."
 
     def __post_init__(self) -> None:
-        if not Path(self.folder, self.reviews).is_dir():
+        if (self.reviews is None) == (self.reviewer is None):
+            raise ValueError("either reviews, a folder, or reviewer, a name in the set's recorded results, is needed")
+        if self.reviewer is not None and not is_recorded_name(self.reviewer):
+            raise ValueError(f"reviewer is {self.reviewer!r}; it should be a name in the set's recorded results")
+        if self.reviews is not None and not Path(self.folder, self.reviews).is_dir():
             raise ValueError(f"reviews names {self.reviews}, which is no folder")
 
     def bind(self, instance: Instance) -> BoundReplayReviewer:
         """The reviewer that repeats what was recorded for this instance."""
+        if self.reviewer is not None:
+            return BoundReplayReviewer(file=recorded_file(instance, self.reviewer, ".json"))
+        assert self.reviews is not None
         return BoundReplayReviewer(file=Path(self.folder, self.reviews, f"{instance.id}.json"))
 
 
@@ -39,13 +54,17 @@ class BoundReplayReviewer:
     file: Path
 
     def identity(self) -> Mapping[str, Any]:
-        """The digest of the recording. Raises ReviewerError if there is none."""
+        """The digest of the recording. Raises ReviewerError if there is nothing."""
         return {"adapter": "replay", "review": hashlib.sha256(self._read()).hexdigest()}
 
     def review(self, pull_request: PullRequest, checkout: Checkout) -> Review:  # noqa: ARG002 - it is recorded
-        """The recording. Raises ReviewerError if it is missing or no review."""
+        """The recording; a number instead of findings is a review whose text is not on record.
+
+        Raises ReviewerError if it is missing or no review.
+        """
+        text = self._read().decode(errors="replace")
         problems: list[str] = []
-        review = read_review(self._read().decode(errors="replace"), problems)
+        review = _counted(text) or read_review(text, problems)
         if review is None:
             more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
             raise ReviewerError(f"{self.file}: {problems[0]}{more}; see docs/reference/command.md")
@@ -56,3 +75,10 @@ class BoundReplayReviewer:
             return self.file.read_bytes()
         except OSError as error:
             raise ReviewerError(f"{self.file}: no review is recorded there ({error.strerror}); record one") from error
+
+
+def _counted(text: str) -> Review | None:
+    """The review of a recorded result that has only the number of its findings; None for anything else."""
+    answer = read_answer(text, [])
+    count = None if answer is None else answer.get("findings")
+    return Review(count=count) if isinstance(count, int) and not isinstance(count, bool) and count >= 0 else None

@@ -38,7 +38,7 @@ def warnings(instance: Instance, snapshot: Snapshot) -> Iterator[str]:
         shown = diffs.shown_lines(diff, comment.side).get(comment.path)
         if shown is None:
             yield f"comments[{number}].path ({comment.path}) is not in the pull request's diff"
-        elif not shown.issuperset(range(comment.lines[0], comment.lines[1] + 1)):
+        elif comment.lines and not shown.issuperset(range(comment.lines[0], comment.lines[1] + 1)):
             yield f"comments[{number}].lines {list(comment.lines)} are not all in the pull request's diff"
 
 
@@ -50,7 +50,7 @@ def _line_faults(at: str, comment: Comment, snapshot: Snapshot) -> Iterator[str]
         yield f"{at}.path is {comment.path!r}, which is no file at {which}; it should be one that the reviewer saw"
         return
     length = content.count(b"\n") + (not content.endswith(b"\n") and bool(content))
-    if comment.lines[1] > length:
+    if comment.lines and comment.lines[1] > length:
         yield f"{at}.lines are {list(comment.lines)}, and {comment.path} has {length} lines at {which}"
 
 

@@ -8,12 +8,15 @@ import shutil
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
+from datetime import datetime
+from datetime import timezone
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from pytest_crab.errors import SourceError
 from pytest_crab.errors import SourceUnreachable
+from pytest_crab.sources import partial
 from pytest_crab.sources import trees
 from pytest_crab.sources.plumbing import Git
 from pytest_crab.sources.plumbing import GitError
@@ -59,15 +62,35 @@ class GitSource:
         """Bring the trees here. Raises SourceUnreachable or SourceError."""
 
         def build(_: Git) -> trees.Trees:
-            facts = _facts(instance)
-            name = hashlib.sha256(facts.url.encode()).hexdigest()[:32]
-            with trees.held(cache.absolute(), f"repository-{name}"):
-                git = _repository(cache.absolute() / "repositories" / f"{name}.git")
-                self._bring(git, instance)
-            base, head, merged = (git.line("rev-parse", f"{sha}^{{tree}}") for sha in _shas(facts))
+            git = self._brought(instance, cache)
+            shas = _shas(_facts(instance))
+            if partial.is_borrowed(git):
+                base, head, merged = partial.without_lost(git, shas, [comment.path for comment in instance.comments])
+            else:
+                base, head, merged = (git.line("rev-parse", f"{sha}^{{tree}}") for sha in shas)
             return trees.Trees(git, base, head, merged)
 
         return trees.snapshot(cache, self.identity(instance), build)
+
+    def committed(self, instance: Instance, cache: Path) -> tuple[datetime, datetime]:
+        """When head and merged were committed, in UTC. Raises SourceUnreachable or SourceError."""
+        git = self._brought(instance, cache)
+        told = [git.line("show", "--no-patch", "--format=%ct", sha) for sha in _shas(_facts(instance))[1:]]
+        head, merged = (datetime.fromtimestamp(int(seconds), timezone.utc) for seconds in told)
+        return head, merged
+
+    def left_out(self, instance: Instance, cache: Path) -> tuple[str, ...]:
+        """The files that are not in the trees, since the mirror that they came from lacks their content."""
+        git = self._brought(instance, cache)
+        return partial.lost(git, _shas(_facts(instance))) if partial.is_borrowed(git) else ()
+
+    def _brought(self, instance: Instance, cache: Path) -> Git:
+        """The cache of the instance's repository, with its three commits."""
+        name = hashlib.sha256(_facts(instance).url.encode()).hexdigest()[:32]
+        with trees.held(cache.absolute(), f"repository-{name}"):
+            git = _repository(cache.absolute() / "repositories" / f"{name}.git")
+            self._bring(git, instance)
+        return git
 
     def _bring(self, git: Git, instance: Instance) -> None:
         """Fetch what is missing from the first place that has it."""
@@ -84,6 +107,8 @@ class GitSource:
                 _fetch(git, place, instance)
             except GitError as error:
                 heard.append(f"{place} ({error.words})")
+                if _is_local(place) and partial.is_partial(error):
+                    partial.borrow(git, Path(place))
             else:
                 lacking.append(place)
         missing = _missing(git, facts)
@@ -93,8 +118,8 @@ class GitSource:
             )
         if missing:
             raise SourceUnreachable(
-                f"{instance.id}: {facts.url} cannot be reached: no answer from {', '.join(heard)}; "
-                f"set {MIRROR} to a folder or URL prefix that holds {_owner_and_name(facts.url)}"
+                f"{facts.url} cannot be reached: set {MIRROR} to a folder or URL prefix that holds "
+                f"{_owner_and_name(facts.url)} (no answer from {', '.join(heard)})"
             )
 
     def _answers(self, git: Git, place: str) -> bool:

@@ -47,7 +47,8 @@ def examine(stage: Stage, proven: Sequence[Proven], revision: Revision) -> tuple
     except DiffRejected as error:
         return _all(proved, Reason.DOES_NOT_APPLY, str(error)), None
     if tree == stage.snapshot.head_tree:
-        return _all(proved, Reason.EMPTY_REVISION, "the agent changed nothing"), None
+        notes = f" ({revision.notes})" if revision.notes else ""
+        return _all(proved, Reason.EMPTY_REVISION, f"the agent changed nothing{notes}"), None
     with stage.doing("verdict") as step, contextlib.ExitStack() as locks:
         named = {one.comment.id: keys.verdict(tree, one.key) for one in proved}
         damage_key = keys.damage(tree, [one.key for one in proven])

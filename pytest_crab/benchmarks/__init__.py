@@ -1,0 +1,1 @@
+"""Other benchmarks' releases: one module per benchmark, and what they share."""

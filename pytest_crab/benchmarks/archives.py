@@ -1,0 +1,170 @@
+"""Reads result files out of a zip or an unpacked folder: bounded, one at a time, each fault one sentence."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import zipfile
+import zlib
+from collections.abc import Iterator
+from collections.abc import Mapping
+from pathlib import Path
+from pathlib import PurePosixPath
+from typing import Any
+from typing import TypeVar
+
+from pytest_crab import plain
+from pytest_crab.errors import BadInput
+from pytest_crab.types import INSTANCE_ID
+
+T = TypeVar("T")
+
+#: What one file of an archive may come to when unpacked, and all of them together.
+MOST_BYTES = 8 << 20
+MOST_TOTAL = 1 << 30
+MOST_FILES = 100_000
+
+_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError, ValueError)
+
+
+def results(place: Path, cls: type[T], nested: Mapping[str, type]) -> Iterator[tuple[str, T]]:
+    """Yield (instance id, record) for every <instance id>/result.json in ``place``, a zip or a folder, sorted by id.
+
+    ``nested`` says which keys hold lists of records; keys that no record has are passed over. When all are read,
+    raises BadInput with a sentence for each that is damaged, of another shape, too large or there twice; at once if the
+    archive cannot be opened.
+    """
+    problems: list[str] = []
+    seen: dict[str, str] = {}
+    for member, content in _contents(place, problems):
+        name = PurePosixPath(member).parent.name
+        record = read_record(content, cls, nested, problems, member)
+        if record is None:
+            continue
+        if getattr(record, "instance_id", None) != name or not INSTANCE_ID.fullmatch(name):
+            problems.append(f"{member}: instance_id should be the name of its folder")
+        elif name.lower() in seen:
+            problems.append(f"{member}: {name} is there twice, also as {seen[name.lower()]}; one should go")
+        else:
+            seen[name.lower()] = member
+            yield name, record
+    if problems:
+        raise BadInput(str(place), problems)
+
+
+def read_record(content: bytes, cls: type[T], nested: Mapping[str, type], problems: list[str], where: str) -> T | None:
+    """The record that one JSON text holds; if it holds none, one sentence that starts with ``where`` is appended."""
+    faults: list[str] = []
+    record = None
+    try:
+        data = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        faults.append(f"it is no JSON ({error})")
+    else:
+        record = plain.read(cls, _known(cls, nested, data), faults)
+        if record is not None and _half_pair(record):
+            faults.append("a text holds half a surrogate pair, which is no text")
+    if faults:
+        more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+        problems.append(f"{where}: {faults[0]}{more}")
+        return None
+    return record
+
+
+def _known(cls: type, nested: Mapping[str, type], value: object) -> object:
+    """The keys that the record has, at every level; null stands for an absent key."""
+    if not isinstance(value, Mapping):
+        return value
+    names = {field.name for field in dataclasses.fields(cls)}
+    kept = {key: item for key, item in value.items() if key in names and item is not None}
+    for key, inner in nested.items():
+        item = kept.get(key)
+        if isinstance(item, list):
+            kept[key] = [_known(inner, {}, entry) for entry in item]
+        elif isinstance(item, Mapping):
+            kept[key] = _known(inner, {}, item)
+    return kept
+
+
+def _half_pair(value: Any) -> bool:
+    """Whether a text below cannot be written as UTF-8; bytes that git could not decode are kept as they were."""
+    if isinstance(value, str):
+        try:
+            value.encode("utf-8", "surrogateescape")
+        except UnicodeEncodeError:
+            return True
+        return False
+    if isinstance(value, Mapping):
+        return any(map(_half_pair, value.values()))
+    if isinstance(value, (list, tuple)):
+        return any(map(_half_pair, value))
+    if dataclasses.is_dataclass(value):
+        return any(_half_pair(getattr(value, field.name)) for field in dataclasses.fields(value))
+    return False
+
+
+def _contents(place: Path, problems: list[str]) -> Iterator[tuple[str, bytes]]:
+    if place.is_dir():
+        yield from _from_folder(place, problems)
+        return
+    try:
+        archive = zipfile.ZipFile(place)
+    except _DAMAGE as error:
+        raise BadInput(str(place), [f"it cannot be opened as a zip ({error}); is it damaged?"]) from None
+    with archive:
+        yield from _from_zip(archive, place, problems)
+
+
+def _from_folder(place: Path, problems: list[str]) -> Iterator[tuple[str, bytes]]:
+    total = _Total(place)
+    for folder, folders, files in os.walk(place):
+        folders.sort()
+        if "result.json" not in files:
+            continue
+        path = Path(folder, "result.json")
+        member = path.relative_to(place).as_posix()
+        try:
+            with path.open("rb") as file:
+                content = file.read(MOST_BYTES + 1)
+        except OSError as error:
+            problems.append(f"{member}: it cannot be read ({error.strerror})")
+            continue
+        if total.takes(member, len(content), problems):
+            yield member, content
+
+
+def _from_zip(archive: zipfile.ZipFile, place: Path, problems: list[str]) -> Iterator[tuple[str, bytes]]:
+    infos = sorted(archive.infolist(), key=lambda info: info.filename)
+    if len(infos) > MOST_FILES:
+        raise BadInput(str(place), [f"it holds {len(infos)} files; at most {MOST_FILES} are read"])
+    total = _Total(place)
+    for info in infos:
+        path = PurePosixPath(info.filename)
+        if path.name != "result.json" or info.is_dir() or "__MACOSX" in path.parts:
+            continue
+        try:
+            with archive.open(info) as file:
+                content = file.read(MOST_BYTES + 1)  # what the archive says of its sizes may be wrong
+        except _DAMAGE as error:
+            problems.append(f"{info.filename}: it cannot be unpacked ({error}); is the archive damaged?")
+            continue
+        if total.takes(info.filename, len(content), problems):
+            yield info.filename, content
+
+
+class _Total:
+    """Counts what was read of one archive. Raises BadInput where it becomes more than a release could hold."""
+
+    def __init__(self, place: Path) -> None:
+        self._place = place
+        self._bytes = 0
+
+    def takes(self, member: str, size: int, problems: list[str]) -> bool:
+        """Count one file; a file that is too large is a problem of its own."""
+        self._bytes += size
+        if self._bytes > MOST_TOTAL:
+            raise BadInput(str(self._place), [f"its result files are more than {MOST_TOTAL >> 20} MiB unpacked"])
+        if size > MOST_BYTES:
+            problems.append(f"{member}: it is more than {MOST_BYTES >> 20} MiB unpacked")
+        return size <= MOST_BYTES

@@ -1,0 +1,195 @@
+"""Writes c-CRAB's release as a native set with recorded results, and says what is missing."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field
+from pathlib import Path
+
+from pytest_crab.benchmarks import ccrab
+from pytest_crab.benchmarks.inferred import category_of
+from pytest_crab.benchmarks.native import new_set
+from pytest_crab.benchmarks.native import write_instance
+from pytest_crab.benchmarks.recorded import HUMAN
+from pytest_crab.benchmarks.recorded import write_result
+from pytest_crab.benchmarks.rows import Row
+from pytest_crab.benchmarks.rows import read_rows
+from pytest_crab.benchmarks.rows import to_instance
+from pytest_crab.errors import BadInput
+from pytest_crab.sources.history import Fork
+from pytest_crab.sources.history import fork
+from pytest_crab.types import Comment
+from pytest_crab.types import Kind
+from pytest_crab.types import Oracle
+
+#: The paper's labels of its 234 oracles (papers/003, section 4.4.2), which the release does not hold.
+PAPER_KINDS: Mapping[Kind, int] = {Kind.BEHAVIORAL: 42, Kind.STRUCTURAL: 192}
+
+
+@dataclass(slots=True)
+class Import:
+    """What an import did: counts, and a sentence for each thing that is missing or not as it should be.
+
+    ``notes`` are on the release as a whole, ``rows`` on single instances. ``checked`` counts what was found where a
+    mirror told the merge base, ``unchecked`` the reasons why none did.
+    ``kinds`` are those of the oracles that were written, ``resolved_kinds`` those of all resolved comments on record.
+    """
+
+    instances: int = 0
+    comments: int = 0
+    oracles: int = 0
+    kinds: Counter[Kind] = field(default_factory=Counter)
+    resolved_kinds: Counter[Kind] = field(default_factory=Counter)
+    recorded: Counter[str] = field(default_factory=Counter)
+    checked: Counter[str] = field(default_factory=Counter)
+    unchecked: Counter[str] = field(default_factory=Counter)
+    notes: list[str] = field(default_factory=list)
+    rows: list[str] = field(default_factory=list)
+
+
+def import_ccrab(folder: Path, out: Path, *, stage: int = 4, only: re.Pattern[str] | None = None) -> Import:
+    """Import what is there of the release in ``folder`` into ``out``, which must be new or empty.
+
+    Raises BadInput for damaged archives, rows of another shape and ids that are there twice; then nothing is written.
+    """
+    place = ccrab.find(folder)
+    release = ccrab.read(place, only)
+    done = Import(notes=list(place.parts()), rows=release.notes)
+    with new_set(out) as aside:
+        texts = _write_rows(place, stage, only, release, aside, done)
+        names = {name for name in release.outcomes.get(HUMAN, {}) if release.resolved(name)} | texts.keys()
+        if not names:
+            wanted = f" whose id has {only.pattern}" if only else ""
+            raise BadInput(str(folder), [f"it has no instance{wanted}"])
+        _note_absent_rows(place, stage, names, texts, done)
+        for name in sorted(names):
+            own = (*texts.get(name, ()), *(text for text in release.resolved(name) if text not in texts.get(name, ())))
+            for tool, outcomes in release.outcomes.items():
+                result = release.result(tool, name, own)
+                if result is not None:
+                    resolved = (comment for comment, ok in result.verdicts.items() if ok)
+                    kinds = [result.kinds.get(comment) for comment in resolved]
+                    done.resolved_kinds.update(kind for kind in kinds if kind is not None)
+                    write_result(aside, tool, name, result, outcomes[name].diff)
+                    done.recorded[tool] += 1
+        _note_absent_results(release, names, done)
+    return done
+
+
+def _write_rows(
+    place: ccrab.Place, stage: int, only: re.Pattern[str] | None, release: ccrab.Release, aside: Path, done: Import
+) -> dict[str, tuple[str, ...]]:
+    """Write the instances; the texts of every row's comments by instance."""
+    texts: dict[str, tuple[str, ...]] = {}
+    if stage not in place.stages:
+        done.notes.append(f"stage{stage}_*.jsonl is not there: there are no rows, so no instances")
+        return texts
+    for row in read_rows(place.stages[stage]):
+        if only is None or only.search(row.instance_id):
+            texts[row.instance_id] = tuple(comment.text for comment in row.reference_review_comments)
+            _write_row(row, release, aside, done)
+    return texts
+
+
+def _write_row(row: Row, release: ccrab.Release, aside: Path, done: Import) -> None:
+    found = release.oracles.get(row.instance_id, {})
+    comments: list[Comment] = []
+    files: dict[str, str] = {}
+    notes: list[str] = []
+    seen: set[str] = set()
+    for number, remark in enumerate(row.reference_review_comments):
+        generated = found.get(remark.text) if remark.text not in seen else None
+        if generated is None:
+            why = "an earlier comment has the same text" if remark.text in seen else "no one generated test of its text"
+            notes.append(f"{row.instance_id}: c{number} has no oracle: {why}")
+        else:
+            files[f"oracles/test_c{number}{generated.suffix}"] = generated.code
+        seen.add(remark.text)
+        comments.append(
+            Comment(
+                id=f"c{number}",
+                path=remark.path,
+                lines=remark.lines,
+                body=remark.text,
+                category=category_of(remark.text, generated.comment_type if generated else None),
+                kind=generated.kind if generated else None,
+                oracle=_oracle(number, generated) if generated else None,
+            )
+        )
+    base, tags = _base(row, done)
+    folder = aside / row.instance_id
+    try:
+        instance = to_instance(row, folder, tuple(comments), base, tags)
+    except ValueError as error:
+        done.rows.append(f"{row.instance_id}: not imported: {error}")
+        return
+    problem = write_instance(folder, instance, files)
+    done.rows += [f"{row.instance_id}: not imported: {problem}"] if problem else notes
+    if problem is None:
+        done.instances += 1
+        done.comments += len(comments)
+        done.oracles += len(instance.measured)
+        done.kinds.update(comment.kind for comment in instance.measured if comment.kind)
+
+
+def _oracle(number: int, generated: ccrab.Oracle) -> Oracle:
+    return Oracle(file=f"oracles/test_c{number}{generated.suffix}", runner=ccrab.SUFFIXES[generated.suffix])
+
+
+def _base(row: Row, done: Import) -> tuple[str, dict[str, str]]:
+    """The merge base where a mirror tells it, else the row's own base; and tags that say which."""
+    tags = {"category": "inferred", "kind": "inferred"}
+    reviewed = row.commit_to_review
+    try:
+        known = fork(row.url, row.base_commit, reviewed.head_commit)
+    except ValueError:
+        known = f"{row.url} is no repository"
+    if not isinstance(known, Fork):
+        done.unchecked[re.sub(r"\b[0-9a-f]{40}\b", "<sha>", known)] += 1
+        return row.base_commit, {**tags, "base": "unchecked"}
+    if known.merge_base != row.base_commit:
+        done.checked["bases that were no merge base, and are now"] += 1
+        change = f"the row's base {row.base_commit[:12]} is not the merge base; {known.merge_base[:12]} is written"
+        done.rows.append(f"{row.instance_id}: {change}")
+    else:
+        done.checked["bases that are the merge base"] += 1
+    if reviewed.patch_to_review is None:
+        return known.merge_base, {**tags, "base": "merge base", "patch": "missing"}
+    same = changes(reviewed.patch_to_review) == changes(known.diff)
+    done.checked[f"stored patches that {'are' if same else 'are not'} the diff from there to head"] += 1
+    if not same:
+        done.rows.append(f"{row.instance_id}: the diff from the merge base to head is not the stored patch")
+    return known.merge_base, {**tags, "base": "merge base", "patch": "same" if same else "differs"}
+
+
+def changes(diff: str) -> dict[str, tuple[str, ...]]:
+    """What a git diff changes, whoever printed it: per header the lines removed and added, in order.
+
+    Index lines, contexts and binary contents are not looked at. A text before the first header stands under "".
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for block in re.split(r"^(?=diff --git )", diff, flags=re.MULTILINE):
+        header, _, body = block.partition("\n") if block.startswith("diff --git ") else ("", "", block)
+        hunks = re.split(r"^(?=@@ )", body, maxsplit=1, flags=re.MULTILINE)[1:]
+        if header or body.strip():
+            found[header] = tuple(line for line in "".join(hunks).split("\n") if line[:1] in ("+", "-"))
+    return found
+
+
+def _note_absent_rows(
+    place: ccrab.Place, stage: int, names: set[str], texts: Mapping[str, tuple[str, ...]], done: Import
+) -> None:
+    absent = sorted(names - texts.keys())
+    if absent and stage in place.stages:
+        those = f"{len(absent)} of {len(names)} instances with resolved comments"
+        done.notes.append(f"{those} have no row: only their recorded results are here")
+
+
+def _note_absent_results(release: ccrab.Release, names: set[str], done: Import) -> None:
+    for tool in sorted(release.outcomes):
+        absent = names - release.outcomes[tool].keys()
+        if absent:
+            done.notes.append(f"{len(absent)} of {len(names)} instances have no result of {tool}: they count as missed")

@@ -1,0 +1,62 @@
+"""Writes a set of instances in one go: aside, read back, then renamed, so that a failed import leaves nothing."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from collections.abc import Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from pytest_crab.errors import BadInput
+from pytest_crab.instances import FILE
+from pytest_crab.instances import load_instance
+from pytest_crab.instances.writing import written
+from pytest_crab.types import Instance
+
+
+@contextmanager
+def new_set(out: Path) -> Iterator[Path]:
+    """A folder to write a set into, which becomes ``out`` at the end; ``out`` must not be there, or be empty.
+
+    Raises BadInput where there is something already, or where nothing can be written.
+    """
+    place = out.absolute()
+    if place.exists() and (not place.is_dir() or any(place.iterdir())):
+        problem = "there is something already; name a new folder, since an import would undo what was done to it since"
+        raise BadInput(str(out), [problem])
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        aside = Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent))
+        try:
+            yield aside
+            aside.chmod(0o755)
+            aside.rename(place)
+        except BaseException:
+            shutil.rmtree(aside, ignore_errors=True)
+            raise
+    except OSError as error:
+        raise BadInput(str(out), [f"it cannot be written ({error.strerror}); is there room and permission?"]) from error
+
+
+def write_instance(folder: Path, instance: Instance, files: Mapping[str, str]) -> str | None:
+    """Write an instance and its oracles into ``folder``, its own; None, or the sentence that says why it is not there.
+
+    What the loader would refuse is taken away again.
+    """
+    try:
+        folder.mkdir()
+        for name, text in files.items():
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_bytes(text.encode())
+        (folder / FILE).write_bytes(written(instance).encode())
+        load_instance(folder)
+    except UnicodeEncodeError:
+        problem = "a text holds half a surrogate pair, which is no text"
+    except BadInput as error:
+        problem = "; ".join(error.problems)
+    else:
+        return None
+    shutil.rmtree(folder)
+    return problem

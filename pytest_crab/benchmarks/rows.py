@@ -1,0 +1,169 @@
+"""SWE-CARE's rows, which c-CRAB's are too: what is read of them, and one instance record from one row."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field
+from pathlib import Path
+
+from pytest_crab.benchmarks.archives import read_record
+from pytest_crab.errors import BadInput
+from pytest_crab.types import INSTANCE_ID
+from pytest_crab.types import Comment
+from pytest_crab.types import Environment
+from pytest_crab.types import GitSource
+from pytest_crab.types import Instance
+from pytest_crab.types import Provenance
+from pytest_crab.types import PullRequestFacts
+from pytest_crab.types import Source
+
+#: One row may be so many bytes; the longest known one has 1.6 MB, nearly all of it a patch.
+MOST_BYTES = 16 << 20
+MISSING = "(not in the release)"
+
+#: What SPDX says where a licence is not stated: the rows do not.
+LICENSE = "NOASSERTION"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewComment:
+    """A comment of a row; ``original_line`` counts in the commit that was reviewed, ``line`` in a later one."""
+
+    text: str
+    path: str
+    line: int | None = None
+    start_line: int | None = None
+    original_line: int | None = None
+    original_start_line: int | None = None
+
+    @property
+    def lines(self) -> tuple[int, int] | None:
+        """First and last line in the reviewed commit; None if the row does not tell."""
+        last = self.original_line if self.original_line is not None else self.line
+        start = self.original_start_line if self.original_line is not None else self.start_line
+        first = last if start is None else start
+        return (first, last) if first is not None and last is not None and 1 <= first <= last else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reviewed:
+    """The commit that was reviewed, and the pull request up to it."""
+
+    head_commit: str
+    head_commit_message: str | None = None
+    patch_to_review: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metadata:
+    """The release's own labels of a pull request."""
+
+    problem_domain: str | None = None
+    difficulty: str | None = None
+    estimated_review_effort: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One pull request with its review comments."""
+
+    instance_id: str
+    repo: str
+    language: str = "python"
+    pull_number: int
+    title: str | None = None
+    body: str | None = None
+    base_commit: str
+    commit_to_review: Reviewed
+    reference_review_comments: tuple[ReviewComment, ...]
+    merged_commit: str
+    metadata: Metadata = field(default_factory=Metadata)
+
+    @property
+    def url(self) -> str:
+        """The repository."""
+        return f"https://github.com/{self.repo}"
+
+
+_NESTED: Mapping[str, type] = {
+    "commit_to_review": Reviewed,
+    "reference_review_comments": ReviewComment,
+    "metadata": Metadata,
+}
+
+
+def read_rows(path: Path) -> Iterator[Row]:
+    """Yield the rows of a JSON lines file, one held at a time.
+
+    After the last, raises BadInput with a sentence for each line that is no row, and for each id that is there twice.
+    """
+    problems: list[str] = []
+    seen: dict[str, int] = {}
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(iter(lambda: file.readline(MOST_BYTES + 1), b""), 1):
+                if len(line) > MOST_BYTES:
+                    raise BadInput(str(path), [f"line {number} is longer than {MOST_BYTES >> 20} MiB"])
+                row = _row(line, number, problems) if line.strip() else None
+                if row is None:
+                    continue
+                first = seen.setdefault(row.instance_id.lower(), number)
+                if first != number:
+                    problems.append(f"line {number}: {row.instance_id} is also on line {first}; one should go")
+                else:
+                    yield row
+    except OSError as error:
+        raise BadInput(str(path), [f"it cannot be read ({error.strerror})"]) from None
+    if problems:
+        raise BadInput(str(path), problems)
+
+
+def _row(line: bytes, number: int, problems: list[str]) -> Row | None:
+    at = f"line {number}"
+    row = read_record(line, Row, _NESTED, problems, at)
+    if row is None:
+        return None
+    if not INSTANCE_ID.fullmatch(row.instance_id):
+        problems.append(f"{at}: instance_id is {row.instance_id[:60]!r}; it should be such as owner__name-7@1a2b3c4")
+        return None
+    return row
+
+
+def to_instance(row: Row, folder: Path, comments: tuple[Comment, ...], base: str, tags: Mapping[str, str]) -> Instance:
+    """The instance of a row; what the row does not say is said by tags, never made up. Raises ValueError."""
+    title, title_tag = _title(row)
+    own = {
+        "title": title_tag,
+        "body": None if row.body is not None else "missing",
+        "problem_domain": row.metadata.problem_domain,
+        "difficulty": row.metadata.difficulty,
+        "review_effort": row.metadata.estimated_review_effort,
+    }
+    return Instance(
+        id=row.instance_id,
+        folder=str(folder),
+        provenance=Provenance.GITHUB,
+        repo=row.repo,
+        language=re.sub(r"\s+", "-", row.language.strip().lower()) or "python",
+        license=LICENSE,
+        pull_request=PullRequestFacts(
+            number=row.pull_number, title=title, body=row.body or "", url=f"{row.url}/pull/{row.pull_number}"
+        ),
+        source=Source(
+            git=GitSource(url=row.url, base=base, head=row.commit_to_review.head_commit, merged=row.merged_commit)
+        ),
+        environment=Environment(dockerfile="python"),
+        comments=comments,
+        tags={**tags, **{key: str(value) for key, value in own.items() if value is not None}},
+    )
+
+
+def _title(row: Row) -> tuple[str, str | None]:
+    """The title, and where it comes from if not from the row."""
+    if row.title and row.title.strip():
+        return row.title, None
+    message = (row.commit_to_review.head_commit_message or "").strip()
+    return (message.splitlines()[0].strip(), "head commit") if message else (MISSING, "missing")

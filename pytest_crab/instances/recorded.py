@@ -1,0 +1,23 @@
+"""Where a set keeps recorded results: <set>/recorded/<reviewer>/<instance id>.json and .diff."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from pytest_crab.types import Instance
+
+#: The folder beside the instances of a set; none of it is collected, checked or locked.
+FOLDER = "recorded"
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
+
+
+def recorded_file(instance: Instance, reviewer: str, suffix: str) -> Path:
+    """Where the result (.json) or the revision (.diff) that this reviewer led to is recorded, whether or not it is."""
+    return Path(instance.folder).parent / FOLDER / reviewer / f"{instance.id}{suffix}"
+
+
+def is_recorded_name(reviewer: str) -> bool:
+    """Whether results can be recorded under this name: up to 60 letters, digits, dots, underscores and hyphens."""
+    return _NAME.fullmatch(reviewer) is not None

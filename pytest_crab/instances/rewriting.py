@@ -1,0 +1,59 @@
+"""Puts another environment and other tags into an instance's file, and leaves the rest of it as it is written."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from pathlib import Path
+
+from pytest_crab.errors import BadInput
+from pytest_crab.instances.loading import FILE
+from pytest_crab.instances.loading import load_instance
+from pytest_crab.instances.writing import written
+from pytest_crab.types import Instance
+
+_KEY = re.compile(r"^([A-Za-z_]+|\"[A-Za-z_]+\"|'[A-Za-z_]+') *:", re.MULTILINE)
+
+
+def rewrite(instance: Instance) -> None:
+    """Write ``instance``'s environment and tags into its file, whose other lines stay as they are.
+
+    The file is replaced in one step, and only by one that loads as this instance. Raises BadInput if it would not.
+    """
+    path = Path(instance.folder, FILE)
+    before = path.read_text("utf-8-sig")
+    wanted = written(instance)
+    text = before
+    for key in ("environment", "tags"):
+        text = _with_block(text, key, _block(wanted, key))
+    aside = path.with_name(f".{FILE}.aside")
+    aside.write_text(text, "utf-8")
+    aside.replace(path)
+    try:
+        same = dataclasses.replace(load_instance(path), folder=instance.folder) == instance
+        problems = [] if same else ["its environment cannot be told from the rest; it should be a mapping of its own"]
+    except BadInput as error:
+        problems = list(error.problems)
+    if problems:
+        path.write_text(before, "utf-8")
+        raise BadInput(str(path), [f"the environment was not written: {problem}" for problem in problems])
+
+
+def _block(text: str, key: str) -> str:
+    start, end = _span(text, key)
+    return text[start:end]
+
+
+def _with_block(text: str, key: str, block: str) -> str:
+    start, end = _span(text, key)
+    before = text[:start] if not text[:start] or text[:start].endswith("\n") else f"{text[:start]}\n"
+    return before + block + text[end:]
+
+
+def _span(text: str, key: str) -> tuple[int, int]:
+    """Where the lines of a top-level key stand; where they would be added if there are none."""
+    keys = [(match.group(1).strip("\"'"), match.start()) for match in _KEY.finditer(text)]
+    for number, (name, start) in enumerate(keys):
+        if name == key:
+            return start, keys[number + 1][1] if number + 1 < len(keys) else len(text)
+    return len(text), len(text)

@@ -1,0 +1,269 @@
+"""The numbers of recorded verdicts, nothing run: papers/003's table 5, its union and overlaps, rates per repository."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import field
+from fractions import Fraction
+
+from pytest_crab.benchmarks.recorded import HUMAN
+from pytest_crab.benchmarks.recorded import Recording
+from pytest_crab.report.text import ascii_line
+from pytest_crab.types import SCHEMA
+from pytest_crab.types import Kind
+
+#: One oracle: its instance and its comment.
+Key = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """Of ``oracles`` so many were caught; ``rate`` None: there are none."""
+
+    caught: int
+    oracles: int
+    rate: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """What one tool came to over all oracles, whatever of it is on record.
+
+    ``overall.rate`` is the micro rate, caught / oracles, ``macro`` the mean of s_i = caught_i / oracles_i over all
+    instances. What is not on record counts as missed: ``absent`` are instances without a result, ``unjudged`` oracles
+    that a result says nothing of.
+    ``comments`` adds up what is known of the number of findings; None: nothing is.
+    """
+
+    tool: str
+    comments: int | None
+    comments_per_pull_request: float | None
+    overall: Share
+    macro: float | None
+    by_kind: Mapping[str, Share]
+    by_repository: Mapping[str, Share]
+    absent: tuple[str, ...] = ()
+    unjudged: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overlap:
+    """How many oracles exactly these tools caught, and no other."""
+
+    tools: tuple[str, ...]
+    oracles: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedSummary:
+    """All tools over the same oracles; ``kinds`` are inferred, ``union`` is what any tool but the humans caught."""
+
+    schema: int = SCHEMA
+    instances: int
+    oracles: int
+    repositories: int
+    kinds: Mapping[str, int]
+    tools: tuple[Tool, ...]
+    human: Tool | None = None
+    union: Share
+    overlaps: tuple[Overlap, ...]
+    notes: tuple[str, ...] = field(default=())
+
+
+def summarise_recording(recording: Recording) -> RecordedSummary:
+    """Sum up recorded results by the paper's rules (section 5 and the release's own filter).
+
+    The oracles are those of the comments that the human result says were resolved; where there is none, all that any
+    result names. An instance that a tool has no result of counts as missed.
+    """
+    keys, notes = _oracles(recording)
+    repositories = {name: result.repo for results in recording.results.values() for name, result in results.items()}
+    kinds = _kinds(recording, keys)
+    caught = {tool: _caught(recording, tool, keys) for tool in recording.results}
+    rows = {tool: _tool(recording, tool, keys, caught[tool], repositories, kinds) for tool in recording.results}
+    tools = recording.tools
+    union = set().union(*(caught[tool] for tool in tools))
+    return RecordedSummary(
+        instances=len({name for name, _ in keys}),
+        oracles=len(keys),
+        repositories=len({repositories[name] for name, _ in keys}),
+        kinds={kind.value: sum(found is kind for found in kinds.values()) for kind in Kind},
+        tools=tuple(rows[tool] for tool in tools),
+        human=rows.get(HUMAN),
+        union=_share(keys, union),
+        overlaps=tuple(_overlaps(tools, caught, keys)),
+        notes=(*recording.notes, *notes),
+    )
+
+
+def _oracles(recording: Recording) -> tuple[list[Key], list[str]]:
+    human = recording.results.get(HUMAN)
+    if human:
+        keys = [(name, comment) for name, result in human.items() for comment, ok in result.verdicts.items() if ok]
+        return keys, []
+    everything = {
+        (name, comment): None
+        for results in recording.results.values()
+        for name, result in results.items()
+        for comment in result.verdicts
+    }
+    note = "which comments were resolved is not on record: every comment that a result names counts"
+    return sorted(everything), [note]
+
+
+def _kinds(recording: Recording, keys: Iterable[Key]) -> dict[Key, Kind]:
+    human = recording.results.get(HUMAN, {})
+    found = {(name, comment): human[name].kinds.get(comment) for name, comment in keys if name in human}
+    return {key: kind for key, kind in found.items() if kind is not None}
+
+
+def _caught(recording: Recording, tool: str, keys: Iterable[Key]) -> set[Key]:
+    results = recording.results[tool]
+    return {(name, c) for name, c in keys if name in results and results[name].verdicts.get(c) is True}
+
+
+def _tool(
+    recording: Recording,
+    tool: str,
+    keys: Sequence[Key],
+    caught: set[Key],
+    repositories: Mapping[str, str],
+    kinds: Mapping[Key, Kind],
+) -> Tool:
+    results = recording.results[tool]
+    names = list(dict.fromkeys(name for name, _ in keys))
+    counted = [results[name].findings for name in names if name in results]
+    known = [count for count in counted if count is not None]
+    comments = len(keys) if tool == HUMAN else sum(known) if known else None
+    shares = [_share(own, caught) for own in _grouped(keys, lambda key: key[0]).values()]
+    return Tool(
+        tool=tool,
+        comments=comments,
+        comments_per_pull_request=None if comments is None else comments / len(names),
+        overall=_share(keys, caught),
+        macro=_mean([Fraction(share.caught, share.oracles) for share in shares]),
+        by_kind={kind: _share(own, caught) for kind, own in sorted(_grouped(kinds, lambda key: kinds[key]).items())},
+        by_repository={
+            repo: _share(own, caught) for repo, own in sorted(_grouped(keys, lambda key: repositories[key[0]]).items())
+        },
+        absent=tuple(name for name in names if name not in results),
+        unjudged=tuple(f"{name}: {c}" for name, c in keys if name in results and results[name].verdicts.get(c) is None),
+    )
+
+
+def _overlaps(tools: Sequence[str], caught: Mapping[str, set[Key]], keys: Sequence[Key]) -> Iterator[Overlap]:
+    """Every choice of tools, larger ones later, with the oracles that exactly they caught."""
+    by = {key: tuple(tool for tool in tools if key in caught[tool]) for key in keys}
+    counts = [tuple(found) for found in by.values()]
+    for size in range(len(tools) + 1):
+        for choice in itertools.combinations(tools, size):
+            yield Overlap(tools=choice, oracles=counts.count(choice))
+
+
+def _grouped(keys: Iterable[Key], name: Callable[[Key], str]) -> dict[str, list[Key]]:
+    groups: dict[str, list[Key]] = {}
+    for key in keys:
+        groups.setdefault(str(name(key)), []).append(key)
+    return groups
+
+
+def _share(keys: Sequence[Key], caught: set[Key]) -> Share:
+    count = sum(key in caught for key in keys)
+    return Share(caught=count, oracles=len(keys), rate=count / len(keys) if keys else None)
+
+
+def _mean(values: Sequence[Fraction]) -> float | None:
+    return float(sum(values, Fraction()) / len(values)) if values else None
+
+
+# --- in words --------------------------------------------------------------------------------------------------------
+
+#: How many names a line gives before it only counts.
+_SHOWN = 3
+
+
+def recorded_lines(summary: RecordedSummary) -> Iterator[str]:
+    """Yield the tables as lines of text."""
+    yield f"recorded verdicts, nothing was run: {_sizes(summary)}"
+    yield ""
+    yield from _table(_overall(summary))
+    yield ""
+    yield f"kinds are inferred: {_listed(summary.kinds)}; the columns of kinds are no numbers of the paper"
+    yield f"caught by any of {len(summary.tools)} tools: {_of(summary.union)} ({_percent(summary.union.rate)})"
+    for overlap in summary.overlaps:
+        yield f"  {overlap.oracles:>4}  {_only(overlap.tools, len(summary.tools))}"
+    yield ""
+    yield from _table(_repositories(summary))
+    yield ""
+    for tool in (*summary.tools, *([summary.human] if summary.human else [])):
+        if tool.absent:
+            yield f"{tool.tool}: no result of {len(tool.absent)} instances, which count as missed: {_some(tool.absent)}"
+        if tool.unjudged:
+            those = f"no verdict on {len(tool.unjudged)} oracles"
+            yield f"{tool.tool}: {those}, which count as missed: {_some(tool.unjudged)}"
+    yield from summary.notes
+
+
+def _sizes(summary: RecordedSummary) -> str:
+    return f"{summary.oracles} oracles, {summary.instances} instances, {summary.repositories} repositories"
+
+
+def _overall(summary: RecordedSummary) -> Iterator[list[str]]:
+    yield ["reviewer", "comments", "per PR", *(f"{kind} *" for kind in Kind), "caught", "micro", "macro"]
+    for tool in (*summary.tools, *([summary.human] if summary.human else [])):
+        per = tool.comments_per_pull_request
+        yield [
+            tool.tool,
+            "-" if tool.comments is None else str(tool.comments),
+            "-" if per is None else f"{per:.1f}",
+            *(_percent(share.rate if (share := tool.by_kind.get(kind)) else None) for kind in Kind),
+            _of(tool.overall),
+            _percent(tool.overall.rate),
+            _percent(tool.macro),
+        ]
+
+
+def _repositories(summary: RecordedSummary) -> Iterator[list[str]]:
+    yield ["repository", "oracles", *(tool.tool for tool in summary.tools)]
+    everyone = (*summary.tools, *([summary.human] if summary.human else []))
+    sizes = {repo: share.oracles for tool in everyone for repo, share in tool.by_repository.items()}
+    for repo, oracles in sorted(sizes.items(), key=lambda pair: (-pair[1], pair[0].lower())):
+        shares = [tool.by_repository[repo] for tool in summary.tools]
+        yield [repo, str(oracles), *(f"{share.caught} ({_percent(share.rate)})" for share in shares)]
+
+
+def _table(rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    cells = [[ascii_line(cell, 60) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for first, *rest in cells:
+        right = (cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True))
+        yield "  ".join((first.ljust(widths[0]), *right)).rstrip()
+
+
+def _only(tools: Sequence[str], of: int) -> str:
+    if not tools:
+        return "none"
+    return " and ".join(tools) + ("" if len(tools) == of else " only")
+
+
+def _of(share: Share) -> str:
+    return f"{share.caught}/{share.oracles}"
+
+
+def _percent(rate: float | None) -> str:
+    return "-" if rate is None else f"{100 * rate:.1f}%"
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in counts.items())
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more

@@ -1,0 +1,58 @@
+"""What a mirror's full history says of two commits: their merge base, and the diff from there."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from pytest_crab.sources.git import MIRROR
+from pytest_crab.sources.plumbing import Git
+from pytest_crab.sources.plumbing import GitError
+
+#: The mirror may belong to another user.
+_SAFE = {"safe.directory": "*"}
+_DIFF = ("diff", "--no-color", "--no-ext-diff", "--no-textconv", "--find-renames", "--src-prefix=a/", "--dst-prefix=b/")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fork:
+    """Where two commits part, and what the second changed since."""
+
+    merge_base: str
+    diff: str
+
+
+def fork(url: str, base: str, head: str) -> Fork | str:
+    """Look two commits up in the mirror on this machine; a half sentence says why that cannot be told.
+
+    Only a folder with whole histories answers; nothing is fetched.
+    """
+    mirror = os.environ.get(MIRROR, "")
+    if not mirror or "://" in mirror:
+        return f"{MIRROR} names no folder"
+    owner, name = urlsplit(url).path.strip("/").removesuffix(".git").split("/")[-2:]
+    places = [Path(mirror, owner, f"{name}.git"), Path(mirror, owner, name)]
+    folder = next((place for place in places if place.is_dir()), None)
+    if folder is None:
+        return f"{mirror} has no {owner}/{name}"
+    folder = folder.absolute()
+    git = Git(folder / ".git" if (folder / ".git").is_dir() else folder)
+    try:
+        return _fork(git, base, head)
+    except GitError as error:
+        return error.words
+
+
+def _fork(git: Git, base: str, head: str) -> Fork | str:
+    for sha in (base, head):
+        if git.run("cat-file", "-t", sha, settings=_SAFE, fine=(0, 128)).strip() != b"commit":
+            return f"the mirror has no commit {sha}"
+    if git.run("rev-parse", "--is-shallow-repository", settings=_SAFE).strip() != b"false":
+        return "the mirror is shallow"
+    found = git.run("merge-base", base, head, settings=_SAFE, fine=(0, 1)).decode().split()
+    if not found:
+        return f"{base} and {head} have no common ancestor"
+    diff = git.run(*_DIFF, found[0], head, settings=_SAFE).decode("utf-8", "surrogateescape")
+    return Fork(merge_base=found[0], diff=diff)

@@ -1,0 +1,83 @@
+"""The report command, from end to end."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from click.testing import Result
+
+from pytest_crab.cli import main
+
+
+def record(tool: str, name: str, repo: str, verdicts: dict[str, Any], **more: Any) -> None:
+    path = Path("set", "recorded", tool, f"{name}.json")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"schema": 1, "repo": repo, "verdicts": verdicts, "source": "x", **more}))
+
+
+@pytest.fixture(autouse=True)
+def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    record("human", "a", "o/a", {"c0": True, "c1": True, "c2": False}, kinds={"c0": "behavioral", "c1": "structural"})
+    record("human", "b", "o/b", {"c0": True})
+    record("eve", "a", "o/a", {"c0": True, "c1": None, "c2": True}, findings=4)
+    record("bob", "b", "o/b", {"c0": True}, findings=None)
+    record("bob", "a", "o/a", {"c0": True, "c1": False})
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["report", *arguments], catch_exceptions=False)
+
+
+def test_the_tables() -> None:
+    assert run("--recorded", "set").output.splitlines() == [
+        "recorded verdicts, nothing was run: 3 oracles, 2 instances, 2 repositories",
+        "",
+        "reviewer  comments  per PR  behavioral *  structural *  caught   micro   macro",
+        "bob              -       -        100.0%          0.0%     2/3   66.7%   75.0%",
+        "eve              4     2.0        100.0%          0.0%     1/3   33.3%   25.0%",
+        "human            3     1.5        100.0%        100.0%     3/3  100.0%  100.0%",
+        "",
+        "kinds are inferred: 1 behavioral, 1 structural; the columns of kinds are no numbers of the paper",
+        "caught by any of 2 tools: 2/3 (66.7%)",
+        "     1  none",
+        "     1  bob only",
+        "     0  eve only",
+        "     1  bob and eve",
+        "",
+        "repository  oracles         bob        eve",
+        "o/a               2   1 (50.0%)  1 (50.0%)",
+        "o/b               1  1 (100.0%)   0 (0.0%)",
+        "",
+        "eve: no result of 1 instances, which count as missed: b",
+        "eve: no verdict on 1 oracles, which count as missed: a: c1",
+    ]
+
+
+def test_the_data() -> None:
+    data = json.loads(run("--recorded", "set", "--json").output)
+    assert data["union"] == {"caught": 2, "oracles": 3, "rate": 2 / 3}
+    assert [(tool["tool"], tool["macro"]) for tool in data["tools"]] == [("bob", 0.75), ("eve", 0.25)]
+
+
+def test_every_bad_record_is_one_sentence() -> None:
+    Path("set", "recorded", "eve", "a.json").write_text("{")
+    record("bob", "a", "o/a", {"c0": "perhaps"})
+    record("bob", "b", "o/b", {}, schema=2)
+    result = run("--recorded", "set")
+    assert result.exit_code == 1
+    where = "set/recorded: "
+    lines = result.output.removeprefix("Error: ").splitlines()
+    assert lines[0] == f"{where}bob/a.json: verdicts.c0 is 'perhaps'; it should be true or false"
+    assert lines[1] == f"{where}bob/b.json: schema is 2; this version reads 1"
+    assert lines[2].startswith(f"{where}eve/a.json: it is no JSON (")
+
+
+def test_a_folder_that_holds_nothing_recorded_is_named(tmp_path: Path) -> None:
+    Path("empty").mkdir()
+    result = run("--recorded", "empty")
+    assert (result.exit_code, result.output.split(" (")[0]) == (1, "Error: empty: it holds no part of c-CRAB's release")

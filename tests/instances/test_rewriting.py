@@ -1,0 +1,94 @@
+"""Another environment in an instance's file, and nothing else of it touched."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from pytest_crab.errors import BadInput
+from pytest_crab.instances import load_instance
+from pytest_crab.instances.rewriting import rewrite
+from pytest_crab.types import Environment
+from pytest_crab.types import Instance
+
+BEFORE = """\
+# written by hand
+schema: 1
+id: shop-7
+provenance: github
+repo: owner/shop   # where it is
+license: MIT
+pull_request: {number: 7, title: "Count: to three"}
+source: {git: {url: https://example.org/owner/shop, base: AAA, head: BBB, merged: CCC}}
+"""
+for letter in "ABC":
+    BEFORE = BEFORE.replace(letter * 3, letter.lower() * 40)
+ENVIRONMENT = "environment:\n  dockerfile: python\n  # as small as can be\n  timeout: 50\n"
+COMMENTS = """\
+comments:
+- id: c0
+  path: shop.py
+  body: |
+    environment: of a comment
+    tags: too
+  category: functional
+  kind: behavioral
+  oracle: test_c0.py
+"""
+TAGS = "tags: {difficulty: easy}\n"
+
+
+def written(folder: Path, text: str) -> Instance:
+    folder = folder / "shop-7"
+    folder.mkdir()
+    (folder / "test_c0.py").write_text("def test_x(): ...\n")
+    (folder / "instance.yaml").write_text(text)
+    return load_instance(folder)
+
+
+def other(instance: Instance) -> Instance:
+    environment = Environment(
+        dockerfile="python", timeout=50, python="3.8", packages=("pytest==6.2.2",), resolved="2021-02-07T03:10:40Z"
+    )
+    return dataclasses.replace(instance, environment=environment, tags={**instance.tags, "rung": "bare"})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        BEFORE + ENVIRONMENT + COMMENTS + TAGS,
+        BEFORE + ENVIRONMENT + COMMENTS,
+        BEFORE + TAGS + COMMENTS + ENVIRONMENT,
+        BEFORE + COMMENTS + ENVIRONMENT.rstrip("\n"),
+        BEFORE + "environment: {dockerfile: python,\n  timeout: 50}\n" + COMMENTS,
+    ],
+)
+def test_only_environment_and_tags_are_other_lines(tmp_path: Path, text: str) -> None:
+    wanted = other(written(tmp_path, text))
+    rewrite(wanted)
+    assert load_instance(Path(wanted.folder)) == wanted
+    after = (Path(wanted.folder) / "instance.yaml").read_text()
+    assert BEFORE in after
+    assert COMMENTS in after
+    assert sorted(path.name for path in Path(wanted.folder).iterdir()) == ["instance.yaml", "test_c0.py"]
+
+
+def test_writing_twice_is_writing_once(tmp_path: Path) -> None:
+    wanted = other(written(tmp_path, BEFORE + ENVIRONMENT + COMMENTS))
+    rewrite(wanted)
+    once = (Path(wanted.folder) / "instance.yaml").read_text()
+    rewrite(load_instance(Path(wanted.folder)))
+    assert (Path(wanted.folder) / "instance.yaml").read_text() == once
+
+
+def test_a_file_that_would_be_another_instance_is_left_as_it_was(tmp_path: Path) -> None:
+    text = "{" + "schema: 1, id: shop-7, provenance: github, repo: owner/shop, license: MIT,\n"
+    text += 'pull_request: {number: 7, title: "Count"}, environment: {dockerfile: python},\n'
+    text += BEFORE.splitlines()[-1] + ",\ncomments: [{id: c0, path: shop.py, body: x, category: functional,\n"
+    text += "  kind: behavioral, oracle: test_c0.py}]}\n"
+    wanted = other(written(tmp_path, text))
+    with pytest.raises(BadInput, match="the environment was not written"):
+        rewrite(wanted)
+    assert (Path(wanted.folder) / "instance.yaml").read_text() == text
