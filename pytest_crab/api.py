@@ -38,8 +38,8 @@ def run_trial(
 ) -> Trial:
     """Measure one reviewer on one instance, as one item of a pytest run does; finished steps come from the store.
 
-    Names and settings are those of crab.yaml, and relative paths in settings start at the current folder. Raises BadInput
-    for names and settings that are wrong; what the world does is in the record.
+    Names and settings are those of crab.yaml, and relative paths in settings start at the current folder. Raises
+    BadInput for names and settings that are wrong; what the world does is in the record.
     """
     here = Path.cwd()
     crew = Crew.build(

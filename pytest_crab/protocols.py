@@ -33,7 +33,8 @@ class FileChange:
 class Snapshot(Protocol):
     """The trees of one instance on this machine; never inside a sandbox.
 
-    A tree is named by its git tree id. ``base`` and ``head`` are the commits of the two-commit history that contestants see.
+    A tree is named by its git tree id. ``base`` and ``head`` are the commits of the two-commit history that
+    contestants see.
     """
 
     @property
@@ -106,7 +107,8 @@ CLIENT_LIMITS = Limits(memory=4096, processes=512, cpus=2.0, disk=4096, file=102
 class Command:
     """One command for a sandbox; it ends by itself or with the deadline.
 
-    ``user`` is ``project`` (owns the tree) or ``oracle`` (another user, who cannot be reached from the project's processes).
+    ``user`` is ``project`` (owns the tree) or ``oracle`` (another user, who cannot be reached from the project's
+    processes).
     """
 
     argv: Sequence[str]
@@ -117,7 +119,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completed:
-    """How a command ended; ``exit_code`` None means that it was killed by the deadline, an output cap or with its sandbox."""
+    """How a command ended; ``exit_code`` None: it was killed by the deadline, an output cap or with its sandbox."""
 
     exit_code: int | None
     stdout: bytes
@@ -131,8 +133,8 @@ class Completed:
 class Image:
     """An environment that is ready to run: what the harness must know about its inside.
 
-    ``key`` is the digest of everything it was made of; ``tree`` is the pristine built tree, ``workdir`` where it is to lie,
-    ``python`` the interpreter, ``site`` the folders that hold its packages, ``scratch`` a writable folder.
+    ``key`` is the digest of everything it was made of; ``tree`` is the pristine built tree, ``workdir`` where it is
+    to lie, ``python`` the interpreter, ``site`` the folders that hold its packages, ``scratch`` a writable folder.
     ``contained`` is whether a sandbox has a process space of its own, so that everything in it may be killed.
     """
 
@@ -142,7 +144,7 @@ class Image:
     workdir: str
     python: str
     site: tuple[str, ...]
-    scratch: str = "/tmp"
+    scratch: str = "/tmp"  # noqa: S108 - inside the sandbox
     contained: bool = True
     facts: Mapping[str, Any] = field(default_factory=dict)
 
@@ -179,7 +181,7 @@ class Runtime(Protocol):
         """Plain data that decides the image and how it is run, without building it."""
 
     def prepare(self, instance: Instance, snapshot: Snapshot, source: Mapping[str, Any]) -> Image:
-        """Find or build the image, one builder per digest across processes. Raises ImageError, EngineError, Cancelled."""
+        """Find or build the image, one builder per digest on a machine. Raises ImageError, EngineError, Cancelled."""
 
     def execute(
         self, image: Image, commands: Sequence[Command], *, limits: Limits, seconds: float
@@ -226,8 +228,8 @@ class Checkout(Protocol):
 class Reviewer(Protocol):
     """A contestant: reads a pull request, returns findings.
 
-    ``identity`` is plain data that decides the review besides the pull request (settings, client version); None means that
-    nothing is known to, so a review is reused only to resume an interrupted run.
+    ``identity`` is plain data that decides the review besides the pull request (settings, client version); None means
+    that nothing is known to, so a review is reused only to resume an interrupted run.
     """
 
     def identity(self) -> Mapping[str, Any] | None:

@@ -160,7 +160,7 @@ class SdistSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreeSource:
-    """A folder of the instance, or of its set (../), and a pull request on it: ``head`` from it, ``reference`` from head."""
+    """A folder of the instance or of its set (../), and a pull request on it: ``reference`` starts from head."""
 
     path: str
     head: str
@@ -191,8 +191,8 @@ class Source:
 class Environment:
     """What the code runs in; paths are relative to the tree, ``timeout`` is seconds per oracle.
 
-    ``resolved`` is the moment as of which the packages were chosen (2019-04-11T15:02:59Z): files that were uploaded later
-    are not taken, neither of the packages nor of what builds them.
+    ``resolved`` is the moment as of which the packages were chosen (2019-04-11T15:02:59Z): files that were uploaded
+    later are not taken, neither of the packages nor of what builds them.
     """
 
     dockerfile: str | None = None
@@ -400,7 +400,7 @@ class TestOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """One run of an oracle or of a command; ``tripwire`` is whether the test that must fail did, None if it never ran."""
+    """One run of an oracle or a command; ``tripwire``: whether the tests that must fail did, None if none ran."""
 
     id: str
     ending: Ending

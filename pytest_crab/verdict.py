@@ -52,8 +52,7 @@ class Evidence:
         yield "the reference", self.reference
         if self.own:
             yield "its own reference", self.own
-        for name, runs in sorted(self.accepts.items()):
-            yield name, runs
+        yield from sorted(self.accepts.items())
 
     def red(self) -> Iterator[tuple[str, Sequence[Run]]]:
         """The states that must be red."""

@@ -23,7 +23,9 @@ from pytest_crab.store.files import STEPS
     "--step", "steps", multiple=True, type=click.Choice(STEPS), help="Remove stored results of this step; repeatable."
 )
 @click.option("--older-than", type=float, default=0.0, metavar="DAYS", help="Only what is older than so many days.")
-@click.option("--dry-run", is_flag=True, help="Say what of the store and the environments would be removed; remove nothing.")
+@click.option(
+    "--dry-run", is_flag=True, help="Say what of the store and the environments would be removed; remove nothing."
+)
 def prune(*, folder: Path, environments: bool, steps: tuple[str, ...], older_than: float, dry_run: bool) -> None:
     """Remove what dead runs left behind; with options also environments and stored steps."""
     from pytest_crab.runtimes import pruning

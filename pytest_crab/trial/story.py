@@ -83,7 +83,7 @@ class Course:
 
     def __init__(self, stage: Stage, repeat: int) -> None:
         self.stage = stage
-        self.crew = crew = stage.crew
+        self.crew = stage.crew
         self.repeat = repeat
         self.instance = stage.instance
         self.judgements: dict[str, OracleResult] = {}

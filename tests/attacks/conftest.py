@@ -101,7 +101,7 @@ def instance_of(folder: Path) -> Instance:
         id=folder.name, folder=str(folder), provenance=Provenance.AUTHORED, repo="owner/ledger", license="MIT",
         pull_request=PullRequestFacts(number=1, title="Ledger"),
         source=Source(tree=TreeSource(path="tree", head="head.diff", reference="reference.diff")),
-        environment=Environment(dockerfile="python", python=running_version(), install=("python setup.py",)), comments=(comment,),
+        environment=Environment(dockerfile="python", python=running_version(), install=("python setup.py",)), comments=(comment,),  # noqa: E501 - code in a text
     )  # fmt: skip
 
 

@@ -119,7 +119,7 @@ ATTACKS = [
     ini("tox.ini", "pytest", "--setup-plan"),
     ini("setup.cfg", "tool:pytest", "--collect-only"),
     ini("pyproject.toml", "tool.pytest.ini_options", "--version --version"),
-    Attack("settings name a plugin", {"pytest.ini": "[pytest]\naddopts = -p trick\n", "trick.py": REPORTS}, Reason.FAILED),
+    Attack("settings name a plugin", {"pytest.ini": "[pytest]\naddopts = -p trick\n", "trick.py": REPORTS}, Reason.FAILED),  # noqa: E501 - code in a text
     Attack(
         "settings collect other tests",
         {"pytest.ini": "[pytest]\npython_functions = test_f* test_o*\n"}, Reason.FAILED, "with the project's tests",

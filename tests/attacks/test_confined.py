@@ -128,7 +128,7 @@ def test_an_isolated_oracle_is_out_of_the_projects_reach(confined: Place) -> Non
         "import os, sys\n"
         "def shut(path):\n    try:\n        os.listdir(path)\n    except OSError:\n        return True\n"
         "assert shut(sys.argv[1])\n"
-        "try:\n    os.kill(int(sys.argv[2]), 0)\nexcept OSError:\n    pass\nelse:\n    own = os.path.exists('/proc/%s/fd' % sys.argv[2])\n"
+        "try:\n    os.kill(int(sys.argv[2]), 0)\nexcept OSError:\n    pass\nelse:\n    own = os.path.exists('/proc/%s/fd' % sys.argv[2])\n"  # noqa: E501 - code in a text
         "    assert own and shut('/proc/%s/fd' % sys.argv[2]) is False, 'reached'\n"
     )
     (run,) = runs(confined, [source], isolated=True, look=look)

@@ -121,7 +121,7 @@ def bench(tmp_path: Path) -> Bench:
 
 #: Other interpreters that are looked for on PATH; CRAB_TEST_PYTHONS adds paths, separated as PATH is.
 INTERPRETERS = ("python3.6", "python3.7", "python3.8", "python3.9", "python3.12", "python3.13")
-PROBE = "import json, os, pytest, sys; print(json.dumps([sys.executable, os.path.dirname(os.path.dirname(pytest.__file__))]))"
+PROBE = "import json, os, pytest, sys; print(json.dumps([sys.executable, os.path.dirname(os.path.dirname(pytest.__file__))]))"  # noqa: E501 - code in a text
 
 
 @functools.cache

@@ -112,7 +112,7 @@ def test_the_supervisor_cannot_be_opened_or_written_to(bench: Bench) -> None:
 
 
 def test_runs_do_not_see_each_other(bench: Bench) -> None:
-    first = "import os, ledger\ndef test_it():\n    open('left', 'w').close()\n    os.remove('ledger.py')\n    os.mkdir('d', 0)\n"
+    first = "import os, ledger\ndef test_it():\n    open('left', 'w').close()\n    os.remove('ledger.py')\n    os.mkdir('d', 0)\n"  # noqa: E501 - code in a text
     second = "import os, ledger\ndef test_it():\n    assert sorted(os.listdir('.')) == ['ledger.py']\n"
     runs = bench.report([bench.oracle(first, name="a"), bench.oracle(second, name="b")]).runs
     assert [test.outcome for run in runs for test in run.tests] == ["passed", "passed"]

@@ -100,7 +100,7 @@ def test_strange_lines_are_ignored_and_said(job: harness.Job) -> None:
 @given(data=st.data())
 def test_no_answer_makes_the_reader_fail_or_lose_a_run(data: st.DataObject) -> None:
     values = st.recursive(st.none() | st.integers() | st.text(max_size=3), lambda inner: st.lists(inner, max_size=2) |
-                          st.dictionaries(st.sampled_from(["run", "id", "bye", "hello", "a", "tests"]), inner, max_size=3))  # fmt: skip
+                          st.dictionaries(st.sampled_from(["run", "id", "bye", "hello", "a", "tests"]), inner, max_size=3))  # fmt: skip # noqa: E501
     lines = data.draw(st.lists(values.map(json.dumps) | st.text(max_size=8), max_size=5))
     stdout = "\n".join(lines).encode("utf-8", "surrogatepass")
     code = data.draw(st.sampled_from([0, 1, None]))

@@ -188,7 +188,7 @@ def test_what_the_project_replaces_is_told(bench: Bench, text: str, label: str) 
 
 
 def test_a_replaced_test_function_is_told(bench: Bench) -> None:
-    bad = "import gc, types\ndef fool():\n    import sys\n    sys.modules['test_c0'].test_it.__code__ = (lambda: 0).__code__\n"
+    bad = "import gc, types\ndef fool():\n    import sys\n    sys.modules['test_c0'].test_it.__code__ = (lambda: 0).__code__\n"  # noqa: E501 - code in a text
     run = bench.run("import bad\ndef test_it():\n    assert False\ndef test_first():\n    bad.fool()\n", bad=bad)
     assert run.altered == ()  # the order of the file: it ran before it was replaced
     run = bench.run("import bad\ndef test_first():\n    bad.fool()\ndef test_it():\n    assert False\n")

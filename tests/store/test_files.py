@@ -78,7 +78,7 @@ def test_an_object_of_another_key_is_not_taken(store: FileStore) -> None:
 
 def test_a_file_in_the_way_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "crab").write_text("not a folder")
-    with pytest.raises(StoreError, match="cannot be written .*--crab-store"):
+    with pytest.raises(StoreError, match=r"cannot be written .*--crab-store"):
         FileStore(tmp_path / "crab").put("review", KEY, 1)
 
 
@@ -93,7 +93,7 @@ def test_a_full_disk_leaves_the_old_object(store: FileStore, monkeypatch: pytest
         store.put("review", KEY, "new")
     monkeypatch.undo()
     assert store.get("review", KEY) == "old"
-    assert not [path for path in store.folder.rglob(".*.json.*")]
+    assert not list(store.folder.rglob(".*.json.*"))
 
 
 def test_the_store_keeps_itself_out_of_version_control_and_backups(store: FileStore) -> None:

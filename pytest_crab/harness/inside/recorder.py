@@ -17,6 +17,9 @@ import sys
 import time
 import types
 
+#: What Python says when it may have no more threads.
+NO_THREAD = "can't start new thread"
+
 TESTS = 5000
 NAMES = 200
 FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, type(str.join), staticmethod, classmethod)
@@ -298,9 +301,7 @@ class Recorder:
             value = value.__cause__ or value.__context__ or value
         if isinstance(value, MemoryError):
             self.cause = "memory"
-        elif isinstance(value, OSError) and value.errno == errno.EAGAIN:
-            self.cause = self.cause or "processes"
-        elif isinstance(value, RuntimeError) and value.args == ("can't start new thread",):
+        elif getattr(value, "errno", None) == errno.EAGAIN or getattr(value, "args", None) == (NO_THREAD,):
             self.cause = self.cause or "processes"
         where, trace = None, value.__traceback__
         while trace is not None:

@@ -218,8 +218,8 @@ class Supervisor:
     def kill_all(self, pid=None, seen=None):
         """End every process that the run left; whether some could not be ended.
 
-        Orphans become this process's children, so none is left when it has none. What kill says does not tell that: where
-        only other users' processes are left, killing everything succeeds and ends nothing.
+        Orphans become this process's children, so none is left when it has none. What kill says does not tell that:
+        where only other users' processes are left, killing everything succeeds and ends nothing.
         """
         seen = seen if seen is not None else {"status": None}
         end = time.monotonic() + 10

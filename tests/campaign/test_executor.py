@@ -1,0 +1,134 @@
+"""Many trials at once: what starts, what is waited for, what ends."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from pytest_crab.campaign.executor import Campaign
+from pytest_crab.campaign.executor import Progress
+from pytest_crab.types import Provenance
+from pytest_crab.types import Review
+from pytest_crab.types import Trial
+from pytest_crab.types import Usage
+
+SECONDS = 20
+
+
+def trial(name: str, cost: float | None = None) -> Trial:
+    review = None if cost is None else Review(usage=Usage(cost_usd=cost))
+    return Trial(
+        instance=name,
+        repo="o/n",
+        provenance=Provenance.AUTHORED,
+        reviewer="r",
+        agent="a",
+        runtime="t",
+        results=(),
+        review=review,
+    )
+
+
+class Gate:
+    """Work that waits until it is let go, or until the world is stopped."""
+
+    def __init__(self) -> None:
+        self.begun = threading.Event()
+        self.go = threading.Event()
+        self.runs = 0
+
+    def __call__(self, notice: Callable[[str], None]) -> Trial:
+        self.runs += 1
+        notice("review")
+        self.begun.set()
+        assert self.go.wait(SECONDS)
+        return trial("held", 0.25)
+
+
+@pytest.fixture
+def gate() -> Gate:
+    return Gate()
+
+
+@pytest.fixture
+def campaign(gate: Gate) -> Iterator[Campaign]:
+    made = Campaign(ThreadPoolExecutor(1), gate.go.set)
+    yield made
+    made.stop()
+
+
+def quiet(_: Progress) -> None:
+    """Hear nothing."""
+
+
+def test_a_key_is_run_once_and_asked_for_often(campaign: Campaign, gate: Gate) -> None:
+    gate.go.set()
+    for _ in range(3):
+        campaign.submit("a", gate)
+    assert campaign.result("a", quiet) is campaign.result("a", quiet)
+    assert gate.runs == 1
+
+
+def test_what_was_never_submitted_has_no_result(campaign: Campaign) -> None:
+    assert campaign.result("nothing", quiet) is None
+
+
+def test_whoever_waits_hears_what_is_going_on(campaign: Campaign, gate: Gate) -> None:
+    campaign.submit("done", lambda notice: trial("done", 0.5))
+    campaign.submit("held", gate)
+    heard: list[Progress] = []
+
+    def tick(progress: Progress) -> None:
+        heard.append(progress)
+        if progress.running and progress.running[0][1] == "review":
+            gate.go.set()
+
+    assert campaign.result("held", tick, interval=0.01) == trial("held", 0.25)
+    ((key, step, seconds),) = heard[-1].running
+    assert (key, step, heard[-1].done, heard[-1].cost_usd) == ("held", "review", 1, 0.5)
+    assert seconds >= 0
+    assert campaign.progress() == Progress(running=(), done=2, cost_usd=0.75)
+
+
+def test_no_price_is_not_no_cost(campaign: Campaign) -> None:
+    campaign.submit("a", lambda notice: trial("a"))
+    campaign.result("a", quiet)
+    assert campaign.progress() == Progress(running=(), done=1, cost_usd=None)
+
+
+def test_stopping_ends_what_runs_and_starts_nothing_more(campaign: Campaign, gate: Gate) -> None:
+    campaign.submit("held", gate)
+    campaign.submit("queued", gate)
+    assert gate.begun.wait(SECONDS)
+    campaign.stop()
+    campaign.submit("late", gate)
+    assert campaign.result("held", quiet) == trial("held", 0.25)
+    assert campaign.result("queued", quiet) is None
+    assert campaign.result("late", quiet) is None
+    assert gate.runs == 1
+
+
+def test_what_the_work_raises_reaches_who_waits_and_hides_no_other(campaign: Campaign) -> None:
+    def fail(notice: Callable[[str], None]) -> Trial:
+        raise LookupError("lost")
+
+    campaign.submit("a", fail)
+    campaign.submit("b", lambda notice: trial("b"))
+    with pytest.raises(LookupError, match="lost"):
+        campaign.result("a", quiet)
+    assert campaign.result("b", quiet) == trial("b")
+    assert campaign.progress().done == 1
+    assert campaign.progress().running == ()
+
+
+def test_a_time_out_of_the_work_itself_is_no_reason_to_wait_on(campaign: Campaign) -> None:
+    def fail(notice: Callable[[str], None]) -> Trial:
+        raise TimeoutError("its own")
+
+    campaign.submit("a", fail)
+    with pytest.raises(TimeoutError, match="its own"):
+        campaign.result("a", quiet, interval=0.01)

@@ -1,0 +1,115 @@
+"""What keeps an oracle from running, as it is seen in a real sandbox."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pytest_crab.agents import AGENTS
+from pytest_crab.curation.diagnose import Diagnosis
+from pytest_crab.curation.diagnose import diagnose
+from pytest_crab.reviewers import REVIEWERS
+from pytest_crab.runtimes.local import LocalRuntime
+from pytest_crab.runtimes.runs import Run
+from pytest_crab.store import FileStore
+from pytest_crab.trial import Crew
+from pytest_crab.trial import CrewSpec
+from pytest_crab.trial import World
+from pytest_crab.trial.stage import Stage
+from pytest_crab.types import Category
+from pytest_crab.types import Comment
+from pytest_crab.types import Environment
+from pytest_crab.types import Instance
+from pytest_crab.types import Kind
+from pytest_crab.types import Oracle
+from pytest_crab.types import Provenance
+from pytest_crab.types import PullRequestFacts
+from pytest_crab.types import Source
+from pytest_crab.types import TreeSource
+
+pytestmark = pytest.mark.bubblewrap
+
+CHANGE = "diff --git a/shop.py b/shop.py\n--- a/shop.py\n+++ b/shop.py\n@@ -1 +1 @@\n-{}\n+{}\n"
+
+
+@pytest.fixture
+def see(tmp_path: Path) -> Iterator[Callable[[str, str], Diagnosis]]:
+    """What is seen of an oracle where the reference makes shop.py one line of this."""
+    run, store = Run(), FileStore(tmp_path / "store")
+    runtime = LocalRuntime(cache=store.cache)
+    world = World(runtime=runtime, store=store, cache=store.cache, run=run, resume=run.id)
+    crew = Crew.build(
+        CrewSpec(
+            reviewer="none",
+            reviewer_spec=REVIEWERS.spec("none", {}, tmp_path),
+            agent="reference",
+            agent_spec=AGENTS.spec("reference", {}, tmp_path),
+        )
+    )
+
+    def diagnosed(line: str, oracle: str) -> Diagnosis:
+        folder = tmp_path / "set" / "shop-7"
+        (folder / "tree").mkdir(parents=True)
+        (folder / "tree" / "shop.py").write_text("A = 0\n")
+        (folder / "head.diff").write_text(CHANGE.format("A = 0", "A = 1"))
+        (folder / "reference.diff").write_text(CHANGE.format("A = 1", line))
+        (folder / "test_c0.py").write_text(oracle)
+        comment = Comment(
+            id="c0",
+            path="shop.py",
+            body="x",
+            category=Category.DESIGN,
+            kind=Kind.BEHAVIORAL,
+            oracle=Oracle(file="test_c0.py"),
+        )
+        instance = Instance(
+            id="shop-7",
+            folder=str(folder),
+            provenance=Provenance.AUTHORED,
+            repo="owner/shop",
+            license="MIT",
+            pull_request=PullRequestFacts(number=7, title="x"),
+            source=Source(tree=TreeSource(path="tree", head="head.diff", reference="reference.diff")),
+            environment=Environment(dockerfile="python", timeout=30),
+            comments=(comment,),
+        )
+        return diagnose(Stage(instance, crew, world, lambda _: None), comment)
+
+    yield diagnosed
+    runtime.close()
+    run.close()
+
+
+def test_modules_that_failures_name_whoever_asked_for_them(see: Callable[[str, str], Diagnosis]) -> None:
+    oracle = "def test_a():\n    import shop\ndef test_b():\n    import gone_b.inner\n"
+    seen = see("import gone_a", oracle)
+    assert seen.missing == ("gone_a", "gone_b")
+    assert "gone_b" not in seen.vain
+
+
+def test_modules_that_the_tree_looked_for_in_vain(see: Callable[[str, str], Diagnosis]) -> None:
+    line = "import importlib.util as u; B = u.find_spec('gone_c')"
+    seen = see(line, "import importlib.util as u\ndef test_a():\n    import shop\n    u.find_spec('d')\n    shop.x\n")
+    assert (seen.missing, seen.vain) == ((), ("gone_c",))
+    assert seen.kinds == {"AttributeError"}
+
+
+def test_an_error_that_hides_another_tells_both(see: Callable[[str, str], Diagnosis]) -> None:
+    oracle = (
+        "def test_a():\n    try:\n        import shop\n    except ImportError as e:\n        raise KeyError from e\n"
+    )
+    seen = see("import gone_d", oracle)
+    assert seen.missing == ("gone_d",)
+    assert seen.kinds == {"KeyError", "ModuleNotFoundError"}
+
+
+def test_a_process_that_ends_early_tells_nothing(see: Callable[[str, str], Diagnosis]) -> None:
+    assert see("import os; os._exit(3)", "def test_a():\n    import shop\n") == Diagnosis()
+
+
+def test_the_network_is_not_there_and_its_absence_is_seen(see: Callable[[str, str], Diagnosis]) -> None:
+    oracle = "import urllib.request\ndef test_a():\n    urllib.request.urlopen('http://example.org', timeout=5)\n"
+    assert "URLError" in see("A = 2", oracle).kinds

@@ -1,0 +1,24 @@
+"""From the name of a module to that of a distribution."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_crab.curation.distributions import distribution
+
+
+@pytest.mark.parametrize(
+    ("module", "wanted"),
+    [
+        ("yaml", "pyyaml"),
+        ("yaml.loader", "pyyaml"),
+        ("google.protobuf.message", "protobuf"),
+        ("some_thing.inner", "some-thing"),
+        ("json", None),
+        ("os.path", None),
+        ("_private", None),
+        ("six.moves", None),
+    ],
+)
+def test_names(module: str, wanted: str | None) -> None:
+    assert distribution(module) == wanted

@@ -1,0 +1,80 @@
+"""What is written down for people."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pytest_crab.curation import proofs
+from pytest_crab.curation.certify import Certificate
+from pytest_crab.errors import BadInput
+from pytest_crab.trial.prove import Proven
+from pytest_crab.types import Category
+from pytest_crab.types import Comment
+from pytest_crab.types import Environment
+from pytest_crab.types import Instance
+from pytest_crab.types import Kind
+from pytest_crab.types import Oracle
+from pytest_crab.types import Proof
+from pytest_crab.types import Provenance
+from pytest_crab.types import PullRequestFacts
+from pytest_crab.types import Source
+from pytest_crab.types import TreeSource
+
+
+def certificate(folder: Path, name: str, problem: str | None = None) -> Certificate:
+    comment = Comment(
+        id="c0",
+        path="x.py",
+        body="x",
+        category=Category.DESIGN,
+        kind=Kind.STRUCTURAL,
+        oracle=Oracle(file="test_x.py"),
+    )
+    instance = Instance(
+        id=name,
+        folder=str(folder / name),
+        provenance=Provenance.AUTHORED,
+        repo="owner/x",
+        license="MIT",
+        pull_request=PullRequestFacts(number=1, title="x"),
+        source=Source(tree=TreeSource(path="tree", head="h", reference="r")),
+        environment=Environment(dockerfile="python", python="3.8", packages=("pytest==1",)),
+        comments=(comment,),
+    )
+    proof = None if problem else Proof(comment="c0", expected=("test_x.py::test",), runs=2, flake_bound=0.77639)
+    proven = (Proven(comment=comment, key="k", proof=proof, problem=problem),)
+    problems = {"c0": problem} if problem else {}
+    return Certificate(instance=instance, rung="bare", proven=proven, problems=problems)
+
+
+def test_proofs_and_the_sentences_of_what_is_not_proved(tmp_path: Path) -> None:
+    proofs.write_proofs(tmp_path, [certificate(tmp_path, "a"), certificate(tmp_path, "b", "it is green")], "local")
+    content = json.loads((tmp_path / proofs.FILE).read_text())
+    assert content["instances"]["a"] == {
+        "rung": "bare",
+        "python": "3.8",
+        "packages": 1,
+        "runtime": "local",
+        "oracles": {
+            "c0": {"proved": True, "tests": ["test_x.py::test"], "runs": 2, "flake_bound": 0.7764, "key": "k"},
+        },
+    }
+    assert content["instances"]["b"]["oracles"] == {"c0": {"proved": False, "why": "it is green"}}
+
+
+def test_instances_that_were_not_looked_at_stay_and_order_does_not_matter(tmp_path: Path) -> None:
+    proofs.write_proofs(tmp_path, [certificate(tmp_path, "b"), certificate(tmp_path, "a")], "local")
+    once = (tmp_path / proofs.FILE).read_bytes()
+    proofs.write_proofs(tmp_path, [certificate(tmp_path, "a")], "local")
+    assert (tmp_path / proofs.FILE).read_bytes() == once
+
+
+@pytest.mark.parametrize("text", ["[]", "no json", '{"schema": 9, "instances": {}}', '{"schema": 1, "instances": []}'])
+def test_a_file_that_is_something_else_stays(tmp_path: Path, text: str) -> None:
+    (tmp_path / proofs.FILE).write_text(text)
+    with pytest.raises(BadInput, match="does not hold proofs of this version"):
+        proofs.write_proofs(tmp_path, [certificate(tmp_path, "a")], "local")
+    assert (tmp_path / proofs.FILE).read_text() == text

@@ -1,0 +1,53 @@
+"""What uv is asked, and what is made of its answers."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_crab.curation import resolve
+from pytest_crab.curation.resolve import Wanted
+from pytest_crab.curation.resolve import why
+from pytest_crab.errors import ImageError
+from pytest_crab.runtimes import dated
+
+
+def test_what_is_wanted_as_lines_of_requirements() -> None:
+    wanted = Wanted(requirements=("pytest",), files=("a/req.txt",), projects=(".", "core"), extras=("test", "dev"))
+    assert list(wanted.lines("/tree")) == [
+        "pytest", "-r /tree/a/req.txt", "/tree[test,dev]", "/tree/core[test,dev]",
+    ]  # fmt: skip
+
+
+def test_pins_are_whole_and_sorted_and_leave_out_the_project() -> None:
+    printed = "zope==1.0\nproject @ file:///opt/crab/project\nattrs==20.1.0 ; python_version < '3.9'\n# a comment\n"
+    assert resolve._pins(printed) == ("attrs==20.1.0", "zope==1.0")
+
+
+def test_an_address_is_refused() -> None:
+    with pytest.raises(ImageError, match="depends on other at an address"):
+        resolve._pins("other @ git+https://example.org/other\n")
+
+
+@pytest.mark.parametrize(
+    ("said", "wanted"),
+    [
+        ("noise\n  | No solution found\n  ╰─▶ Because x cannot be, no.\n", "Because x cannot be, no."),
+        ("a.c:1:10: fatal error: ffi.h: No such file or directory", "needs the Debian packages libffi-dev"),
+        ("No package 'pangocairo' found\nerror: exit", "libpango1.0-dev"),
+        ("Error: pg_config executable not found.", "libpq-dev"),
+        ("", "it said nothing"),
+    ],
+)
+def test_the_telling_line_and_the_system_package_that_lacks(said: str, wanted: str) -> None:
+    assert wanted in why(said)
+
+
+def test_a_system_package_is_named_only_when_it_is_missing() -> None:
+    assert "Debian" not in why("compiling with ffi.h\nerror: something else\n")
+
+
+def test_old_moments_take_builders_that_work() -> None:
+    old, new = dated.arguments("2019-01-01T00:00:00Z"), dated.arguments("2020-02-02T00:00:00Z")
+    assert old[:2] == ["--exclude-newer", "2019-01-01T00:00:00Z"]
+    assert "setuptools=2020-02-01T00:00:00Z" in old
+    assert new == ["--exclude-newer", "2020-02-02T00:00:00Z"]

@@ -1,0 +1,94 @@
+"""The exit status of a run with a gate, end to end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.bubblewrap
+
+
+@pytest.fixture
+def gated(lab: Any) -> Callable[..., pytest.RunResult]:
+    """Runs with an agent that a gate accepts."""
+
+    def run(reviewer: str, floor: str, *more: str) -> pytest.RunResult:
+        return lab.run(f"--reviewer={reviewer}", "--agent=mine", f"--crab-fail-under={floor}", "instances", *more)
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--crab-runtime=local", "--agent=reference"), "*cannot gate this run: the agent reference is simulated*"),
+        (("--crab-runtime=local",), "*cannot gate this run: the agent reference was only the default*"),
+        (("--agent=mine",), "*cannot gate this run: the runtime is not named*"),
+    ],
+)
+def test_gates_that_prove_nothing_are_refused(bare: Any, arguments: tuple[str, ...], sentence: str) -> None:
+    result = bare.pytester.runpytest("--reviewer=human", "--crab-fail-under=0.5", "instances", *arguments)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([sentence])
+    assert not bare.store.exists()
+
+
+def test_met_though_items_failed(lab: Any, gated: Any) -> None:
+    result = gated("half", "0.5")
+    result.assert_outcomes(failed=2)
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["Gate passed, exit status 0. half: 2 of 4 oracles caught, a rate of 50%*"])
+
+
+def test_not_met(gated: Any) -> None:
+    result = gated("half", "0.51")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["Gate failed, exit status 1.*"])
+
+
+def test_not_shown_either_way(gated: Any) -> None:
+    result = gated("moody", "0.8")
+    result.assert_outcomes(passed=1, errors=1)
+    assert result.ret == 8
+    result.stdout.fnmatch_lines(["Gate inconclusive, exit status 8. moody: 2 of 4 oracles caught and 2 unknown*"])
+
+
+def test_unknown_can_be_booked_as_missed(gated: Any) -> None:
+    assert gated("moody", "0.8", "--crab-errors-as-misses").ret == 1
+
+
+def test_a_world_that_broke(lab: Any, gated: Any) -> None:
+    lab.make_sick()
+    result = gated("both", "0.5")
+    assert result.ret == 9
+    result.stdout.fnmatch_lines(["Gate broken, exit status 9. both: 1 of 6 oracles are broken*"])
+    assert gated("both", "0.5", "--crab-max-broken=0.2").ret == 0
+
+
+def test_a_run_that_was_cut_short(gated: Any) -> None:
+    assert gated("half", "0.5", "-x").ret == 8
+
+
+def test_an_ordinary_failure_stays_one(lab: Any, gated: Any) -> None:
+    lab.write({"test_ours.py": "def test_bad():\n    assert 0\n"})
+    result = gated("both", "0.5", "test_ours.py")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["Gate not applied, exit status 1: something besides the trials failed.*"])
+
+
+def test_a_file_that_cannot_be_read_is_forgiven_by_no_gate(lab: Any, gated: Any) -> None:
+    (lab.path / "instances" / "till-2" / "instance.yaml").write_text("schema: 1\n")
+    assert gated("both", "0.1").ret == pytest.ExitCode.INTERRUPTED
+    assert gated("both", "0.1", "--continue-on-collection-errors").ret == 1
+
+
+def test_nothing_selected_stays_so(gated: Any) -> None:
+    assert gated("both", "0.5", "-k", "nowhere").ret == pytest.ExitCode.NO_TESTS_COLLECTED
+
+
+def test_the_rulings_last_word_is_there_when_most_is_hushed(gated: Any) -> None:
+    result = gated("half", "0.5", "-qq")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["Gate passed*"])

@@ -1,0 +1,121 @@
+"""Without a reviewer the plugin does nothing but keep pytest away from instances."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+RAISES = "raise RuntimeError('instance code was imported')\n"
+#: Files that pytest would collect, import or read if an instance were a folder like any other.
+TRAPS = {
+    "tree/conftest.py": RAISES,
+    "tree/test_own.py": RAISES,
+    "tree/__init__.py": RAISES,
+    "tree/pytest.ini": "[pytest]\naddopts = --no-such-option\n",
+    "oracles/conftest.py": RAISES,
+    "__init__.py": RAISES,
+    "test_beside.py": RAISES,
+}
+
+
+@pytest.fixture
+def trapped(bare: Any) -> Any:
+    bare.write({f"instances/shop-1/{name}": text for name, text in TRAPS.items()})
+    bare.write({"instances/projects/test_shared.py": RAISES, "instances/projects/conftest.py": RAISES})
+    bare.write({"tests/test_ours.py": "def test_ours():\n    pass\n"})
+    return bare
+
+
+@pytest.mark.parametrize("arguments", [(), (".",), ("tests",), ("tests/test_ours.py::test_ours",)])
+def test_only_the_tests_are_collected(trapped: Any, arguments: tuple[str, ...]) -> None:
+    result = trapped.pytester.runpytest(*arguments)
+    result.assert_outcomes(passed=1)
+    assert result.ret == 0
+    result.stdout.no_fnmatch_line("*crab:*")
+    assert not trapped.store.exists()
+
+
+def test_a_set_is_left_alone_by_its_lock_alone(bare: Any) -> None:
+    bare.write({"locked/crab.lock": "", "locked/test_x.py": RAISES, "test_ours.py": "def test_ours():\n    pass\n"})
+    bare.pytester.runpytest().assert_outcomes(passed=1)
+
+
+def test_other_programs_files_of_that_name_hide_no_tests(bare: Any) -> None:
+    bare.write({"deploy/instance.yaml": "machine: small\n", "deploy/test_x.py": "def test_x():\n    pass\n"})
+    bare.write({"deploy/test_more/test_y.py": "def test_y():\n    pass\n"})
+    bare.pytester.runpytest().assert_outcomes(passed=2)
+
+
+def test_testpaths_that_hold_instances_are_no_error(trapped: Any) -> None:
+    trapped.write({"pytest.ini": "[pytest]\ntestpaths = tests instances\n"})
+    trapped.pytester.runpytest().assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize(
+    "argument",
+    ["instances", "instances/till-2", "instances/till-2/instance.yaml", "instances/till-2/instance.yaml::human"],
+)
+def test_naming_instances_says_what_to_add(bare: Any, argument: str) -> None:
+    result = bare.pytester.runpytest(argument)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: {argument} holds instances, * add --reviewer=NAME*"])
+
+
+def test_naming_a_folder_of_sets_says_what_to_add(bare: Any) -> None:
+    (bare.path / "all").mkdir()
+    (bare.path / "instances").rename(bare.path / "all" / "small")
+    result = bare.pytester.runpytest("all")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: all holds instances, * add --reviewer=NAME*"])
+
+
+def test_a_folder_of_tests_that_holds_a_set_too_is_just_run(bare: Any) -> None:
+    (bare.path / "instances").rename(bare.path / "data")
+    bare.write({"tests/test_ours.py": "def test_ours():\n    pass\n"})
+    (bare.path / "data").rename(bare.path / "tests" / "data")
+    bare.pytester.runpytest("tests").assert_outcomes(passed=1)
+
+
+def test_it_can_be_switched_off(bare: Any) -> None:
+    result = bare.pytester.runpytest_subprocess("-p", "no:pytest_crab.plugin", "--reviewer=human")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*unrecognized arguments: --reviewer=human*"])
+
+
+@pytest.mark.bubblewrap
+def test_it_can_be_loaded_by_name_where_nothing_is_loaded_by_itself(lab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    assert lab.spawn("--reviewer=human", "instances").ret == pytest.ExitCode.USAGE_ERROR
+    result = lab.spawn("-p", "pytest_crab.plugin", "--reviewer=human", "instances")
+    result.assert_outcomes(passed=2)
+
+
+OWNER = """\
+def pytest_addoption(parser):
+    parser.addoption("--reviewer", action="store", default="nobody")
+def pytest_report_header(config):
+    return "theirs: " + config.getoption("--reviewer")
+"""
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.parametrize("place", ["module", "conftest"])
+def test_another_owner_of_the_short_name_keeps_it(lab: Any, place: str) -> None:
+    lab.write({"owner.py" if place == "module" else "conftest.py": OWNER})
+    plugin = ("-p", "owner") if place == "module" else ()
+    if place == "module":
+        lab.pytester.syspathinsert()
+    result = lab.spawn(*plugin, "--reviewer=alice", "--crab-reviewer=human", "instances")
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["*theirs: alice*"])
+
+
+def test_help_lists_every_option_once(bare: Any) -> None:
+    result = bare.pytester.runpytest("--help")
+    text = result.stdout.str()
+    for option in ("--crab-reviewer=NAME", "--crab-agent=NAME", "--crab-fail-under=RATE", "--crab-plan"):
+        assert text.count(f"  {option}") == 1, option
+    result.stdout.fnmatch_lines(
+        ["*--reviewer=NAME *the same as --crab-reviewer*", "*--agent=NAME *the same as --crab-agent*"]
+    )

@@ -1,0 +1,135 @@
+"""A run that is interrupted ends soon, leaves nothing running, and can be taken up again."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.bubblewrap
+
+SLOW = "import pathlib, sys, time\nprint('begun', file=sys.stderr, flush=True)\ntime.sleep(987.25)\n"
+STUBBORN = """\
+from pytest_crab.campaign.executor import Campaign
+import time
+def pytest_configure(config):
+    stop = Campaign.stop
+    def slowly(self):
+        print("stopping", flush=True)
+        time.sleep(60)
+        stop(self)
+    Campaign.stop = slowly
+"""
+
+
+def sleepers() -> set[int]:
+    """The processes that run the slow reviewer of this test."""
+    found = set()
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if b"slow_reviewer.py" in (folder / "cmdline").read_bytes():
+                found.add(int(folder.name))
+        except OSError:
+            continue
+    return found
+
+
+@pytest.fixture
+def start(lab: Any) -> Iterator[Callable[..., Any]]:
+    lab.write({"slow_reviewer.py": SLOW})
+    lines = "  slow: {use: command, command: [PYTHON, slow_reviewer.py], files: [slow_reviewer.py]}\n"
+    with (lab.path / "crab.yaml").open("a") as file:
+        file.write(lines.replace("PYTHON", sys.executable))
+    begun: list[subprocess.Popen[str]] = []
+
+    def begin(*arguments: str) -> subprocess.Popen[str]:
+        argv = [sys.executable, "-m", "pytest", "--crab-runtime=local", "--agent=mine", *arguments, "instances"]
+        process = subprocess.Popen(
+            argv, cwd=lab.path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+        )
+        begun.append(process)
+        deadline = time.monotonic() + 60
+        while not sleepers() and time.monotonic() < deadline:
+            assert process.poll() is None, process.stdout and process.stdout.read()
+            time.sleep(0.1)
+        assert sleepers()
+        return process
+
+    yield begin
+    for process in begun:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+
+
+def test_what_runs_is_ended_and_the_rest_is_on_the_record(lab: Any, start: Any) -> None:
+    process = start(
+        "--reviewer=human", "--reviewer=slow", "--crab-jobs=1", "--crab-fail-under=0.5", "--crab-junit=oracles.xml"
+    )
+    process.send_signal(signal.SIGINT)
+    output, _ = process.communicate(timeout=30)
+    assert process.returncode == pytest.ExitCode.INTERRUPTED, output
+    assert "KeyboardInterrupt" in output
+    assert "Gate not applied, exit status 2" in output
+    assert not sleepers()
+    trials = {(trial["instance"], trial["reviewer"]): trial for trial in lab.records()}
+    assert len(trials) == 4
+    assert {found["reason"] for found in trials["shop-1", "human"]["results"]} == {"green"}
+    assert {found["reason"] for found in trials["shop-1", "slow"]["results"]} == {"not run"}
+    assert {found["reason"] for found in trials["till-2", "human"]["results"]} == {"not run"}
+    assert (lab.path / "oracles.xml").exists()
+    lab.run("--reviewer=human", "--agent=mine", "instances").assert_outcomes(passed=2)
+    assert [trial["revision"] for trial in lab.reused()] == [True, False]
+
+
+def test_a_second_interrupt_ends_the_process_at_once(lab: Any, start: Any) -> None:
+    lab.write({"conftest.py": STUBBORN})
+    process = start("--reviewer=slow", "-s")
+    process.send_signal(signal.SIGINT)
+    for line in process.stdout:
+        if "stopping" in line:
+            break
+    before = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    assert process.returncode == pytest.ExitCode.INTERRUPTED
+    assert time.monotonic() - before < 10
+    deadline = time.monotonic() + 5
+    while sleepers() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not sleepers()
+
+
+def test_a_killed_run_leaves_no_client_and_is_taken_up_again(lab: Any, start: Any) -> None:
+    process = start("--reviewer=human", "--reviewer=slow", "--crab-jobs=1")
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate(timeout=30)
+    deadline = time.monotonic() + 10
+    while sleepers() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not sleepers()
+    lab.run("--reviewer=human", "--agent=mine", "instances/shop-1").assert_outcomes(passed=1)
+    (reused,) = lab.reused()
+    assert reused["review"]
+    assert reused["revision"]
+    assert reused["verdict"]
+
+
+def test_an_interrupt_reaches_the_workers_of_xdist(lab: Any, start: Any) -> None:
+    process = start("--reviewer=slow", "-n2")
+    os.killpg(process.pid, signal.SIGINT)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == pytest.ExitCode.INTERRUPTED, output
+    deadline = time.monotonic() + 10
+    while sleepers() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not sleepers()
+    assert {found["reason"] for trial in lab.records() for found in trial["results"]} == {"not run"}

@@ -1,0 +1,104 @@
+"""Options: where a value comes from, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+USAGE = pytest.ExitCode.USAGE_ERROR
+
+
+def header(bare: Any, *arguments: str) -> str:
+    result = bare.pytester.runpytest("--collect-only", "instances", *arguments)
+    assert result.ret == 0
+    return "\n".join(line for line in result.outlines if line.startswith("crab: "))
+
+
+def test_the_command_line_beats_the_environment_beats_the_ini_file_beats_the_default(
+    bare: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "store " + str(bare.path / ".crab") in header(bare, "--reviewer=human")
+    bare.write({"pytest.ini": "[pytest]\ncrab_store = from-ini\ncrab_jobs = 3\ncrab_reviewer =\n    none\n    ruff\n"})
+    assert "reviewers none (control), ruff; agent reference" in header(bare)
+    assert f"3 at a time; store {bare.path / 'from-ini'}" in header(bare)
+    monkeypatch.setenv("CRAB_STORE", "from-environment")
+    monkeypatch.setenv("CRAB_JOBS", "5")
+    monkeypatch.setenv("CRAB_REVIEWER", "human,none")
+    assert "reviewers human (privileged), none (control);" in header(bare)
+    assert f"5 at a time; store {bare.path / 'from-environment'}" in header(bare)
+    assert f"7 at a time; store {bare.path / 'here'}" in header(bare, "--crab-store=here", "--crab-jobs=7")
+    assert "reviewers strict; agent mine" in header(bare, "--reviewer=strict", "--agent=mine")
+
+
+def test_short_and_long_names_are_the_same_option(bare: Any) -> None:
+    text = header(bare, "--reviewer=human", "--crab-reviewer=none", "--reviewer", "human", "--agent=mine")
+    assert "reviewers human (privileged), none (control); agent mine" in text
+
+
+def test_the_default_agent_is_said_with_the_reason(bare: Any) -> None:
+    assert "agent reference (simulated; privileged; no --agent, " in header(bare, "--reviewer=human")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--reviewer=nobody",), "ERROR: crab.yaml: reviewers.nobody: 'nobody' is no reviewer; use one of *human*"),
+        (("--reviewer=human", "--agent=nobody"), "ERROR: crab.yaml: agents.nobody: 'nobody' is no agent; use one of *"),
+        (("--reviewer=no.module:Class",), "ERROR: *no.module:Class cannot be imported *"),
+        (("--reviewer=human", "--crab-jobs=0"), "ERROR: --crab-jobs is '0'; it should be a whole number from 1"),
+        (
+            ("--reviewer=human", "--crab-repeat=two"),
+            "ERROR: --crab-repeat is 'two'; it should be a whole number from 1",
+        ),
+        (
+            ("--reviewer=human", "--crab-fail-under=70"),
+            "ERROR: --crab-fail-under is '70'; it should be a number from 0 to 1",
+        ),
+        (("--reviewer=human", "--crab-fail-under=nan"), "ERROR: --crab-fail-under is 'nan'; *"),
+        (("--reviewer=human", "--crab-fresh=all"), "ERROR: --crab-fresh is 'all'; it should be review or revision"),
+        (
+            ("--reviewer=human", "--crab-runtime=podman"),
+            "ERROR: --crab-runtime is 'podman'; it should be auto, docker or local*",
+        ),
+    ],
+)
+def test_what_cannot_be_is_one_sentence(bare: Any, arguments: tuple[str, ...], sentence: str) -> None:
+    result = bare.pytester.runpytest("instances", *arguments)
+    assert result.ret == USAGE
+    result.stderr.fnmatch_lines([sentence])
+    result.stderr.no_fnmatch_line("*Traceback*")
+    assert not bare.store.exists()
+
+
+def test_bad_values_are_told_by_the_place_they_stand_in(bare: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    bare.write({"pytest.ini": "[pytest]\ncrab_jobs = many\n"})
+    monkeypatch.setenv("CRAB_PLAN", "perhaps")
+    result = bare.pytester.runpytest("instances", "--reviewer=human")
+    assert result.ret == USAGE
+    result.stderr.fnmatch_lines(["*crab_jobs is 'many'; *", "*CRAB_PLAN is 'perhaps'; it should be true or false"])
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("reviewers: {strict: {use: nothing}}", "ERROR: *reviewers.strict: 'nothing' is no reviewer*"),
+        ("reviewers: {strict: {use: ruff, colour: red}}", "ERROR: *reviewers.strict: colour is not a known key*"),
+        ("reviewers: [strict]", "ERROR: *crab.yaml: reviewers is no mapping*"),
+        ("contestants: {}", "ERROR: *crab.yaml: contestants is not a known key*"),
+        ("reviewers: {strict: {use: ruff", "ERROR: *crab.yaml: *"),
+    ],
+)
+def test_bad_settings_are_a_usage_error(bare: Any, text: str, sentence: str) -> None:
+    bare.write({"crab.yaml": text})
+    result = bare.pytester.runpytest("instances", "--reviewer=strict")
+    assert result.ret == USAGE
+    result.stderr.fnmatch_lines([sentence])
+    result.stderr.no_fnmatch_line("*Traceback*")
+
+
+def test_a_variant_is_known_by_its_own_name(bare: Any) -> None:
+    result = bare.pytester.runpytest("instances", "--reviewer=strict", "--collect-only", "-q")
+    assert [line for line in result.outlines if "::" in line] == [
+        f"instances/{name}/instance.yaml::strict" for name in ("shop-1", "till-2")
+    ]

@@ -1,0 +1,108 @@
+"""The progress line: what it says, where it appears, and that nothing of it stays."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_crab.campaign.executor import Progress
+from pytest_crab.plugin.progress import progress_text
+
+
+@pytest.mark.parametrize(
+    ("progress", "text"),
+    [
+        (Progress(running=(), done=0, cost_usd=None), "0/9 trials"),
+        (
+            Progress(running=((("a", "human", 1), "proof", 3.4),), done=2, cost_usd=None),
+            "2/9 trials | a::human proof 3s",
+        ),
+        (
+            Progress(running=tuple(((name, "r", 1), "review", 1.0) for name in "abcd"), done=0, cost_usd=0.5),
+            "0/9 trials | a::r review 1s, b::r review 1s, 2 more | 0.50 USD",
+        ),
+    ],
+)
+def test_text(progress: Progress, text: str) -> None:
+    assert progress_text(progress, 9) == text
+
+
+SLOW = "import json, time\ntime.sleep(1.5)\nprint(json.dumps({'schema': 1, 'findings': []}))\n"
+
+
+@pytest.fixture
+def slow(lab: Any) -> Any:
+    lab.write({"slow.py": SLOW})
+    command = f"[{sys.executable}, slow.py]"
+    lab.write({"crab.yaml": f"reviewers: {{slow: {{use: command, command: {command}, files: [slow.py]}}}}\n"})
+    return lab
+
+
+def terminal(folder: Path, *arguments: str) -> str:
+    """What pytest writes on a terminal of 100 columns."""
+    ours, theirs = pty.openpty()
+    env = {**os.environ, "COLUMNS": "100", "TERM": "xterm"}
+    argv = [sys.executable, "-m", "pytest", "--crab-runtime=local", "--reviewer=slow", "instances/shop-1", *arguments]
+    process = subprocess.Popen(argv, cwd=folder, stdin=theirs, stdout=theirs, stderr=theirs, env=env, close_fds=True)
+    os.close(theirs)
+    chunks = []
+    while True:
+        try:
+            chunk = os.read(ours, 65536)
+        except OSError:
+            break
+        if not chunk:
+            break
+        chunks.append(chunk)
+    process.wait(30)
+    os.close(ours)
+    return b"".join(chunks).decode()
+
+
+def seen(text: str) -> str:
+    """What stays on the screen when backspaces have done their work."""
+    lines = []
+    for line in re.sub(r"\x1b\[[0-9;]*m", "", text).replace("\r\n", "\n").split("\n"):
+        cells: list[str] = []
+        at = 0
+        for char in line:
+            if char in "\b\r":
+                at = max(0, at - 1) if char == "\b" else 0
+                continue
+            cells[at : at + 1] = [char]
+            at += 1
+        lines.append("".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.parametrize("arguments", [(), ("-s",), ("-v",), ("--capture=sys",), ("-p", "no:capture")])
+def test_it_appears_on_a_terminal_and_is_wiped(slow: Any, arguments: tuple[str, ...]) -> None:
+    text = terminal(slow.path, *arguments)
+    assert re.search(r"\[0/1 trials \| shop-1::slow review \d+s\]", text), text
+    screen = seen(text)
+    assert "trials |" not in screen
+    assert re.search(r"^instances/shop-1/instance\.yaml.*F(AILED 0/2 caught)?( +\[100%\])?$", screen, re.MULTILINE), (
+        screen
+    )
+    assert max(len(line) for line in screen.splitlines() if line.startswith("instances/shop-1")) <= 100
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.parametrize("arguments", [("-q",), ("-p", "no:terminal")])
+def test_it_keeps_out_of_where_little_is_wanted(slow: Any, arguments: tuple[str, ...]) -> None:
+    assert "trials |" not in terminal(slow.path, *arguments)
+
+
+@pytest.mark.bubblewrap
+def test_nothing_is_written_where_no_terminal_is(slow: Any) -> None:
+    result = slow.spawn("--reviewer=slow", "instances/shop-1")
+    assert "\b" not in result.stdout.str()
+    assert "trials |" not in result.stdout.str()

@@ -1,0 +1,135 @@
+"""Recorded results in a set are replayed by name, and instances without oracles are skipped."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from pytest_crab.cli import main
+
+pytestmark = pytest.mark.bubblewrap
+
+
+@pytest.fixture
+def recorded(lab: Any) -> Path:
+    """Of shop-1: codex led to one resolved comment, the humans to both; nothing of till-2."""
+    folder: Path = lab.path / "instances" / "recorded"
+    shop = lab.path / "instances" / "shop-1"
+    for tool, diff, verdicts in (
+        ("codex", "reference/c0.diff", [True, True]),
+        ("human", "reference.diff", [True, True]),
+    ):
+        (folder / tool).mkdir(parents=True)
+        shutil.copy(shop / diff, folder / tool / "shop-1.diff")
+        result = {"c0": verdicts[0], "c1": verdicts[1]}
+        data = {"schema": 1, "repo": "owner/shop", "findings": 3, "verdicts": result, "source": "here"}
+        (folder / tool / "shop-1.json").write_text(json.dumps(data))
+    (folder / "codex" / "test_trap.py").write_text("raise SystemExit('collected')\n")
+    return folder
+
+
+def test_a_recorded_reviewer_is_replayed_by_its_name(lab: Any, recorded: Path) -> None:
+    result = lab.run("--reviewer=codex", "--reviewer=human", "--agent=replay", "instances/shop-1")
+    result.assert_outcomes(failed=1, passed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "crab: reviewers codex (privileged), human (privileged); agent replay (privileged)",
+            "review: 3 findings, whose text is not on record",
+            "shop-1::codex  1/2 caught; c1 missed *",
+            "shop-1::human  2/2 caught; *",
+        ]
+    )
+    codex, human = lab.records()
+    assert (codex["review"], codex["privileged"]) == ({"findings": [], "count": 3}, ["codex", "replay"])
+    assert len(human["review"]["findings"]) == 2
+    arguments = ["report", "--recorded", "instances", "--against", ".crab/report"]
+    said = CliRunner().invoke(main, arguments, catch_exceptions=False).output.splitlines()
+    assert said[0] == "codex: 1 of 2 verdicts are the recorded ones"
+    assert said[1].startswith("  shop-1: c1: recorded caught, here missed (test failed: ")
+    assert said[2:] == ["human: 2 of 2 verdicts are the recorded ones"]
+
+
+def test_what_is_not_recorded_is_an_error_that_names_the_file(lab: Any, recorded: Path) -> None:
+    result = lab.run("--reviewer=codex", "--agent=replay", "instances/till-2")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["reviewer codex: *recorded/codex/till-2.json: no review is recorded there *"])
+
+
+def test_a_recording_of_no_findings_needs_no_revision(lab: Any, recorded: Path) -> None:
+    data = json.loads((recorded / "codex" / "shop-1.json").read_text())
+    (recorded / "codex" / "shop-1.json").write_text(json.dumps(data | {"findings": 0}))
+    result = lab.run("--reviewer=codex", "--agent=replay", "instances/shop-1")
+    result.stdout.fnmatch_lines(["shop-1::codex  0/2 caught; c0, c1 missed (no findings: *"])
+
+
+def test_a_name_that_nobody_knows_stays_an_error_without_replay(lab: Any, recorded: Path) -> None:
+    result = lab.run("--reviewer=codex", "instances/shop-1")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*'codex' is no reviewer; use one of *"])
+
+
+def test_recorded_results_are_no_tests_and_no_instances(lab: Any, recorded: Path) -> None:
+    result = lab.run("--reviewer=human", "--collect-only", "-q", "instances")
+    result.stdout.fnmatch_lines(["2 tests collected*"])
+    lab.pytester.runpytest("instances", "--collect-only").stdout.no_fnmatch_line("*collected'*")
+
+
+def make_bare(lab: Any) -> None:
+    file = lab.path / "instances" / "till-2" / "instance.yaml"
+    kept = [
+        line
+        for line in file.read_text().splitlines()
+        if not line.strip().startswith(("kind", "oracle", "reference: reference/"))
+    ]
+    file.write_text("\n".join(kept) + "\n")
+
+
+def test_an_instance_without_oracles_is_skipped_and_counts_nowhere(lab: Any) -> None:
+    make_bare(lab)
+    result = lab.run("--reviewer=human", "-rs", "instances")
+    result.assert_outcomes(passed=1, skipped=1)
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["SKIPPED *no oracle: nothing to run"])
+    assert [trial["instance"] for trial in lab.records()] == ["shop-1"]
+
+
+def test_it_is_so_in_workers_too(lab: Any) -> None:
+    pytest.importorskip("xdist")
+    make_bare(lab)
+    result = lab.spawn("--reviewer=human", "-n1", "instances")
+    result.assert_outcomes(passed=1, skipped=1)
+    assert [trial["instance"] for trial in lab.records()] == ["shop-1"]
+
+
+def test_comments_without_oracle_are_said_and_not_measured(lab: Any) -> None:
+    file = lab.path / "instances" / "shop-1" / "instance.yaml"
+    text = file.read_text()
+    half = text[: text.index("    kind: structural")]
+    file.write_text(half)
+    result = lab.run("--reviewer=human", "instances/shop-1")
+    result.assert_outcomes(passed=1)
+    (trial,) = lab.records()
+    assert [found["comment"] for found in trial["results"]] == ["c0"]
+    assert len(trial["review"]["findings"]) == 2
+
+
+def test_a_jest_oracle_is_broken_and_never_missed(lab: Any) -> None:
+    shop = lab.path / "instances" / "shop-1"
+    (shop / "oracles" / "test_c1.test.js").write_text("test('x', () => {})\n")
+    text = (shop / "instance.yaml").read_text()
+    (shop / "instance.yaml").write_text(
+        text.replace("oracle: oracles/test_c1.py", "oracle: {file: oracles/test_c1.test.js, runner: jest}")
+    )
+    result = lab.run("--reviewer=human", "instances/shop-1")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*the oracle of c1 is not proved: there is no runner for jest here*"])
+    (trial,) = lab.records()
+    assert [(found["verdict"], found["reason"]) for found in trial["results"]] == [
+        ("caught", "green"),
+        ("unknown", "broken"),
+    ]

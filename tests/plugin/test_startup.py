@@ -1,0 +1,36 @@
+"""What the plugin costs a run that names no reviewer: nothing heavy is imported."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+HEAVY = (
+    *("anthropic", "click", "docker", "filelock", "git", "hypothesis", "jinja2", "junitparser", "requests", "unidiff"),
+    *("urllib3", "yaml", "pytest_crab.protocols", "pytest_crab.report", "pytest_crab.runtimes", "pytest_crab.trial"),
+    "pytest_crab.types",
+)
+
+
+@pytest.mark.parametrize("reviewer", [0, 1])
+def test_without_a_reviewer_nothing_heavy_is_imported(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, reviewer: int
+) -> None:
+    monkeypatch.delenv("PYTEST_PLUGINS")
+    pytester.makepyfile(
+        f"""
+        import sys
+        def test_modules():
+            assert "pytest_crab.plugin.options" in sys.modules
+            assert [name for name in {HEAVY!r} if name in sys.modules] == []
+        """
+    )
+    arguments = ["-p", "no:hypothesispytest", "-p", "no:xdist", *(["--reviewer=human"] if reviewer else [])]
+    result = pytester.runpytest_subprocess(*arguments)
+    result.assert_outcomes(failed=reviewer, passed=1 - reviewer)
+
+
+def test_with_a_reviewer_no_engine_is_imported_to_collect(bare: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    bare.write({"test_modules.py": "import sys\ndef test_modules():\n    assert 'docker' not in sys.modules\n"})
+    bare.spawn("--reviewer=human", "test_modules.py").assert_outcomes(passed=1)

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+from pytest_crab.benchmarks.recorded import Recording
+from pytest_crab.benchmarks.recorded import Result
+from pytest_crab.report.agreement import agreement_lines
+from pytest_crab.report.agreement import agreements
+from pytest_crab.types import Category
+from pytest_crab.types import Kind
+from pytest_crab.types import OracleResult
+from pytest_crab.types import Provenance
+from pytest_crab.types import Reason
+from pytest_crab.types import Trial
+
+
+def trial(reviewer: str, instance: str, *reasons: Reason, repeat: int = 1) -> Trial:
+    results = tuple(
+        OracleResult(
+            comment=f"c{number}",
+            category=Category.DESIGN,
+            kind=Kind.BEHAVIORAL,
+            verdict=reason.verdict,
+            reason=reason,
+            detail="so",
+        )
+        for number, reason in enumerate(reasons)
+    )
+    return Trial(
+        instance=instance,
+        repo="o/n",
+        provenance=Provenance.GITHUB,
+        reviewer=reviewer,
+        agent="replay",
+        runtime="local",
+        repeat=repeat,
+        results=results,
+    )
+
+
+def recording(**verdicts: bool | None) -> Recording:
+    return Recording(results={"eve": {"a": Result(repo="o/n", source="x", verdicts=verdicts)}})
+
+
+def test_every_verdict_is_the_recorded_one_or_differs_or_cannot_be_compared() -> None:
+    trials = [
+        trial("eve", "a", Reason.FAILED, Reason.GREEN, Reason.BROKEN, Reason.GREEN, Reason.TIMEOUT),
+        trial("eve", "b", Reason.GREEN),
+        trial("other", "a", Reason.GREEN),
+    ]
+    (one,) = agreements(trials, recording(c0=True, c1=True, c2=False, c3=None, c4=False))
+    assert (one.reviewer, one.compared, one.agreed, one.unrecorded) == ("eve", 3, 2, 2)
+    assert list(agreement_lines([one])) == [
+        "eve: 2 of 3 verdicts are the recorded ones; 1 unknown here, 2 not on record",
+        "  a: c0: recorded caught, here missed (test failed: so)",
+        "  unknown: a: c2: broken: so",
+    ]
+
+
+def test_the_last_record_of_a_trial_counts_and_repeats_count_each() -> None:
+    trials = [
+        trial("eve", "a", Reason.FAILED),
+        trial("eve", "a", Reason.GREEN),
+        trial("eve", "a", Reason.FAILED, repeat=2),
+    ]
+    (one,) = agreements(trials, recording(c0=True))
+    assert (one.compared, one.agreed) == (2, 1)
