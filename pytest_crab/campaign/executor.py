@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections.abc import Callable
 from collections.abc import Hashable
-from concurrent.futures import CancelledError
 from concurrent.futures import Executor
 from concurrent.futures import Future
-from concurrent.futures import TimeoutError as NotYet
+from concurrent.futures import wait
 from dataclasses import dataclass
 
 from pytest_crab.types import Trial
-
-log = logging.getLogger(__name__)
 
 #: Runs one trial; it is told a function to call with the name of each step that it begins.
 Work = Callable[[Callable[[str], None]], Trial]
@@ -38,6 +34,8 @@ class Campaign:
         self._stop_work = stop_work
         self._futures: dict[Hashable, Future[Trial]] = {}
         self._steps: dict[Hashable, tuple[str, float]] = {}
+        self._done = 0
+        self._cost: float | None = None
         self._guard = threading.Lock()
         self.stopped = False
 
@@ -53,22 +51,16 @@ class Campaign:
         future = self._futures.get(key)
         if future is None:
             return None
-        while True:
-            try:
-                return future.result(timeout=interval)
-            except CancelledError:
-                return None
-            except NotYet:
-                tick(self.progress())
+        while not wait([future], timeout=interval).done:
+            tick(self.progress())
+        return None if future.cancelled() else future.result()
 
     def progress(self) -> Progress:
         """What is going on now."""
         now = time.monotonic()
         with self._guard:
             running = tuple((key, step, now - since) for key, (step, since) in self._steps.items())
-            done = [f.result() for f in self._futures.values() if f.done() and not f.cancelled() and not f.exception()]
-        costs = [cost for trial in done for cost in _costs(trial)]
-        return Progress(running=running, done=len(done), cost_usd=sum(costs) if costs else None)
+            return Progress(running=running, done=self._done, cost_usd=self._cost)
 
     def stop(self) -> None:
         """Start nothing more, end what runs and wait until it has ended."""
@@ -88,7 +80,12 @@ class Campaign:
 
         try:
             notice("start")
-            return work(notice)
+            trial = work(notice)
+            costs = _costs(trial)
+            with self._guard:
+                self._done += 1
+                self._cost = sum(costs, self._cost or 0.0) if costs else self._cost
+            return trial
         finally:
             with self._guard:
                 self._steps.pop(key, None)

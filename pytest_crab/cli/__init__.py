@@ -16,9 +16,14 @@ class Subcommand(NamedTuple):
 
 
 COMMANDS = {
+    "certify": Subcommand(
+        "pytest_crab.cli.certify:certify", "Prove oracles, finding environments where none is given."
+    ),
     "check": Subcommand("pytest_crab.cli.check:check", "Validate instances without running them."),
     "doctor": Subcommand("pytest_crab.cli.doctor:doctor", "Say what of this machine a run can use."),
     "prune": Subcommand("pytest_crab.cli.prune:prune", "Remove what dead runs left, and on request what is stored."),
+    "import": Subcommand("pytest_crab.cli.import_:import_", "Make a native set of another benchmark's release."),
+    "report": Subcommand("pytest_crab.cli.report:report", "Print what recorded verdicts come to."),
 }
 
 

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from pytest_crab.plugin import options
+from pytest_crab.plugin.fixtures import crab_instance
+from pytest_crab.plugin.fixtures import crab_trial
+from pytest_crab.plugin.fixtures import pytest_generate_tests
+
+__all__ = ["crab_instance", "crab_trial", "pytest_generate_tests"]
 
 INSTANCE_FILE = "instance.yaml"
 LOCK_FILE = "crab.lock"
@@ -30,9 +36,9 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Parser) -> Generator[None, None, None]:
-    """Before any conftest.py is imported, refuse to read an instance's own; then claim the short names if they are free.
+    """Refuse to read an instance's own files before any conftest.py is imported; then claim the short names.
 
-    The short names come last, since any other plugin or conftest.py may own them.
+    They come last, since any other plugin or conftest.py may own them.
     """
     _refuse_configuration(early_config)
     for argument in early_config.known_args_namespace.file_or_dir or ():
@@ -47,6 +53,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers",
         "crab(category, kind, comment, repo, language, provenance): one for each comment of an instance",
     )
+    config.addinivalue_line("markers", "crab_instances(path, ...): what crab_instance stands for")
     if options.named_reviewers(config):
         from pytest_crab.plugin.session import CrabSession
 
@@ -62,6 +69,22 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     if config.pluginmanager.has_plugin(SESSION) or not collection_path.is_dir():
         return None
     return True if _is_data(collection_path) else None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """The same for a folder that testpaths names, which pytest asks nobody whether to ignore."""
+    if parent.config.pluginmanager.has_plugin(SESSION) or not _is_data(path):
+        return None
+    return Unread.from_parent(parent, path=path, name=path.name)
+
+
+class Unread(pytest.Collector):
+    """A folder of data."""
+
+    def collect(self) -> Sequence[pytest.Item]:
+        """Yield nothing."""
+        return ()
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -109,7 +132,7 @@ def _refuse_configuration(config: pytest.Config) -> None:
     folder = config.inipath and instance_folder(config.inipath)
     if folder:
         raise pytest.UsageError(
-            f"{config.inipath} would configure pytest, and it belongs to the instance {folder.name}, whose files are data: "
+            f"{config.inipath} would configure pytest, and it belongs to the instance {folder.name}: "
             "remove it, or name your own file with -c"
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -16,7 +17,6 @@ from pytest_crab.gate.exit import RunOutcome
 from pytest_crab.gate.exit import Tally
 from pytest_crab.gate.exit import decide
 from pytest_crab.gate.exit import refuse
-from pytest_crab.instances import load_instance
 from pytest_crab.plugin.collect import TrialItem
 from pytest_crab.plugin.crew import Crews
 from pytest_crab.plugin.options import Options
@@ -28,11 +28,12 @@ from pytest_crab.report.summary import Summary
 from pytest_crab.report.summary import summarise
 from pytest_crab.report.terminal import summary_lines
 from pytest_crab.trial import unmeasured
+from pytest_crab.types import Instance
 from pytest_crab.types import Reason
 from pytest_crab.types import Trial
 from pytest_crab.types import Verdict
 
-_ITEM_ID = re.compile(r"(?P<path>(?:.*/)?instance\.yaml)::(?P<reviewer>.+?)(?:\[(?P<repeat>\d+)\])?")
+_ITEM_NAME = re.compile(r"(?P<reviewer>.+?)(?:\[(?P<repeat>\d+)\])?")
 
 
 class TrialKey(NamedTuple):
@@ -41,6 +42,24 @@ class TrialKey(NamedTuple):
     instance: str
     reviewer: str
     repeat: int
+
+    @classmethod
+    def of(cls, trial: Trial) -> TrialKey:
+        """The key of a trial."""
+        return cls(trial.instance, trial.reviewer, trial.repeat)
+
+
+class Planned(NamedTuple):
+    """What an item is to run."""
+
+    instance: Instance
+    reviewer: str
+    repeat: int
+
+    @property
+    def key(self) -> TrialKey:
+        """The key of its trial."""
+        return TrialKey(self.instance.id, self.reviewer, self.repeat)
 
 
 class Account:
@@ -54,8 +73,10 @@ class Account:
         self.foreign_failures = 0
         self.decision: Decision | None = None
         self.problems: list[str] = []
-        self._expected: dict[str, TrialItem | None] = {}
-        self._crashed: set[str] = set()
+        self.complete = False
+        self._expected: dict[str, Planned | None] = {}
+        self._reported: dict[str, Trial] = {}
+        self._faults: dict[str, str] = {}
         self._log: TrialLog | None = None
         self._refuse_gate()
 
@@ -63,30 +84,34 @@ class Account:
 
     def expect(self, items: Iterable[TrialItem]) -> None:
         """Note items that will be run in this process."""
-        self._expected.update((item.nodeid, item) for item in items)
+        self._expected.update((item.nodeid, Planned(item.instance, item.reviewer, item.repeat)) for item in items)
 
     def expect_ids(self, ids: Iterable[str]) -> None:
-        """Note items that will be run elsewhere."""
-        self._expected.update((node, None) for node in ids if _ITEM_ID.fullmatch(node) and node not in self._expected)
+        """Note items that will be run elsewhere; what an id stands for is looked up when it matters."""
+        for node in ids:
+            self._expected.setdefault(node, None)
 
     def crashed(self, node: str) -> None:
         """Note an item whose process died."""
-        self._crashed.add(node)
+        self._faults[node] = "the worker process that ran this trial died; run again, finished steps are kept"
 
     def hear(self, report: pytest.TestReport) -> None:
         """Take a report; the trial's record comes with its setup."""
+        fault = getattr(report, "crab_fault", None)
+        if fault is not None:
+            self._faults[report.nodeid] = fault
         data = getattr(report, "crab_trial", None)
         if data is not None:
-            self.add(_read(data))
-        if report.failed and report.nodeid not in self._expected:
+            self._reported[report.nodeid] = trial = _read(data)
+            self.add(trial)
+        if report.failed and not hasattr(report, "crab_item") and self._planned(report.nodeid) is None:
             self.foreign_failures += 1
 
     def add(self, trial: Trial) -> None:
         """Put a trial on the record, once."""
-        key = TrialKey(trial.instance, trial.reviewer, trial.repeat)
-        if key in self.trials:
+        if TrialKey.of(trial) in self.trials:
             return
-        self.trials[key] = trial
+        self.trials[TrialKey.of(trial)] = trial
         try:
             if self._log is None:
                 self._log = TrialLog(self.options.report / "trials.jsonl")
@@ -99,7 +124,9 @@ class Account:
 
     def close(self, status: int) -> int:
         """Complete the record with what was not run, write the files and return the exit status of the run."""
-        for trial in self._missing():
+        missing = list(self._missing())
+        self.complete = not missing
+        for trial in missing:
             self.add(trial)
         if self._log is not None:
             self._log.close()
@@ -108,7 +135,7 @@ class Account:
             if self.trials:
                 write_summary(self.options.report / "summary.json", summary)
             if self.options.junit is not None:
-                write_junit(self.options.junit, self.trials.values(), summary)
+                write_junit(self.options.junit, self.in_order(), summary)
         except OSError as error:
             self._complain(f"{error.filename or self.options.report} cannot be written: {error.strerror}")
         objections = (
@@ -119,7 +146,15 @@ class Account:
 
     def summary(self) -> Summary:
         """The numbers so far."""
-        return summarise(self.trials.values(), errors_as_misses=self.options.errors_as_misses)
+        return summarise(self.in_order(), errors_as_misses=self.options.errors_as_misses)
+
+    def in_order(self) -> list[Trial]:
+        """The trials in the order of their items, whichever was reported first."""
+        ids = [node for node in self._expected if node in self._reported]
+        listed = {
+            TrialKey.of(trial): trial for trial in (*(self._reported[node] for node in ids), *self.trials.values())
+        }
+        return list(listed.values())
 
     def _decide(self, status: int, summary: Summary, objections: Sequence[str]) -> Decision:
         tallies = tuple(
@@ -144,34 +179,46 @@ class Account:
         crew = self.crews.by_reviewer.get(reviewer)
         return crew is not None and crew.spec.control
 
-    def _missing(self) -> Iterable[Trial]:
-        for node, item in self._expected.items():
-            match = _ITEM_ID.fullmatch(node)
-            if match is None:
+    def _missing(self) -> Iterator[Trial]:
+        """Yield a record for each item that has none."""
+        for node in self._expected:
+            planned = None if node in self._reported else self._planned(node)
+            if planned is None or planned.key in self.trials:
                 continue
-            reviewer, repeat = match["reviewer"], int(match["repeat"] or 1)
-            if item is not None:
-                instance = item.instance
-            else:
-                try:
-                    instance = load_instance(self.config.rootpath / match["path"])
-                except CrabError:
-                    continue  # a collection error has said so already
-            if TrialKey(instance.id, reviewer, repeat) in self.trials or reviewer not in self.crews.by_reviewer:
-                continue
-            crew = self.crews.by_reviewer[reviewer]
-            if node in self._crashed:
-                sentence = "the worker process that ran this trial died; run again, finished steps are kept"
-                yield unmeasured(instance, crew, Reason.BROKEN, sentence, repeat=repeat, runtime=self.options.runtime)
-            else:
-                yield unmeasured(
-                    instance,
-                    crew,
-                    Reason.NOT_RUN,
-                    "the run ended before it",
-                    repeat=repeat,
-                    runtime=self.options.runtime,
-                )
+            crew = self.crews.by_reviewer[planned.reviewer]
+            fault = self._faults.get(node)
+            yield unmeasured(
+                planned.instance,
+                crew,
+                Reason.NOT_RUN if fault is None else Reason.BROKEN,
+                fault or "the run ended before it",
+                repeat=planned.repeat,
+                runtime=self.options.runtime,
+            )
+
+    def _planned(self, node: str) -> Planned | None:
+        """What the item of this id is to run; None for an item that is no trial."""
+        planned = self._expected.get(node)
+        if planned is not None:
+            return planned
+        path, *names = node.split("::")
+        match = _ITEM_NAME.fullmatch(names[-1]) if names else None
+        if match is None or match["reviewer"] not in self.crews.by_reviewer:
+            return None
+        for instance in self._instances(path):
+            if instance.measured and (len(names) == 1 or names[0] == instance.id):
+                return Planned(instance, match["reviewer"], int(match["repeat"] or 1))
+        return None
+
+    def _instances(self, path: str) -> Sequence[Instance]:
+        """The instances of a file that another process collected; ids of files outside start at what was named."""
+        here = self.config.invocation_params.dir
+        bases = [self.config.rootpath, *(here / argument.split("::", 1)[0] for argument in self.config.args)]
+        file = next((base / path for base in bases if (base / path).is_file()), None)
+        try:
+            return self.config.hook.pytest_crab_load_instances(path=file, config=self.config) or () if file else ()
+        except CrabError:
+            return ()  # a collection error has said so already
 
     # --- saying -----------------------------------------------------------------------------------------------------
 
@@ -200,28 +247,37 @@ class Account:
 
     def status(self, report: pytest.TestReport | pytest.CollectReport) -> tuple[str, str, str] | None:
         """The outcome of an item in words, for verbose output; pytest's own categories and letters stay."""
-        data = getattr(report, "crab_trial", None)
-        if not isinstance(report, pytest.TestReport) or report.nodeid not in self._expected:
+        trial = self._reported.get(report.nodeid)
+        if trial is None or report.skipped:
             return None
         if report.when == "setup" and report.failed:
-            return "error", "E", f"ERROR {_short(data)}"
+            return "error", "E", f"ERROR {_short(trial)}"
         if report.when == "call":
-            match = self._of(report.nodeid)
-            if match is not None:
-                word, letter = ("FAILED", "F") if report.failed else ("PASSED", ".")
-                return ("failed" if report.failed else "passed"), letter, f"{word} {_short(plain.dump(match))}"
+            return (
+                ("failed", "F", f"FAILED {_short(trial)}")
+                if report.failed
+                else ("passed", ".", f"PASSED {_short(trial)}")
+            )
         return None
 
     def print(self, reporter: pytest.TerminalReporter) -> None:
-        """Print a line per instance, the tables, the notes, and why the gate decided as it did."""
+        """Print a line per instance, the tables, and why the gate decided as it did; the last alone if -qq."""
         if not self.trials:
             return
         if reporter.verbosity >= 0:
-            reporter.section("trials", sep="-")
-            for trial in self.trials.values():
+            reporter.write_sep("-", "trials")
+            for trial in self.in_order():
                 repeat = "" if trial.repeat == 1 else f"[{trial.repeat}]"
                 reporter.write_line(f"{trial.instance}::{trial.reviewer}{repeat}  {instance_line(trial)}")
-        reporter.section("review measured by what it led to", sep="=")
+        if reporter.verbosity >= -1:
+            self._print_tables(reporter)
+        for problem in self.problems:
+            reporter.write_line(problem, red=True)
+        if self.decision is not None and self.decision.paragraph:
+            reporter.write_line(self.decision.paragraph, bold=True)
+
+    def _print_tables(self, reporter: pytest.TerminalReporter) -> None:
+        reporter.write_sep("=", "review measured by what it led to")
         summary = self.summary()
         for line in summary_lines(summary, reporter._tw.fullwidth):  # noqa: SLF001 - the only way to the width
             markup = {line.style: True} if line.style else {}
@@ -229,23 +285,9 @@ class Account:
         for lines in self.config.hook.pytest_crab_summary_lines(summary=summary, config=self.config):
             for text in lines or ():
                 reporter.write_line(text)
-        for problem in self.problems:
-            reporter.write_line(problem, red=True)
         reporter.write_line(f"records: {self.options.report / 'trials.jsonl'}")
-        if self.decision is not None and self.decision.paragraph:
-            reporter.write_line(self.decision.paragraph, bold=True)
 
     # --- small things -----------------------------------------------------------------------------------------------
-
-    def _of(self, node: str) -> Trial | None:
-        item = self._expected.get(node)
-        if item is not None and item.trial is not None:
-            return item.trial
-        match = _ITEM_ID.fullmatch(node)
-        if match is None:
-            return None
-        folder = match["path"].rsplit("/", 2)[-2]
-        return self.trials.get(TrialKey(folder, match["reviewer"], int(match["repeat"] or 1)))
 
     def _complain(self, problem: str) -> None:
         if problem not in self.problems:
@@ -274,9 +316,6 @@ def _read(data: object) -> Trial:
     return trial
 
 
-def _short(data: object) -> str:
-    if not isinstance(data, dict):
-        return ""
-    verdicts = [result["verdict"] for result in data["results"]]
-    caught, unknown = verdicts.count(Verdict.CAUGHT.value), verdicts.count(Verdict.UNKNOWN.value)
-    return f"{caught}/{len(verdicts)} caught" + (f", {unknown} unknown" if unknown else "")
+def _short(trial: Trial) -> str:
+    caught, unknown = len(trial.having(Verdict.CAUGHT)), len(trial.having(Verdict.UNKNOWN))
+    return f"{caught}/{len(trial.results)} caught" + (f", {unknown} unknown" if unknown else "")

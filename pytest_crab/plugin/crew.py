@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from pytest_crab.adapters import AdapterSpec
 from pytest_crab.adapters import Family
 from pytest_crab.agents import AGENTS
 from pytest_crab.errors import BadInput
+from pytest_crab.instances.recorded import is_recorded_name
 from pytest_crab.plugin.options import Options
 from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.settings import Settings
@@ -46,10 +48,10 @@ def crews_of(options: Options, config: pytest.Config) -> Crews:
         )
         crews = {}
         for name in options.reviewers:
-            make = config.hook.pytest_crab_make_reviewer
-            spec, use = _spec(REVIEWERS, name, settings.reviewers, settings.folder, make, config)
+            of = _replaying(agent_spec, name)
+            spec, use = _reviewer_spec(name, settings, config, recorded=of is not agent_spec)
             crews[name] = Crew.build(
-                CrewSpec(reviewer=name, reviewer_spec=spec, agent=agent, agent_spec=agent_spec, control=use == CONTROL)
+                CrewSpec(reviewer=name, reviewer_spec=spec, agent=agent, agent_spec=of, control=use == CONTROL)
             )
     except BadInput as error:
         raise pytest.UsageError(str(error)) from error
@@ -60,8 +62,24 @@ def _default_agent(settings: Settings) -> tuple[str, str]:
     """The agent where none is named: a model's if there is one and its key, else the simulated one; and why."""
     known = set(AGENTS.table) | set(settings.agents)
     if "claude-code" in known and os.environ.get("ANTHROPIC_API_KEY"):
-        return "claude-code", "no --agent, and ANTHROPIC_API_KEY is set"
-    return "reference", "no --agent, and no model to ask"
+        return "claude-code", "the default, since ANTHROPIC_API_KEY is set; --agent names another"
+    return "reference", "the default; --agent names another"
+
+
+def _replaying(agent: AdapterSpec, reviewer: str) -> AdapterSpec:
+    """The agent's spec; a replay agent that was told no folder takes this reviewer's revisions out of the set."""
+    if agent.path != AGENTS.table["replay"] or agent.settings.keys() & {"revisions", "reviewer"}:
+        return agent
+    return dataclasses.replace(agent, settings={**agent.settings, "reviewer": reviewer})
+
+
+def _reviewer_spec(name: str, settings: Settings, config: pytest.Config, *, recorded: bool) -> tuple[AdapterSpec, str]:
+    """The spec of a reviewer; under recorded revisions a name that nobody else knows is one that was recorded."""
+    make = config.hook.pytest_crab_make_reviewer
+    known = name in settings.reviewers or name in REVIEWERS.table or not is_recorded_name(name)
+    if recorded and not known and make(name=name, config=config) is None:
+        return REVIEWERS.spec("replay", {"reviewer": name}, settings.folder), "replay"
+    return _spec(REVIEWERS, name, settings.reviewers, settings.folder, make, config)
 
 
 def _spec(

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from typing import Literal
 
 import pytest
 
@@ -161,7 +162,8 @@ def register(parser: pytest.Parser) -> None:
     """Register the whole table under its long names."""
     group = parser.getgroup("crab", "measure AI code reviewers (pytest-crab)")
     for option in OPTIONS:
-        parser.addini(option.dest, option.help, type="linelist" if option.many else "string", default=None)
+        kind: Literal["linelist", "string"] = "linelist" if option.many else "string"
+        parser.addini(option.dest, option.help, type=kind, default=None)
         if option.flag:
             group.addoption(f"--crab-{option.name}", **_settings(option))
 
@@ -221,8 +223,6 @@ class Options:
         """Read every option. Raises pytest.UsageError that names all bad values."""
         problems: list[str] = []
         values = {option.name.replace("-", "_"): _value(option, config, os.environ, problems) for option in OPTIONS}
-        if not problems and values["runtime"] not in ("auto", "docker", "local"):
-            problems.append(f"--crab-runtime is {values['runtime']!r}; it should be auto, docker or local")
         if problems:
             raise pytest.UsageError("\n".join(problems))
         reviewers = tuple(dict.fromkeys(values.pop("reviewer")))

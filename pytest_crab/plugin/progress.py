@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
+import contextlib
+import sys
 from typing import TYPE_CHECKING
 
 from pytest_crab.campaign.executor import Progress
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
 
 #: How many running trials are named.
 NAMED = 2
+
+#: With fewer columns than this left on the line nothing is shown.
+ROOM = 20
 
 
 def progress_text(progress: Progress, total: int) -> str:
@@ -35,24 +39,36 @@ def _name(key: object) -> str:
 class ProgressLine:
     """A line that is written behind what pytest has printed, and wiped before pytest prints on."""
 
-    def __init__(self, reporter: pytest.TerminalReporter | None) -> None:
+    def __init__(self, config: pytest.Config) -> None:
+        reporter = config.pluginmanager.get_plugin("terminalreporter")
         self._reporter = reporter if reporter is not None and reporter.isatty and reporter.verbosity >= 0 else None
+        self._capture = config.pluginmanager.get_plugin("capturemanager")
         self._shown = ""
 
-    def show(self, text: str, used: int) -> None:
-        """Show ``text`` in what is left of the line, of which ``used`` columns are taken."""
+    def show(self, text: str) -> None:
+        """Show ``text`` in what is left of the terminal's line."""
         if self._reporter is None:
             return
-        room = shutil.get_terminal_size().columns - used - 3
-        text = f" [{text[: max(0, room - 1)]}]" if room > 20 else ""
+        writer = self._reporter._tw  # noqa: SLF001 - the only way to the width
+        room = writer.fullwidth - writer.width_of_current_line - 4
+        text = f" [{text[: max(0, room)]}]" if room > ROOM else ""
         if text != self._shown:
-            self.wipe()
-            self._reporter.write(text, flush=True)
+            self._write(_erased(self._shown) + text)
             self._shown = text
 
     def wipe(self) -> None:
         """Take the line away."""
         if self._reporter is not None and self._shown:
-            back = "\b" * len(self._shown)
-            self._reporter.write(back + " " * len(self._shown) + back, flush=True)
+            self._write(_erased(self._shown))
             self._shown = ""
+
+    def _write(self, text: str) -> None:
+        """Write past pytest's capturing, and past its reporter, which counts the columns of the line."""
+        with self._capture.global_and_fixture_disabled() if self._capture else contextlib.nullcontext():
+            sys.stdout.write(text)
+            sys.stdout.flush()
+
+
+def _erased(text: str) -> str:
+    back = "\b" * len(text)
+    return back + " " * len(text) + back

@@ -11,11 +11,13 @@ import pytest
 
 from pytest_crab import plain
 from pytest_crab.campaign.executor import Progress
+from pytest_crab.errors import BadInput
 from pytest_crab.errors import CrabError
 from pytest_crab.instances import load_instance
 from pytest_crab.plugin import INSTANCE_FILE
 from pytest_crab.plugin.account import Account
 from pytest_crab.plugin.account import TrialKey
+from pytest_crab.plugin.collect import InstanceFile
 from pytest_crab.plugin.collect import TrialItem
 from pytest_crab.plugin.collect import Unmeasured
 from pytest_crab.plugin.collect import collector_for
@@ -23,8 +25,11 @@ from pytest_crab.plugin.crew import crews_of
 from pytest_crab.plugin.options import Options
 from pytest_crab.plugin.progress import ProgressLine
 from pytest_crab.plugin.progress import progress_text
+from pytest_crab.plugin.trust import require_trust
 from pytest_crab.plugin.work import Work
+from pytest_crab.plugin.work import runs_items
 from pytest_crab.report.account import explain
+from pytest_crab.report.text import one_line
 from pytest_crab.types import Instance
 from pytest_crab.types import Trial
 from pytest_crab.types import Verdict
@@ -33,16 +38,20 @@ from pytest_crab.types import Verdict
 class CrabSession:
     """Everything between pytest and the trials; registered only when a reviewer is named."""
 
-    NAME = "pytest_crab.session"
-
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.options = Options.read(config)
         self.crews = crews_of(self.options, config)
         self.is_worker = hasattr(config, "workerinput")
+        if self.runs_trials and not self.is_worker:
+            require_trust(config, self.options.store, trust=self.options.trust)
         self.work = Work(self.options, self.crews, config)
+        if self.options.plan and hasattr(config.option, "dist"):
+            config.option.dist = "no"  # a plan needs what this process collects, and pytest-xdist would have none of it
         self.account = None if self.is_worker else Account(self.options, self.crews, config)
         self._items: list[TrialItem] = []
+        self._places: dict[TrialItem, int] = {}
+        self._claims: dict[str, Path] = {}
         self._line: ProgressLine | None = None
 
     # --- collection -------------------------------------------------------------------------------------------------
@@ -52,6 +61,23 @@ class CrabSession:
         """Take over instance folders and sets of them; nothing inside is read by anyone else."""
         return collector_for(path, parent)
 
+    def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+        """Take over files that a loader of someone else's reads."""
+        hook = self.config.hook.pytest_crab_load_instances
+        if len(hook.get_hookimpls()) == 1:
+            return None
+        try:
+            found = hook(path=file_path, config=self.config) is not None
+        except BadInput:
+            found = True  # said when the file is collected
+        return InstanceFile.from_parent(parent, path=file_path) if found else None
+
+    def claim(self, instance: Instance, path: Path) -> None:
+        """Note that an instance was loaded from ``path``. Raises BadInput if another file has one of this id."""
+        first = self._claims.setdefault(instance.id.lower(), path)
+        if first != path:
+            raise BadInput(str(path), [f"id {instance.id} is also that of {first}; one should be renamed"])
+
     @pytest.hookimpl(trylast=True)
     def pytest_crab_load_instances(self, path: Path) -> Sequence[Instance] | None:
         """Load an instance.yaml."""
@@ -60,6 +86,7 @@ class CrabSession:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Note what will be run, after deselection."""
         self._items = [item for item in session.items if isinstance(item, TrialItem)]
+        self._places = {item: place for place, item in enumerate(self._items)}
         if self.account is not None:
             self.account.expect(self._items)
 
@@ -79,29 +106,37 @@ class CrabSession:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> None:
         """Start this item's trial and those of the items that follow, as many as may run at a time."""
-        if not isinstance(item, TrialItem) or self.config.option.setuponly or self.config.option.setupplan:
+        if not isinstance(item, TrialItem) or not self.runs_trials:
             return
         ahead = 1 if self.is_worker else self.options.jobs
-        start = self._items.index(item)
+        start = self._places[item]
         for following in self._items[start : start + ahead]:
-            self.work.submit(following)
+            self.work.submit(following.instance, following.reviewer, following.repeat)
 
     def finish(self, item: TrialItem) -> Trial:
         """Wait for the item's trial, showing what goes on. Raises CrabError if it was never run to its end."""
-        self.work.submit(item)
+        trial = self.trial_of(item.instance, item.reviewer, item.repeat)
+        item.user_properties.extend(_properties(trial))
+        return trial
+
+    def trial_of(self, instance: Instance, reviewer: str | None = None, repeat: int = 1) -> Trial:
+        """The trial of an instance with a reviewer of the command line (the first); run once, however often asked for.
+
+        Raises CrabError if it was never run to its end.
+        """
+        reviewer = reviewer or self.options.reviewers[0]
+        self.work.submit(instance, reviewer, repeat)
         line = self._progress_line()
-        used = len(item.nodeid) if self.config.option.verbose > 0 else len(str(item.path))
 
         def tick(progress: Progress) -> None:
-            line.show(progress_text(progress, len(self._items)), used)
+            line.show(progress_text(progress, len(self._items)))
 
         try:
-            trial = self.work.result(item, tick)
+            trial = self.work.result(TrialKey(instance.id, reviewer, repeat), tick)
         finally:
             line.wipe()
         if trial is None:
             raise CrabError("the run was stopped before this trial was finished; run again, finished steps are kept")
-        item.user_properties.extend(_properties(trial))
         return trial
 
     @pytest.hookimpl(wrapper=True)
@@ -111,6 +146,7 @@ class CrabSession:
         """Let the report carry the trial to the controller, and last as long as the trial did."""
         report = yield
         if isinstance(item, TrialItem):
+            report.crab_item = True  # type: ignore[attr-defined]
             ended_in_setup = call.when == "setup" and not report.passed
             trial = item.trial
             report.duration = trial.seconds if trial and (call.when == "call" or ended_in_setup) else 0.0
@@ -118,10 +154,14 @@ class CrabSession:
                 report.crab_trial = plain.dump(trial)  # type: ignore[attr-defined]
                 if call.excinfo is not None and call.excinfo.errisinstance(Unmeasured):
                     report.longrepr = "\n".join(explain(trial))  # pytest asks an item only about its call phase
+            elif report.failed and call.excinfo is not None and not call.excinfo.errisinstance(CrabError):
+                sentence = one_line(f"pytest-crab or one of its hooks failed: {call.excinfo.exconly()}")
+                report.crab_fault = sentence  # type: ignore[attr-defined]
         return report
 
     # --- the account, on the controller -----------------------------------------------------------------------------
 
+    @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take the trial's record from the report."""
         if self.account is not None:
@@ -140,9 +180,11 @@ class CrabSession:
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """End what still runs, complete the record, decide the exit status."""
         self.work.stop()
-        if self.account is None or self.options.plan or self.config.option.collectonly:
+        if self.account is None or not self.runs_trials:
             return
         session.exitstatus = self.account.close(int(exitstatus))
+        if self.account.complete:
+            self.work.forget_run()
 
     def pytest_report_header(self) -> list[str]:
         """Say who reviews, who revises, where and with what."""
@@ -150,8 +192,7 @@ class CrabSession:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the tables."""
-        hidden = terminalreporter.config.option.no_summary or self.options.plan or self.config.option.collectonly
-        if self.account is not None and not hidden:
+        if self.account is not None and self.runs_trials and not self.config.option.no_summary:
             self.account.print(terminalreporter)
 
     def pytest_unconfigure(self) -> None:
@@ -177,9 +218,14 @@ class CrabSession:
         if self.account is not None:
             self.account.crashed(crashitem)
 
+    @property
+    def runs_trials(self) -> bool:
+        """Whether this run is to measure anything."""
+        return not self.options.plan and runs_items(self.config)
+
     def _progress_line(self) -> ProgressLine:
         if self._line is None:
-            self._line = ProgressLine(self.config.pluginmanager.get_plugin("terminalreporter"))
+            self._line = ProgressLine(self.config)
         return self._line
 
 
@@ -193,6 +239,3 @@ def _properties(trial: Trial) -> list[tuple[str, object]]:
         ("crab.oracles", len(trial.results)),
         ("crab.unknown", unknown),
     ]
-
-
-__all__ = ["CrabSession", "TrialKey"]

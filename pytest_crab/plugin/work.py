@@ -13,10 +13,12 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
 from typing import Any
+from typing import cast
 
 import pytest
 
 from pytest_crab import runtimes
+from pytest_crab.adapters import Family
 from pytest_crab.campaign.executor import Campaign
 from pytest_crab.campaign.executor import Progress
 from pytest_crab.campaign.plan import plan_lines
@@ -33,11 +35,14 @@ from pytest_crab.store import FileStore
 from pytest_crab.store.files import write_aside
 from pytest_crab.trial import World
 from pytest_crab.trial import run_trial
-from pytest_crab.types import Review
+from pytest_crab.types import Instance
 from pytest_crab.types import Trial
 
 #: The file in the store that says that a run under this token has not come to its end.
 OPEN_RUN = "open-run"
+
+#: Runtimes that a hook names; each is a dataclass whose fields are its settings.
+RUNTIME = Family(noun="runtime", verb="execute", table=runtimes.RUNTIMES)
 
 
 class Work:
@@ -51,6 +56,7 @@ class Work:
         self._campaign: Campaign | None = None
         self._guard = threading.Lock()
         self._closed = False
+        self._check_runtime()
 
     # --- what is decided once for a run, and told to the workers of pytest-xdist ------------------------------------
 
@@ -64,9 +70,17 @@ class Work:
         except CrabError as error:
             raise pytest.UsageError(str(error)) from error
 
+    def _check_runtime(self) -> None:
+        name = self.options.runtime
+        known = name in ("auto", *runtimes.RUNTIMES)
+        if not known and self.config.hook.pytest_crab_make_runtime(name=name, config=self.config) is None:
+            raise pytest.UsageError(
+                f"--crab-runtime is {name!r}; it should be auto, docker or local, or one that a hook makes"
+            )
+
     def runtime_in_words(self) -> str:
         """The runtime and why, for the header; nothing is decided where nothing will run."""
-        if self.config.option.collectonly:
+        if not runs_items(self.config):
             return f"{self.options.runtime} (nothing will run)"
         return (
             self.choice.name
@@ -83,9 +97,14 @@ class Work:
         if path.is_file():
             return path.read_text().strip()
         token = uuid.uuid4().hex
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_aside(path, token.encode())
+        if not self.options.plan:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_aside(path, token.encode())
         return token
+
+    def forget_run(self) -> None:
+        """Say that every trial of the run came to its end, so that a later run repeats what has no identity."""
+        (self.options.store / OPEN_RUN).unlink(missing_ok=True)
 
     def shared(self) -> dict[str, str]:
         """What a worker is told, as plain data."""
@@ -93,27 +112,29 @@ class Work:
 
     # --- trials -----------------------------------------------------------------------------------------------------
 
-    def submit(self, item: TrialItem) -> None:
-        """Start the item's trial unless it was started, or the run is over."""
+    def submit(self, instance: Instance, reviewer: str, repeat: int = 1) -> None:
+        """Start a trial unless it was started, or the run is over."""
         with self._guard:
             if self._closed:
                 return
             if self._campaign is None:
                 self._campaign = self._start()
         world = self.world
-        crew = self.crews.by_reviewer[item.reviewer]
+        crew = self.crews.by_reviewer[reviewer]
 
         def work(notice: Callable[[str], None]) -> Trial:
-            trial = run_trial(item.instance, crew, world, repeat=item.repeat, notice=notice)
+            trial = run_trial(instance, crew, world, repeat=repeat, notice=notice)
             if trial.review is not None and any(step.step == "review" and not step.reused for step in trial.steps):
-                self._review_done(item, trial.review)
+                self.config.hook.pytest_crab_review_done(
+                    instance=instance, reviewer=reviewer, review=trial.review, config=self.config
+                )
             return trial
 
-        self._campaign.submit(key_of(item), work)
+        self._campaign.submit(TrialKey(instance.id, reviewer, repeat), work)
 
-    def result(self, item: TrialItem, tick: Callable[[Progress], None]) -> Trial | None:
-        """Wait for the item's trial; None if it was never run to its end."""
-        return None if self._campaign is None else self._campaign.result(key_of(item), tick)
+    def result(self, key: TrialKey, tick: Callable[[Progress], None]) -> Trial | None:
+        """Wait for a trial; None if it was never run to its end."""
+        return None if self._campaign is None else self._campaign.result(key, tick)
 
     def plan(self, items: Sequence[TrialItem]) -> Iterator[str]:
         """Say what is stored and what would run, running nothing."""
@@ -121,23 +142,20 @@ class Work:
             self.world, [(item.instance, self.crews.by_reviewer[item.reviewer], item.repeat) for item in items]
         )
 
-    def stop(self, *, complete: bool = False) -> None:
-        """End what runs and leave nothing behind; ``complete`` says that every trial came to its end."""
+    def stop(self) -> None:
+        """End what runs and leave nothing of this process behind; a second interrupt meanwhile ends the process."""
         with self._guard:
             if self._closed:
                 return
             self._closed = True
-            campaign = self._campaign
-        if campaign is None:
-            return
         try:
-            campaign.stop()
+            if self._campaign is not None:
+                self._campaign.stop()
+            if "world" in self.__dict__:
+                self.world.runtime.close()
+                self.run.close()
         except KeyboardInterrupt:
             os._exit(int(pytest.ExitCode.INTERRUPTED))
-        self.world.runtime.close()
-        self.run.close()
-        if complete and not self._shared:
-            (self.options.store / OPEN_RUN).unlink(missing_ok=True)
 
     @functools.cached_property
     def run(self) -> Run:
@@ -166,7 +184,7 @@ class Work:
         name = self.choice.name
         spec = self.config.hook.pytest_crab_make_runtime(name=name, config=self.config)
         if spec is not None:
-            return runtimes.from_spec(spec)
+            return cast("Runtime", RUNTIME.build(spec, f"--crab-runtime={name}"))
         return runtimes.make(
             name,
             rootdir=self.config.rootpath,
@@ -180,12 +198,8 @@ class Work:
         executor = ThreadPoolExecutor(max_workers=self.options.jobs, thread_name_prefix="crab")
         return Campaign(executor, self.world.stop)
 
-    def _review_done(self, item: TrialItem, review: Review) -> None:
-        self.config.hook.pytest_crab_review_done(
-            instance=item.instance, reviewer=item.reviewer, review=review, config=self.config
-        )
 
-
-def key_of(item: TrialItem) -> TrialKey:
-    """What tells this item's trial from the others of the run."""
-    return TrialKey(item.instance.id, item.reviewer, item.repeat)
+def runs_items(config: pytest.Config) -> bool:
+    """Whether pytest is to run what it collects."""
+    option = config.option
+    return not (option.collectonly or option.setuponly or option.setupplan)

@@ -44,7 +44,7 @@ def docker_lacks(base: str, python: str | None = None) -> str | None:
     """Why docker cannot be used, in a few words; None if it can. The wanted base is pulled if none is here."""
     presence = look(base, python)
     if presence.version is None:
-        return f"no Docker engine answers ({presence.problem})"
+        return "no Docker engine answers"
     if presence.found is not None:
         return None
     engine = Engine(Run(), timeout=600)

@@ -106,6 +106,10 @@ def test_an_error_that_hides_another_tells_both(see: Callable[[str, str], Diagno
     assert seen.kinds == {"KeyError", "ModuleNotFoundError"}
 
 
+def test_a_circle_of_imports_is_told(see: Callable[[str, str], Diagnosis]) -> None:
+    assert "circular import" in see("import shop; B = shop.C", "def test_a():\n    import shop\n").kinds
+
+
 def test_a_process_that_ends_early_tells_nothing(see: Callable[[str, str], Diagnosis]) -> None:
     assert see("import os; os._exit(3)", "def test_a():\n    import shop\n") == Diagnosis()
 

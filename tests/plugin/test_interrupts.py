@@ -30,12 +30,13 @@ def pytest_configure(config):
 """
 
 
-def sleepers() -> set[int]:
-    """The processes that run the slow reviewer of this test."""
+def sleepers(lab: Any) -> set[int]:
+    """The processes that run this test's own slow reviewer."""
+    script = str(lab.path / "slow_reviewer.py").encode()
     found = set()
     for folder in Path("/proc").glob("[0-9]*"):
         try:
-            if b"slow_reviewer.py" in (folder / "cmdline").read_bytes():
+            if script in (folder / "cmdline").read_bytes():
                 found.add(int(folder.name))
         except OSError:
             continue
@@ -57,10 +58,10 @@ def start(lab: Any) -> Iterator[Callable[..., Any]]:
         )
         begun.append(process)
         deadline = time.monotonic() + 60
-        while not sleepers() and time.monotonic() < deadline:
+        while not sleepers(lab) and time.monotonic() < deadline:
             assert process.poll() is None, process.stdout and process.stdout.read()
             time.sleep(0.1)
-        assert sleepers()
+        assert sleepers(lab)
         return process
 
     yield begin
@@ -79,7 +80,7 @@ def test_what_runs_is_ended_and_the_rest_is_on_the_record(lab: Any, start: Any) 
     assert process.returncode == pytest.ExitCode.INTERRUPTED, output
     assert "KeyboardInterrupt" in output
     assert "Gate not applied, exit status 2" in output
-    assert not sleepers()
+    assert not sleepers(lab)
     trials = {(trial["instance"], trial["reviewer"]): trial for trial in lab.records()}
     assert len(trials) == 4
     assert {found["reason"] for found in trials["shop-1", "human"]["results"]} == {"green"}
@@ -103,9 +104,9 @@ def test_a_second_interrupt_ends_the_process_at_once(lab: Any, start: Any) -> No
     assert process.returncode == pytest.ExitCode.INTERRUPTED
     assert time.monotonic() - before < 10
     deadline = time.monotonic() + 5
-    while sleepers() and time.monotonic() < deadline:
+    while sleepers(lab) and time.monotonic() < deadline:
         time.sleep(0.1)
-    assert not sleepers()
+    assert not sleepers(lab)
 
 
 def test_a_killed_run_leaves_no_client_and_is_taken_up_again(lab: Any, start: Any) -> None:
@@ -113,9 +114,9 @@ def test_a_killed_run_leaves_no_client_and_is_taken_up_again(lab: Any, start: An
     os.kill(process.pid, signal.SIGKILL)
     process.communicate(timeout=30)
     deadline = time.monotonic() + 10
-    while sleepers() and time.monotonic() < deadline:
+    while sleepers(lab) and time.monotonic() < deadline:
         time.sleep(0.1)
-    assert not sleepers()
+    assert not sleepers(lab)
     lab.run("--reviewer=human", "--agent=mine", "instances/shop-1").assert_outcomes(passed=1)
     (reused,) = lab.reused()
     assert reused["review"]
@@ -129,7 +130,7 @@ def test_an_interrupt_reaches_the_workers_of_xdist(lab: Any, start: Any) -> None
     output, _ = process.communicate(timeout=60)
     assert process.returncode == pytest.ExitCode.INTERRUPTED, output
     deadline = time.monotonic() + 10
-    while sleepers() and time.monotonic() < deadline:
+    while sleepers(lab) and time.monotonic() < deadline:
         time.sleep(0.1)
-    assert not sleepers()
+    assert not sleepers(lab)
     assert {found["reason"] for trial in lab.records() for found in trial["results"]} == {"not run"}

@@ -1,0 +1,194 @@
+"""Certifies one instance: proves it as it is, or finds an environment in which it proves and writes that down."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import time
+from collections.abc import Callable
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_crab.curation.diagnose import NETWORK
+from pytest_crab.curation.diagnose import Diagnosis
+from pytest_crab.curation.diagnose import diagnose
+from pytest_crab.curation.diagnose import encoded
+from pytest_crab.curation.interpreter import RELEASED
+from pytest_crab.curation.ladder import Attempt
+from pytest_crab.curation.ladder import Ladder
+from pytest_crab.curation.ladder import Rung
+from pytest_crab.curation.ladder import Sides
+from pytest_crab.curation.resolve import Resolver
+from pytest_crab.curation.resolve import why
+from pytest_crab.errors import Cancelled
+from pytest_crab.errors import CrabError
+from pytest_crab.errors import EngineError
+from pytest_crab.errors import ImageError
+from pytest_crab.harness.inside import tree
+from pytest_crab.protocols import Snapshot
+from pytest_crab.runtimes import interpreters
+from pytest_crab.runtimes.runs import Run
+from pytest_crab.sources.git import GitSource
+from pytest_crab.trial.crew import Crew
+from pytest_crab.trial.prove import Proven
+from pytest_crab.trial.prove import prove
+from pytest_crab.trial.stage import Stage
+from pytest_crab.trial.world import World
+from pytest_crab.types import Environment
+from pytest_crab.types import Instance
+
+#: The rung of an instance that brings its environment.
+GIVEN = "given"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Certificate:
+    """What certifying found: the instance with the environment that serves best, its proofs, a sentence for each gap.
+
+    ``changed`` is whether the environment is another than the file has; ``notes`` are sentences worth knowing.
+    """
+
+    instance: Instance
+    rung: str | None
+    proven: tuple[Proven, ...]
+    problems: dict[str, str]
+    changed: bool = False
+    notes: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def proved(self) -> int:
+        """How many oracles are proved."""
+        return sum(one.proof is not None for one in self.proven)
+
+
+def is_given(environment: Environment) -> bool:
+    """Whether an environment says what it is made of; one that does not would be whatever runs this."""
+    return bool(environment.packages or environment.install or environment.image or environment.dockerfile != "python")
+
+
+def certify(instance: Instance, crew: Crew, world: World, notice: Callable[[str], None]) -> Certificate:
+    """Prove every oracle of an instance, in an environment of its own making if it has none.
+
+    Never raises for what the instance, its source or its environment do: that is a sentence for each oracle. Raises
+    Cancelled when the world was stopped.
+    """
+    started = time.monotonic()
+    try:
+        found = _certify(instance, crew, world, notice)
+    except Cancelled:
+        raise
+    except CrabError as error:
+        problems = {comment.id: _sentence(str(error)) for comment in instance.measured}
+        found = Certificate(instance=instance, rung=None, proven=(), problems=problems)
+    return dataclasses.replace(found, seconds=round(time.monotonic() - started, 1))
+
+
+def _certify(instance: Instance, crew: Crew, world: World, notice: Callable[[str], None]) -> Certificate:
+    facts = instance.source.git
+    if facts is None or is_given(instance.environment):
+        return _as_it_is(instance, crew, world, notice)
+    if world.no_sandbox is not None:
+        raise EngineError(
+            f"{instance.id} names no packages, and finding them runs the project's own build, for which there is no "
+            f"sandbox here: {world.no_sandbox}"
+        )
+    return _climbed(instance, crew, world, notice)
+
+
+def _as_it_is(instance: Instance, crew: Crew, world: World, notice: Callable[[str], None]) -> Certificate:
+    stage = Stage(instance, crew, world, notice)
+    if world.unconfined:
+        world.permit(instance, crew)
+    proven = prove(stage)
+    problems = {one.comment.id: _sentence(one.problem) for one in proven if one.problem is not None}
+    return Certificate(instance=instance, rung=GIVEN, proven=proven, problems=problems)
+
+
+def _climbed(instance: Instance, crew: Crew, world: World, notice: Callable[[str], None]) -> Certificate:
+    source = GitSource()
+    snapshot = source.fetch(instance, world.cache)
+    head_date, merged_date = source.committed(instance, world.cache)
+    left_out = source.left_out(instance, world.cache)
+    notes = [f"the mirror lacks the content of {', '.join(left_out)}, which the trees leave out"] if left_out else []
+
+    def attempt(rung: Rung) -> Attempt:
+        stage = Stage(dataclasses.replace(instance, environment=rung.environment), crew, world, notice)
+        notice(rung.name)
+        try:
+            return Attempt(rung=rung, stage=stage, proven=prove(stage))
+        except ImageError as error:
+            reason = why(error.log) if error.log else str(error)
+            return Attempt(rung=rung, stage=stage, problem=reason)
+
+    with _checkouts(snapshot, world.run) as (head, merged):
+        sides = Sides(head=head, merged=merged, head_date=head_date, merged_date=merged_date)
+        at_hand = tuple(version for version in RELEASED if interpreters.find(version) is not None)
+        resolver = Resolver(world.run, world.cache, world.cancelled)
+        ladder = Ladder(instance, sides, resolver, at_hand, attempt, _diagnosis)
+        best = ladder.climb()
+        if best is None or best.problem is not None:
+            sentence = _sentence("; ".join(dict.fromkeys(ladder.problems)) or "no environment could be made")
+            problems = {comment.id: sentence for comment in instance.measured}
+            return Certificate(instance=instance, rung=None, proven=(), problems=problems, notes=tuple(notes))
+        unproved = [one for one in best.proven if one.proof is None]
+        cause = _cause(_diagnosis(best), ladder.problems) if unproved else ""
+    found = dataclasses.replace(
+        instance,
+        environment=best.rung.environment,
+        tags={**instance.tags, "rung": best.rung.name} if best.proved else instance.tags,
+    )
+    return Certificate(
+        instance=found if best.proved else instance,
+        rung=best.rung.name if best.proved else None,
+        proven=best.proven,
+        problems={one.comment.id: _sentence(f"{one.problem}{cause}") for one in unproved},
+        changed=bool(best.proved),
+        notes=tuple(notes),
+    )
+
+
+@contextlib.contextmanager
+def _checkouts(snapshot: Snapshot, run: Run) -> Iterator[tuple[Path, Callable[[], Path]]]:
+    """Checkouts of head and, when asked for, of the reference, to read and build manifests in; gone afterwards."""
+    with run.scratch() as folder:
+        head = folder / "head"
+        snapshot.clone(head)
+
+        @functools.cache
+        def merged() -> Path:
+            place = folder / "merged"
+            snapshot.clone(place)
+            changes = encoded(snapshot.changes(snapshot.reference_tree))
+            tree.apply(str(place), changes)  # type: ignore[no-untyped-call]
+            return place
+
+        yield head, merged
+
+
+def _diagnosis(attempt: Attempt) -> Diagnosis:
+    """What is seen of all the oracles that an attempt left without a proof."""
+    seen = [diagnose(attempt.stage, one.comment) for one in attempt.proven if one.proof is None]
+    return Diagnosis(
+        missing=tuple(dict.fromkeys(name for one in seen for name in one.missing)),
+        vain=tuple(dict.fromkeys(name for one in seen for name in one.vain)),
+        kinds=frozenset(kind for one in seen for kind in one.kinds),
+    )
+
+
+def _cause(diagnosis: Diagnosis, problems: list[str]) -> str:
+    """What more can be said of oracles that no rung proved."""
+    if diagnosis.kinds & NETWORK:
+        return "; it reaches for the network, which no oracle has"
+    if "circular import" in diagnosis.kinds:
+        return "; the project's modules import one another in a circle, which the oracle enters at the wrong place"
+    if diagnosis.missing:
+        return f"; {', '.join(diagnosis.missing[:3])} cannot be imported" + "".join(f"; {one}" for one in problems[:1])
+    return "".join(f"; {one}" for one in problems[:1])
+
+
+def _sentence(text: str | None) -> str:
+    """One line, whatever it was."""
+    return " ".join((text or "").split())

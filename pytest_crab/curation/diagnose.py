@@ -1,0 +1,81 @@
+"""Why an oracle does not run in an environment: the modules that are missing, found by running it on the side."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+from pytest_crab.protocols import Command
+from pytest_crab.protocols import FileChange
+from pytest_crab.trial.stage import Stage
+from pytest_crab.types import Comment
+
+_SCRIPT = (resources.files("pytest_crab.curation.inside") / "diagnosis.py").read_text("utf-8")
+_TREE = (resources.files("pytest_crab.harness.inside") / "tree.py").read_text("utf-8")
+_MODULE = re.compile(r"[A-Za-z_]\w{0,60}(?:\.[A-Za-z_]\w{0,60}){0,6}", re.ASCII)
+
+#: What comes up when code reaches for the network.
+NETWORK = frozenset({
+    "gaierror", "ConnectionError", "ConnectTimeout", "URLError", "NewConnectionError", "MaxRetryError",
+    "NameResolutionError", "EndpointConnectionError", "ProxyError", "ConnectError", "ConnectionRefusedError",
+})  # fmt: skip
+
+#: What comes up when code looks for the project's own metadata.
+UNINSTALLED = frozenset({"PackageNotFoundError", "DistributionNotFound"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnosis:
+    """What was seen: modules that failures name, modules that the tree looked for in vain, names of exceptions."""
+
+    missing: tuple[str, ...] = ()
+    vain: tuple[str, ...] = ()
+    kinds: frozenset[str] = frozenset()
+
+
+def diagnose(stage: Stage, comment: Comment) -> Diagnosis:
+    """Run one oracle on the reference, outside the harness: nothing that this says counts for a proof.
+
+    A run that tells nothing gives an empty diagnosis. Raises ImageError, EngineError, Cancelled.
+    """
+    image, environment = stage.image, stage.instance.environment
+    job = {
+        "parts": {"tree": _TREE},
+        "tree": image.tree,
+        "workdir": image.workdir,
+        "changes": encoded(stage.snapshot.changes(stage.snapshot.reference_tree)),
+        "scratch": image.scratch,
+        "roots": list(environment.paths),
+        "site": list(image.site),
+        "env": dict(environment.env),
+        "name": Path(comment.examined.file).name,
+        "source": Path(stage.instance.folder, comment.examined.file).read_text("utf-8"),
+    }
+    command = Command(argv=(image.python, "-I", "-S", "-c", _SCRIPT), stdin=json.dumps(job).encode())
+    world = stage.world
+    done = world.runtime.execute(image, [command], limits=world.limits, seconds=environment.timeout + 30)[0]
+    try:
+        said = json.loads(done.stdout)
+        return Diagnosis(
+            missing=_modules(said["missing"]), vain=_modules(said["vain"]), kinds=frozenset(map(str, said["kinds"]))
+        )
+    except (ValueError, KeyError, TypeError):
+        return Diagnosis()
+
+
+def encoded(changes: Sequence[FileChange]) -> list[list[str | None]]:
+    """Changes of a tree as what runs inside a workspace takes them."""
+    return [
+        [change.path, change.mode, None if change.content is None else base64.b64encode(change.content).decode()]
+        for change in changes
+    ]
+
+
+def _modules(names: list[object]) -> tuple[str, ...]:
+    """What may be the name of a module; foreign code may have written the rest."""
+    return tuple(name for name in names[:200] if isinstance(name, str) and _MODULE.fullmatch(name))

@@ -1,0 +1,1 @@
+"""What curation runs inside a workspace; sent there as text."""

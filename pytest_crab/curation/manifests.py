@@ -1,0 +1,166 @@
+"""What a tree declares about itself, read without running any of it: Python versions, requirements, import roots."""
+
+from __future__ import annotations
+
+import configparser
+import re
+import sys
+from collections.abc import Iterator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from pathlib import PurePosixPath
+from typing import Any
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib  # what tomllib is where Python has none
+
+_MANIFESTS = ("pyproject.toml", "setup.cfg", "setup.py")
+_MOST_BYTES = 1 << 20
+_CLASSIFIER = re.compile(r"Programming Language :: Python :: (3\.\d{1,2})\b")
+_SETUP_REQUIRES = re.compile(r"""python_requires["']?\s*[=:]\s*\(?\s*["']([^"']+)["']""")
+_MAIN_FILES = ("requirements.txt", "requirements/base.txt", "requirements/main.txt", "requirements/default.txt")
+_TESTING = re.compile(r"(?:^|[^a-z])(?:tests?|testing|dev|develop|development|units?)(?:[^a-z]|$)")
+_ROOTS = ("src", "lib", "python")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declared:
+    """What one project folder says: ``requires`` are constraints on Python, ``classifiers`` the X.Y that it names."""
+
+    requires: tuple[str, ...]
+    classifiers: frozenset[str]
+
+
+def project_folder(tree: Path, path: str) -> str | None:
+    """The nearest folder with a manifest at or above a file of the tree ("." is the root); None if there is none."""
+    for folder in [str(parent) for parent in PurePosixPath(path).parents] or ["."]:
+        if is_project(tree / folder):
+            return folder
+    return None
+
+
+def is_project(folder: Path) -> bool:
+    """Whether a folder has a manifest that an installer can use, not only settings of tools."""
+    if (folder / "setup.py").is_file():
+        return True
+    document = _toml(folder / "pyproject.toml")
+    return bool({"project", "build-system"} & set(document)) or "poetry" in document.get("tool", {})
+
+
+def declared(folder: Path) -> Declared:
+    """What the manifests of a folder say about Python."""
+    texts = {name: _text(folder / name) for name in _MANIFESTS}
+    document = _toml(folder / "pyproject.toml")
+    project = document.get("project", {})
+    poetry = document.get("tool", {}).get("poetry", {})
+    config = _config(texts["setup.cfg"])
+    requires = [
+        project.get("requires-python"),
+        poetry.get("dependencies", {}).get("python"),
+        config.get("options", "python_requires", fallback=None),
+        *_SETUP_REQUIRES.findall(texts["setup.py"]),
+    ]
+    listed = set(_CLASSIFIER.findall("\n".join(texts.values())))
+    return Declared(requires=tuple(text for text in requires if isinstance(text, str)), classifiers=frozenset(listed))
+
+
+def requirement_files(tree: Path, folder: str) -> tuple[str, ...]:
+    """The requirements files that a project needs to run, as paths in the tree; the folder's own before the root's."""
+    return tuple(_unique(path for top in _unique([folder, "."]) for path in _main_files(tree, top)))
+
+
+def testing_files(tree: Path, folder: str) -> tuple[str, ...]:
+    """The requirements files that are for tests and development, as paths in the tree."""
+    found = []
+    for top in _unique([folder, "."]):
+        places = [top, *(f"{top}/{name}" for name in ("requirements", "test", "tests", "test/units"))]
+        for place in places:
+            files = sorted(path for path in (tree / place).glob("*.txt") if path.is_file() and not path.is_symlink())
+            for path in files:
+                relative = path.relative_to(tree).as_posix()
+                if "requirements" in relative and _TESTING.search(relative.removesuffix(".txt")):
+                    found.append(relative)
+    return tuple(_unique(found))
+
+
+def dependency_groups(folder: Path) -> tuple[str, ...]:
+    """The requirements in a project's dependency groups for tests and development."""
+    groups = _toml(folder / "pyproject.toml").get("dependency-groups", {})
+    listed = [item for name, items in sorted(groups.items()) if _TESTING.search(name) for item in items]
+    return tuple(_unique(item for item in listed if isinstance(item, str)))
+
+
+def import_roots(tree: Path, paths: Sequence[str]) -> tuple[str, ...]:
+    """The folders of a tree that are to be on the import path, for oracles of comments on ``paths``.
+
+    They are the root, ``src`` and ``lib`` where they hold packages, the project folder of each commented file with its
+    own ``src`` and ``lib``, and the folder that holds the topmost package of a commented module.
+    """
+    found = ["."]
+    for top in _unique([".", *(folder for path in paths if (folder := project_folder(tree, path)))]):
+        found.append(top)
+        found.extend(_joined(top, name) for name in _ROOTS if _holds_packages(tree / top / name))
+    found.extend(root for path in paths if (root := _package_root(tree, path)))
+    return tuple(_unique(found))
+
+
+def provides(tree: Path, roots: Sequence[str], module: str) -> bool:
+    """Whether the tree itself has a top-level module of this name."""
+    places = [tree / root / module for root in roots]
+    return any((place.parent / f"{module}.py").is_file() or (place / "__init__.py").is_file() for place in places)
+
+
+def _main_files(tree: Path, folder: str) -> Iterator[str]:
+    for name in _MAIN_FILES:
+        path = tree / folder / name
+        if path.is_file() and not path.is_symlink():
+            yield path.relative_to(tree).as_posix()
+
+
+def _package_root(tree: Path, path: str) -> str | None:
+    folder = PurePosixPath(path).parent
+    if not path.endswith(".py") or not (tree / folder / "__init__.py").is_file():
+        return None
+    while folder.parts and (tree / folder / "__init__.py").is_file():
+        folder = folder.parent
+    return str(folder)
+
+
+def _holds_packages(folder: Path) -> bool:
+    if not folder.is_dir() or folder.is_symlink() or (folder / "__init__.py").exists():
+        return False
+    return any(folder.glob("*/__init__.py")) or any(folder.glob("*.py"))
+
+
+def _joined(top: str, name: str) -> str:
+    return name if top == "." else f"{top}/{name}"
+
+
+def _unique(items: Any) -> list[Any]:
+    return list(dict.fromkeys(items))
+
+
+def _text(path: Path) -> str:
+    """A manifest's text; nothing for what is no regular file, is too long or lies elsewhere."""
+    if path.is_symlink() or not path.is_file() or path.stat().st_size > _MOST_BYTES:
+        return ""
+    return path.read_text("utf-8", "replace")
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    try:
+        return dict(tomllib.loads(_text(path)))
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return {}
+
+
+def _config(text: str) -> configparser.ConfigParser:
+    config = configparser.ConfigParser(interpolation=None, strict=False)
+    try:
+        config.read_string(text)
+    except configparser.Error:
+        return configparser.ConfigParser()
+    return config

@@ -1,0 +1,65 @@
+"""proofs.json: what was proved of a set's oracles, for people to read; it lies beside crab.lock."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from pytest_crab.curation.certify import Certificate
+from pytest_crab.errors import BadInput
+
+#: What the file is called.
+FILE = "proofs.json"
+
+_SCHEMA = 1
+
+
+def write_proofs(folder: Path, certificates: Iterable[Certificate], runtime: str) -> None:
+    """Write what was found into the file of the set in ``folder``; other instances of the set stay as they are in it.
+
+    The same findings give the same bytes. Raises BadInput for a file that is something else.
+    """
+    path = folder / FILE
+    instances = dict(_kept(path))
+    instances.update((each.instance.id, _entry(each, runtime)) for each in certificates)
+    aside = path.with_name(f".{FILE}.aside")
+    content = {"schema": _SCHEMA, "instances": instances}
+    aside.write_text(json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False) + "\n", "utf-8")
+    aside.replace(path)
+
+
+def _kept(path: Path) -> dict[str, Any]:
+    if not path.exists():
+        return {}
+    try:
+        content = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError):
+        content = None
+    kept = content.get("instances") if isinstance(content, dict) and content.get("schema") == _SCHEMA else None
+    if not isinstance(kept, dict):
+        raise BadInput(str(path), ["the file does not hold proofs of this version; move it away and certify again"])
+    return kept
+
+
+def _entry(certificate: Certificate, runtime: str) -> dict[str, Any]:
+    environment = certificate.instance.environment
+    oracles: dict[str, Any] = {name: {"proved": False, "why": why} for name, why in certificate.problems.items()}
+    for one in certificate.proven:
+        if one.proof is not None:
+            oracles[one.comment.id] = {
+                "proved": True,
+                "tests": list(one.proof.expected),
+                "runs": one.proof.runs,
+                "flake_bound": round(one.proof.flake_bound, 4),
+                "key": one.key,
+            }
+    return {
+        "rung": certificate.instance.tags.get("rung", certificate.rung),
+        "python": environment.python,
+        "packages": len(environment.packages),
+        "runtime": runtime,
+        "oracles": oracles,
+        **({"notes": list(certificate.notes)} if certificate.notes else {}),
+    }
