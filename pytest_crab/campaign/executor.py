@@ -51,8 +51,9 @@ class Campaign:
         future = self._futures.get(key)
         if future is None:
             return None
-        while not wait([future], timeout=interval).done:
-            tick(self.progress())
+        while not future.done():  # of which wait() says nothing where the future was cancelled in its queue
+            if not wait([future], timeout=interval).done:
+                tick(self.progress())
         return None if future.cancelled() else future.result()
 
     def progress(self) -> Progress:

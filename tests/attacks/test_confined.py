@@ -19,6 +19,14 @@ from pytest_crab.types import Run
 if TYPE_CHECKING:
     from conftest import Place
 
+#: There is no sandbox around the plain harness.
+pytestmark = pytest.mark.parametrize(
+    "place",
+    [pytest.param("local", marks=pytest.mark.bubblewrap), pytest.param("docker", marks=pytest.mark.docker)],
+    indirect=True,
+    scope="session",
+)
+
 LIMITS = Limits(memory=256, processes=48, cpus=1.0, disk=64, file=64)
 
 #: Tells the harness's host that everything passed, through every door that there may be.

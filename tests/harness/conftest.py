@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import json
 import os
-import shutil
 import subprocess
 import sys
 import sysconfig
@@ -119,8 +118,8 @@ def bench(tmp_path: Path) -> Bench:
     return Bench(folder)
 
 
-#: Other interpreters that are looked for on PATH; CRAB_TEST_PYTHONS adds paths, separated as PATH is.
-INTERPRETERS = ("python3.6", "python3.7", "python3.8", "python3.9", "python3.12", "python3.13")
+#: Names other interpreters that have a pytest, as paths separated as PATH is.
+PYTHONS = "CRAB_TEST_PYTHONS"
 PROBE = "import json, os, pytest, sys; print(json.dumps([sys.executable, os.path.dirname(os.path.dirname(pytest.__file__))]))"  # noqa: E501 - code in a text
 
 
@@ -135,16 +134,14 @@ def probe(python: str) -> tuple[str, str] | None:
 
 
 def pythons() -> list[str]:
-    return [*INTERPRETERS, *filter(None, os.environ.get("CRAB_TEST_PYTHONS", "").split(os.pathsep))]
+    return os.environ[PYTHONS].split(os.pathsep) if os.environ.get(PYTHONS) else [PYTHONS]
 
 
 @pytest.fixture(params=pythons(), ids=lambda path: path.strip("/").replace("/", "-"))
 def interpreter(request: pytest.FixtureRequest) -> SimpleNamespace:
     """Another interpreter with a pytest of its own, and the folder of its packages."""
-    path = shutil.which(request.param)
-    if path is None:
-        pytest.skip(f"there is no {request.param} here")
-    found = probe(path)
-    if found is None:
-        pytest.skip(f"{request.param} has no pytest")
+    if request.param == PYTHONS:
+        pytest.skip(f"{PYTHONS} names no other interpreter with a pytest")
+    found = probe(request.param)
+    assert found is not None, f"{request.param}, named by {PYTHONS}, has no pytest"
     return SimpleNamespace(python=found[0], site=(found[1],))
