@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -17,6 +18,7 @@ from pytest_crab.gate.exit import RunOutcome
 from pytest_crab.gate.exit import Tally
 from pytest_crab.gate.exit import decide
 from pytest_crab.gate.exit import refuse
+from pytest_crab.instances.recorded import FOLDER
 from pytest_crab.plugin.collect import TrialItem
 from pytest_crab.plugin.crew import Crews
 from pytest_crab.plugin.options import Options
@@ -286,6 +288,12 @@ class Account:
             for text in lines or ():
                 reporter.write_line(text)
         reporter.write_line(f"records: {self.options.report / 'trials.jsonl'}")
+
+    def sets(self) -> list[Path]:
+        """The folders of the instance sets that the run's items come from and that hold recorded results."""
+        files = (self.config.rootpath / node.split("::", 1)[0] for node in self._expected)
+        folders = dict.fromkeys(file.parent.parent for file in files)
+        return [folder for folder in folders if (folder / FOLDER).is_dir()]
 
     # --- small things -----------------------------------------------------------------------------------------------
 

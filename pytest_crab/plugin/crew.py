@@ -37,6 +37,11 @@ class Crews:
     agent_defaulted: bool
     why_agent: str
 
+    @property
+    def replays(self) -> bool:
+        """Whether revisions are taken out of the instance sets' own recordings."""
+        return any("reviewer" in crew.spec.agent_spec.settings for crew in self.by_reviewer.values())
+
 
 def crews_of(options: Options, config: pytest.Config) -> Crews:
     """Build a crew for every named reviewer. Raises pytest.UsageError with every fault."""

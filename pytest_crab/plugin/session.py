@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_crab import plain
+from pytest_crab.benchmarks.recorded import read_recording
 from pytest_crab.campaign.executor import Progress
 from pytest_crab.errors import BadInput
 from pytest_crab.errors import CrabError
@@ -29,6 +30,8 @@ from pytest_crab.plugin.trust import require_trust
 from pytest_crab.plugin.work import Work
 from pytest_crab.plugin.work import runs_items
 from pytest_crab.report.account import explain
+from pytest_crab.report.agreement import agreement_lines
+from pytest_crab.report.agreement import agreements
 from pytest_crab.report.text import one_line
 from pytest_crab.types import Instance
 from pytest_crab.types import Trial
@@ -194,6 +197,17 @@ class CrabSession:
         """Print the tables."""
         if self.account is not None and self.runs_trials and not self.config.option.no_summary:
             self.account.print(terminalreporter)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_crab_summary_lines(self) -> Sequence[str]:
+        """Under recorded revisions say how far the verdicts are the recorded ones."""
+        if self.account is None or not self.crews.replays:
+            return ()
+        lines = []
+        for folder in self.account.sets():
+            found = agreements(self.account.in_order(), read_recording(folder))
+            lines += [f"recorded verdicts of {folder.name}:", *agreement_lines(found)] if found else []
+        return lines
 
     def pytest_unconfigure(self) -> None:
         """Leave nothing running, whatever happened."""

@@ -10,8 +10,31 @@ from pytest_crab.benchmarks.recorded import Recording
 from pytest_crab.report.account import why
 from pytest_crab.report.text import one_line
 from pytest_crab.types import OracleResult
+from pytest_crab.types import Reason
 from pytest_crab.types import Trial
 from pytest_crab.types import Verdict
+from pytest_crab.types import Word
+
+#: Exceptions of a test that wanted what the sandbox does not have.
+_NETWORK = frozenset(
+    {"ConnectionError", "ConnectionRefusedError", "ConnectTimeout", "HTTPError", "NameResolutionError", "SSLError"}
+    | {"URLError", "gaierror"}
+)
+_ENVIRONMENT = frozenset({"ImportError", "ModuleNotFoundError", "DistributionNotFound", "PackageNotFoundError"})
+#: What this harness does not take for green, and a bare exit code of 0 does.
+_STRICTER = frozenset({Reason.SKIPPED, Reason.NOT_COLLECTED, Reason.TAMPERED, Reason.EXITED})
+_LIMITS = frozenset({Reason.TIMEOUT, Reason.MEMORY, Reason.PROCESSES, Reason.OUTPUT, Reason.CRASHED})
+
+
+class Cause(Word):
+    """Why a verdict is not the recorded one, as far as the record tells."""
+
+    STRICTER = "harness stricter"
+    ENVIRONMENT = "environment"
+    NETWORK = "oracle needs the network"
+    LIMIT = "limit of the sandbox"
+    REVISION = "revision is not the recorded one"
+    OPEN = "not explained by the record"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +45,7 @@ class Difference:
     comment: str
     recorded: Verdict
     found: Verdict
+    cause: Cause
     why: str
 
 
@@ -81,8 +105,22 @@ def _difference(trial: Trial, found: OracleResult, *, said: bool) -> Difference:
         comment=found.comment,
         recorded=Verdict.CAUGHT if said else Verdict.MISSED,
         found=found.verdict,
+        cause=cause_of(found),
         why=why(found),
     )
+
+
+def cause_of(found: OracleResult) -> Cause:
+    """The class of a difference, from the reason and the exceptions of the run here."""
+    raised = {test.exception for test in found.tests}
+    rules = (
+        (Cause.STRICTER, found.reason in _STRICTER),
+        (Cause.LIMIT, found.reason in _LIMITS),
+        (Cause.REVISION, found.reason in (Reason.DOES_NOT_APPLY, Reason.EMPTY_REVISION, Reason.INSTALL)),
+        (Cause.NETWORK, bool(raised & _NETWORK)),
+        (Cause.ENVIRONMENT, bool(raised & _ENVIRONMENT)),
+    )
+    return next((cause for cause, holds in rules if holds), Cause.OPEN)
 
 
 def agreement_lines(found: Iterable[Agreement]) -> Iterator[str]:
@@ -92,7 +130,7 @@ def agreement_lines(found: Iterable[Agreement]) -> Iterator[str]:
         for difference in one.differences:
             where = f"{one_line(difference.instance)}: {one_line(difference.comment)}"
             change = f"recorded {difference.recorded}, here {difference.found}"
-            yield f"  {where}: {change} ({one_line(difference.why)})"
+            yield f"  {where}: {change}: {difference.cause} ({one_line(difference.why)})"
         yield from (f"  unknown: {one_line(sentence)}" for sentence in one.unknown)
 
 

@@ -30,6 +30,11 @@ def pytest_configure(config):
 """
 
 
+def heed_interrupts() -> None:
+    """What a shell starts in the background ignores them, and so would all that these tests start."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def sleepers(lab: Any) -> set[int]:
     """The processes that run this test's own slow reviewer."""
     script = str(lab.path / "slow_reviewer.py").encode()
@@ -54,7 +59,13 @@ def start(lab: Any) -> Iterator[Callable[..., Any]]:
     def begin(*arguments: str) -> subprocess.Popen[str]:
         argv = [sys.executable, "-m", "pytest", "--crab-runtime=local", "--agent=mine", *arguments, "instances"]
         process = subprocess.Popen(
-            argv, cwd=lab.path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+            argv,
+            cwd=lab.path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+            preexec_fn=heed_interrupts,
         )
         begun.append(process)
         deadline = time.monotonic() + 60

@@ -42,6 +42,8 @@ def test_a_recorded_reviewer_is_replayed_by_its_name(lab: Any, recorded: Path) -
             "review: 3 findings, whose text is not on record",
             "shop-1::codex  1/2 caught; c1 missed *",
             "shop-1::human  2/2 caught; *",
+            "recorded verdicts of instances:",
+            "codex: 1 of 2 verdicts are the recorded ones",
         ]
     )
     codex, human = lab.records()
@@ -50,7 +52,7 @@ def test_a_recorded_reviewer_is_replayed_by_its_name(lab: Any, recorded: Path) -
     arguments = ["report", "--recorded", "instances", "--against", ".crab/report"]
     said = CliRunner().invoke(main, arguments, catch_exceptions=False).output.splitlines()
     assert said[0] == "codex: 1 of 2 verdicts are the recorded ones"
-    assert said[1].startswith("  shop-1: c1: recorded caught, here missed (test failed: ")
+    assert said[1].startswith("  shop-1: c1: recorded caught, here missed: not explained by the record (test failed: ")
     assert said[2:] == ["human: 2 of 2 verdicts are the recorded ones"]
 
 

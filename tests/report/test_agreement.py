@@ -1,14 +1,21 @@
 from __future__ import annotations
 
+import dataclasses
+
+import pytest
+
 from pytest_crab.benchmarks.recorded import Recording
 from pytest_crab.benchmarks.recorded import Result
+from pytest_crab.report.agreement import Cause
 from pytest_crab.report.agreement import agreement_lines
 from pytest_crab.report.agreement import agreements
+from pytest_crab.report.agreement import cause_of
 from pytest_crab.types import Category
 from pytest_crab.types import Kind
 from pytest_crab.types import OracleResult
 from pytest_crab.types import Provenance
 from pytest_crab.types import Reason
+from pytest_crab.types import TestOutcome
 from pytest_crab.types import Trial
 
 
@@ -50,7 +57,7 @@ def test_every_verdict_is_the_recorded_one_or_differs_or_cannot_be_compared() ->
     assert (one.reviewer, one.compared, one.agreed, one.unrecorded) == ("eve", 3, 2, 2)
     assert list(agreement_lines([one])) == [
         "eve: 2 of 3 verdicts are the recorded ones; 1 unknown here, 2 not on record",
-        "  a: c0: recorded caught, here missed (test failed: so)",
+        "  a: c0: recorded caught, here missed: not explained by the record (test failed: so)",
         "  unknown: a: c2: broken: so",
     ]
 
@@ -63,3 +70,22 @@ def test_the_last_record_of_a_trial_counts_and_repeats_count_each() -> None:
     ]
     (one,) = agreements(trials, recording(c0=True))
     assert (one.compared, one.agreed) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("reason", "exception", "cause"),
+    [
+        (Reason.SKIPPED, None, Cause.STRICTER),
+        (Reason.EXITED, None, Cause.STRICTER),
+        (Reason.TIMEOUT, None, Cause.LIMIT),
+        (Reason.DOES_NOT_APPLY, None, Cause.REVISION),
+        (Reason.FAILED, "gaierror", Cause.NETWORK),
+        (Reason.FAILED, "ModuleNotFoundError", Cause.ENVIRONMENT),
+        (Reason.FAILED, "AssertionError", Cause.OPEN),
+        (Reason.GREEN, None, Cause.OPEN),
+    ],
+)
+def test_a_difference_has_a_cause(reason: Reason, exception: str | None, cause: Cause) -> None:
+    (found,) = trial("eve", "a", reason).results
+    outcome = TestOutcome(id="test_c0.py::test_it", outcome="failed", exception=exception)
+    assert cause_of(dataclasses.replace(found, tests=(outcome,))) is cause
