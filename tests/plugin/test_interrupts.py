@@ -65,7 +65,7 @@ def start(lab: Any) -> Iterator[Callable[..., Any]]:
             stderr=subprocess.STDOUT,
             text=True,
             start_new_session=True,
-            preexec_fn=heed_interrupts,
+            preexec_fn=heed_interrupts,  # noqa: PLW1509 - no other thread runs here
         )
         begun.append(process)
         deadline = time.monotonic() + 60

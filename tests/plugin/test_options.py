@@ -37,7 +37,8 @@ def test_short_and_long_names_are_the_same_option(bare: Any) -> None:
 
 
 def test_the_default_agent_is_said_with_the_reason(bare: Any) -> None:
-    assert "agent reference (simulated; privileged; the default; --agent names another)" in header(bare, "--reviewer=human")
+    text = header(bare, "--reviewer=human")
+    assert "agent reference (simulated; privileged; the default; --agent names another)" in text
 
 
 @pytest.mark.parametrize(
