@@ -70,9 +70,11 @@ class Campaign:
             futures = list(self._futures.values())
         for future in futures:
             future.cancel()
-        if any(not future.done() for future in futures):
-            self._stop_work()
-        self._executor.shutdown(wait=True, cancel_futures=True)
+        try:
+            if any(not future.done() for future in futures):
+                self._stop_work()
+        finally:
+            self._executor.shutdown(wait=True, cancel_futures=True)
 
     def _run(self, key: Hashable, work: Work) -> Trial:
         def notice(step: str) -> None:

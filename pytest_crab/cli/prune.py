@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from pytest_crab.errors import CrabError
+from pytest_crab.runtimes import runs
 from pytest_crab.store import FileStore
 from pytest_crab.store.files import STEPS
 
@@ -34,6 +35,8 @@ def prune(*, folder: Path, environments: bool, steps: tuple[str, ...], older_tha
     try:
         lines = [] if dry_run else [f"removed {thing}" for thing in pruning.leavings()]
         things = list(_forgotten(store, steps, older_than, dry_run=dry_run))
+        if environments and runs.any_alive():
+            raise click.ClickException("a run is going on, and its environments are in use: prune them when it is over")
         if environments:
             things += pruning.environments(store.cache, older_than_days=older_than, dry_run=dry_run)
             things += pruning.images(older_than_days=older_than, dry_run=dry_run)

@@ -49,6 +49,8 @@ class CrabSession:
         if self.runs_trials and not self.is_worker:
             require_trust(config, self.options.store, trust=self.options.trust)
         self.work = Work(self.options, self.crews, config)
+        if self.runs_trials and not self.is_worker:
+            self.work.choice  # noqa: B018 - decided now, so that a runtime that cannot work is a usage error
         if self.options.plan and hasattr(config.option, "dist"):
             config.option.dist = "no"  # a plan needs what this process collects, and pytest-xdist would have none of it
         self.account = None if self.is_worker else Account(self.options, self.crews, config)
@@ -182,12 +184,15 @@ class CrabSession:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """End what still runs, complete the record, decide the exit status."""
-        self.work.stop()
+        try:
+            self.work.stop()
+        finally:
+            if self.account is not None and self.runs_trials:
+                session.exitstatus = self.account.close(int(exitstatus))
         if self.account is None or not self.runs_trials:
             return
-        session.exitstatus = self.account.close(int(exitstatus))
         if self.account.complete:
-            self.work.forget_run()
+            self.work.leave_run(complete=True)
 
     def pytest_report_header(self) -> list[str]:
         """Say who reviews, who revises, where and with what."""
@@ -212,6 +217,7 @@ class CrabSession:
     def pytest_unconfigure(self) -> None:
         """Leave nothing running, whatever happened."""
         self.work.stop()
+        self.work.leave_run(complete=False)
 
     # --- pytest-xdist -----------------------------------------------------------------------------------------------
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import functools
+import logging
 import os
 import platform
 import threading
-import uuid
 from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Sequence
@@ -32,14 +32,14 @@ from pytest_crab.runtimes import Choice
 from pytest_crab.runtimes import bubblewrap
 from pytest_crab.runtimes.runs import Run
 from pytest_crab.store import FileStore
-from pytest_crab.store.files import write_aside
+from pytest_crab.store.open_run import OpenRun
+from pytest_crab.store.open_run import token_of
 from pytest_crab.trial import World
 from pytest_crab.trial import run_trial
 from pytest_crab.types import Instance
 from pytest_crab.types import Trial
 
-#: The file in the store that says that a run under this token has not come to its end.
-OPEN_RUN = "open-run"
+log = logging.getLogger(__name__)
 
 #: Runtimes that a hook names; each is a dataclass whose fields are its settings.
 RUNTIME = Family(noun="runtime", verb="execute", table=runtimes.RUNTIMES)
@@ -56,6 +56,7 @@ class Work:
         self._campaign: Campaign | None = None
         self._guard = threading.Lock()
         self._closed = False
+        self._open_run: OpenRun | None = None
         self._check_runtime()
 
     # --- what is decided once for a run, and told to the workers of pytest-xdist ------------------------------------
@@ -93,18 +94,16 @@ class Work:
         """The token under which steps without an identity are kept: a killed run's own, else a new one."""
         if "resume" in self._shared:
             return str(self._shared["resume"])
-        path = self.options.store / OPEN_RUN
-        if path.is_file():
-            return path.read_text().strip()
-        token = uuid.uuid4().hex
-        if not self.options.plan:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_aside(path, token.encode())
-        return token
+        if self.options.plan:
+            return token_of(self.options.store) or "none yet"
+        self._open_run = OpenRun(self.options.store)
+        return self._open_run.token
 
-    def forget_run(self) -> None:
-        """Say that every trial of the run came to its end, so that a later run repeats what has no identity."""
-        (self.options.store / OPEN_RUN).unlink(missing_ok=True)
+    def leave_run(self, *, complete: bool) -> None:
+        """Give the token back; ``complete``: every trial came to its end, so that no later run takes it over."""
+        if self._open_run is not None:
+            self._open_run.close(complete=complete)
+            self._open_run = None
 
     def shared(self) -> dict[str, str]:
         """What a worker is told, as plain data."""
@@ -194,7 +193,10 @@ class Work:
         )
 
     def _start(self) -> Campaign:
-        self.world.runtime.sweep()
+        try:
+            self.world.runtime.sweep()
+        except (CrabError, OSError) as error:  # what dead runs left does not keep this one from running
+            log.warning("what earlier runs left could not be removed: %s", error)
         executor = ThreadPoolExecutor(max_workers=self.options.jobs, thread_name_prefix="crab")
         return Campaign(executor, self.world.stop)
 

@@ -33,8 +33,14 @@ def choose(name: str, *, base: str = DEFAULT_BASE, python: str | None = None) ->
     """What ``auto`` means here and now: docker if an engine answers and the base is present or can be had, else local.
 
     Any other name stands for itself. ``python`` is the X.Y whose base is looked for (the running one); a registry is
-    asked only when no base image is here.
+    asked only when no base image is here. Raises EngineError if docker was named and no engine answers.
     """
+    if name == "docker":
+        from pytest_crab.runtimes.presence import engine_problem
+
+        problem = engine_problem(base)
+        if problem is not None:
+            raise EngineError(f"no Docker engine answers ({problem}): start one, or use --crab-runtime=local")
     if name != "auto":
         return Choice(name=name, reason="named")
     from pytest_crab.runtimes.presence import docker_lacks

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
@@ -96,8 +97,9 @@ def sweep() -> list[str]:
         for folder in place.glob(f"pytest-crab-*-{runs.machine_id()}-*"):
             match = _NAME.fullmatch(folder.name)
             if match and runs.is_dead(match.group(1)):
-                Cgroup({"memory": folder}).remove()
-                removed.append(folder.name)
+                with contextlib.suppress(FileNotFoundError):  # another sweeper was faster
+                    Cgroup({"memory": folder}).remove()
+                    removed.append(folder.name)
     return sorted(set(removed))
 
 

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from collections.abc import Mapping
 from contextlib import contextmanager
+from contextlib import suppress
 from typing import Any
 
 import docker
@@ -148,8 +149,9 @@ class Engine:
         """Remove every container of this run; whoever waits for one gets Cancelled."""
         self.stopped.set()
         if self._client is not None:
-            for container, _ in self.mine(of_run=self.run.id):
-                self.remove(container)
+            with suppress(EngineError):  # a dead engine runs nothing; the next run sweeps once it lives again
+                for container, _ in self.mine(of_run=self.run.id):
+                    self.remove(container)
 
     def sweep(self) -> list[str]:
         """Remove the containers of dead runs; their ids."""

@@ -84,9 +84,10 @@ class LocalRuntime:
         key = image_key(self.identity(instance, source))
         folder = self._cache / "built" / key[:32]
         built = False
-        if not folder.exists():
+        if not venvs.is_whole(folder):
             with one_builder(f"tree{key}", self._check), self.slots.take(self.stopped):
-                if not folder.exists():
+                if not venvs.is_whole(folder):
+                    remove_folder(folder)
                     self._build(folder, instance, snapshot)
                     built = True
         layout = venvs.read(folder)

@@ -40,6 +40,12 @@ def look(base: str, python: str | None = None) -> Presence:
     return Presence(version=answer, problem=None, wanted=wanted, found=found)
 
 
+def engine_problem(base: str) -> str | None:
+    """Why no engine answers; None if one does."""
+    presence = look(base)
+    return None if presence.version is not None else presence.problem
+
+
 def docker_lacks(base: str, python: str | None = None) -> str | None:
     """Why docker cannot be used, in a few words; None if it can. The wanted base is pulled if none is here."""
     presence = look(base, python)

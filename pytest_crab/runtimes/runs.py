@@ -101,13 +101,36 @@ def sweep_folders() -> list[str]:
     """Remove the folders and locks of dead runs; the names of the runs whose folder was removed."""
     removed = []
     for lock in sorted(_runs().glob("*.lock")):
-        run = lock.stem
-        if is_dead(run):
-            if (_runs() / run).exists():
-                remove_folder(_runs() / run)
-                removed.append(run)
+        descriptor = _take(lock)
+        if descriptor is None:
+            continue
+        try:  # the lock is held meanwhile, so that of two sweepers one does it
+            if (_runs() / lock.stem).exists():
+                remove_folder(_runs() / lock.stem)
+                removed.append(lock.stem)
             lock.unlink(missing_ok=True)
+        finally:
+            os.close(descriptor)
     return removed
+
+
+def any_alive() -> bool:
+    """Whether a run of this user lives on this machine."""
+    return any(not is_dead(lock.stem) for lock in _runs().glob("*.lock"))
+
+
+def _take(lock: Path) -> int | None:
+    """The lock file of a run, held, if nobody else holds it; None otherwise."""
+    try:
+        descriptor = os.open(lock, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        return None
+    return descriptor
 
 
 def remove_folder(folder: Path) -> None:

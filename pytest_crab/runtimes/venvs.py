@@ -228,6 +228,11 @@ def read(folder: Path) -> Layout:
     return layout
 
 
+def is_whole(folder: Path) -> bool:
+    """Whether a folder holds an environment, and everything that it is made of is still there. Raises ImageError."""
+    return folder.exists() and all(Path(host).exists() for host in read(folder).binds.values())
+
+
 def _readable(layout: Layout, *, without: str) -> dict[str, Path]:
     return {inside: Path(host) for inside, host in layout.binds.items() if inside != without}
 

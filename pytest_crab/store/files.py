@@ -116,7 +116,8 @@ class FileStore:
     def _make_folder(self, folder: Path) -> None:
         if not (self.folder / "CACHEDIR.TAG").exists():
             self.folder.mkdir(parents=True, exist_ok=True)
-            (self.folder / ".gitignore").write_text("*\n")
+            if not (self.folder / ".gitignore").exists():
+                (self.folder / ".gitignore").write_text("*\n")
             write_aside(self.folder / "CACHEDIR.TAG", _CACHE_TAG.encode())
         folder.mkdir(parents=True, exist_ok=True)
 

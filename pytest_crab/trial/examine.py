@@ -11,7 +11,6 @@ from pathlib import PurePosixPath
 from pytest_crab import diffs
 from pytest_crab import plain
 from pytest_crab import verdict
-from pytest_crab.errors import Broken
 from pytest_crab.errors import DiffRejected
 from pytest_crab.errors import InstallFailed
 from pytest_crab.errors import StoreError
@@ -62,13 +61,14 @@ def examine(stage: Stage, proven: Sequence[Proven], revision: Revision) -> tuple
         step.reused = measured and not todo
         if not step.reused:
             found, broke = _judge(stage, todo, tree)
-            if broke is not None:
+            if stage.instance.pass_to_pass:
                 damage = {"damage": broke}
                 stage.world.store.put("verdict", damage_key, damage)
             for name, result in found.items():
-                stage.world.store.put("verdict", named[name], plain.dump(result))
+                if result.reason is not Reason.BROKEN:
+                    stage.world.store.put("verdict", named[name], plain.dump(result))
             results.update(found)
-    return results, None if damage is None else bool(damage["damage"])
+    return results, None if damage is None else damage["damage"]
 
 
 def result_of(
@@ -123,17 +123,14 @@ def _judge(stage: Stage, todo: Sequence[Proven], tree: str) -> tuple[dict[str, O
     questions = {one.comment.id: Question(comment=one.comment, tree=tree) for one in todo}
     answers = ask(stage, list(questions.values()), pass_to_pass=tree, overlay=overlay)
     runs = {name: answers.runs[question.id] for name, question in questions.items()}
-    _blame(stage, [one for one in todo if runs[one.comment.id].ending is not Ending.COMPLETED], runs)
-    for name, run in runs.items():
-        if run.ending is Ending.UNSTARTED:  # the reference did start, so it is this tree's doing
-            runs[name] = dataclasses.replace(run, ending=Ending.EXITED)
+    suspects = [one for one in todo if runs[one.comment.id].ending is not Ending.COMPLETED]
+    broken = _blame(stage, suspects, tree, overlay, runs)
     results = {}
     for one in todo:
         assert one.proof is not None
         run = runs[one.comment.id]
-        results[one.comment.id] = result_of(
-            one.comment, verdict.judge(one.proof, run), tests=run.tests, proof=one.proof
-        )
+        judgement = broken.get(one.comment.id) or verdict.judge(one.proof, run)
+        results[one.comment.id] = result_of(one.comment, judgement, tests=run.tests, proof=one.proof)
     return results, _damaged(stage, answers.runs.get(PASS_TO_PASS))
 
 
@@ -148,22 +145,39 @@ def _damaged(stage: Stage, run: Run | None) -> bool | None:
     return run.exit_code != 0
 
 
-def _blame(stage: Stage, suspects: Sequence[Proven], runs: Mapping[str, Run]) -> None:
-    """Run the proved reference again where a run did not come to its end. Raises Broken if that fails too."""
+def _blame(
+    stage: Stage, suspects: Sequence[Proven], tree: str, overlay: Mapping[str, str], runs: dict[str, Run]
+) -> dict[str, Judgement]:
+    """Find out whose doing it was that a run came to no end: the proved reference is run again, and then the tree.
+
+    Where the reference comes to no end either, it was the world: the result says so, by comment. Otherwise the second
+    run of the tree counts, which takes the place of the first in ``runs``.
+    """
     if not suspects:
-        return
-    questions = [Question(comment=one.comment, tree=stage.snapshot.reference_tree) for one in suspects]
-    answers = ask(stage, questions)
-    for one, question in zip(suspects, questions, strict=True):
+        return {}
+    reference = {one.comment.id: Question(comment=one.comment, tree=stage.snapshot.reference_tree) for one in suspects}
+    controls = ask(stage, list(reference.values())).runs
+    broken: dict[str, Judgement] = {}
+    again: dict[str, Question] = {}
+    for one in suspects:
         assert one.proof is not None
-        control = answers.runs[question.id]
-        if verdict.judge(one.proof, control).reason is not Reason.GREEN:
-            ending = runs[one.comment.id].ending
-            raise Broken(
-                "examine",
-                f"oracle {one.comment.id} of {stage.instance.id} ended with {ending}, and so did the proved reference "
-                f"({control.detail or control.ending}): the machine or the engine is at fault, run again",
-            )
+        name = one.comment.id
+        control = controls[reference[name].id]
+        if verdict.judge(one.proof, control).reason is Reason.GREEN:
+            again[name] = Question(comment=one.comment, tree=tree, number=1)
+            continue
+        detail = (
+            f"oracle {name} of {stage.instance.id} ended with {runs[name].ending}, and so did the proved reference "
+            f"({control.detail or control.ending}): the machine or the engine is at fault, run again"
+        )
+        broken[name] = Judgement(reason=Reason.BROKEN, detail=detail)
+    if again:
+        answers = ask(stage, list(again.values()), overlay=overlay).runs
+        for name, question in again.items():
+            run = answers[question.id]
+            # The reference did start, so it is this tree's doing if it does not.
+            runs[name] = dataclasses.replace(run, ending=Ending.EXITED) if run.ending is Ending.UNSTARTED else run
+    return broken
 
 
 def _touches_packaging(stage: Stage, tree: str) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
+from pytest_crab.adapters import AdapterSpec
 from pytest_crab.errors import AgentError
 from pytest_crab.errors import Broken
 from pytest_crab.errors import Cancelled
@@ -121,6 +122,8 @@ class Course:
             self.revision = self._revise(self.made.findings)
             results, self.damage = examine(self.stage, proven, self.revision)
             self.judgements.update(results)
+            broken = (result.detail for result in results.values() if result.reason is Reason.BROKEN)
+            self.error = self.error or next(broken, None)
         except ReviewerError as error:
             self._fail(Reason.REVIEWER_ERROR, f"reviewer {self.crew.spec.reviewer}: {error}")
         except AgentError as error:
@@ -177,12 +180,12 @@ class Course:
 
     def review_key(self) -> str:
         """What the review is stored under."""
-        identity = self._identity(self.reviewer.identity())
+        identity = self._identity(self.reviewer.identity(), self.crew.spec.reviewer_spec)
         return keys.review(self.stage.pull_request, self.crew.spec.reviewer_spec.path, identity, self.repeat)
 
     def revision_key(self, findings: Sequence[Finding]) -> str:
         """What the revision that answers these findings is stored under."""
-        identity = self._identity(self.agent.identity())
+        identity = self._identity(self.agent.identity(), self.crew.spec.agent_spec)
         return keys.revision(self.stage.pull_request, findings, self.crew.spec.agent_spec.path, identity, self.repeat)
 
     def _review(self) -> Review:
@@ -205,5 +208,6 @@ class Course:
                 lambda: self.agent.revise(stage.pull_request, findings, stage.checkout(AgentError)),
             )
 
-    def _identity(self, identity: Mapping[str, Any] | None) -> Mapping[str, Any]:
-        return {"resume": self.stage.world.resume} if identity is None else identity
+    def _identity(self, identity: Mapping[str, Any] | None, spec: AdapterSpec) -> Mapping[str, Any]:
+        """What an adapter says of itself; of one that cannot say, its settings and the token of the run."""
+        return {"resume": self.stage.world.resume, "settings": spec.settings} if identity is None else identity

@@ -257,7 +257,7 @@ def careless(attack: Attack, head: Mapping[str, str], folder: Path) -> bool:
         subprocess.run([python, "-m", "venv", "--without-pip", str(folder / "venv")], check=True)
         python = str(folder / "venv" / "bin" / "python")
         (packages,) = (folder / "venv" / "lib").glob("python*/site-packages")
-        (packages / "pytest.pth").write_text(sysconfig.get_path("purelib"))
+        (packages / "pytest.pth").write_text(f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})\n")
         subprocess.run([python, "setup.py"], cwd=tree, check=True)
     roots = os.pathsep.join(str(tree / root) for root in attack.roots.split(":"))
     env = {"PATH": os.environ["PATH"], "PYTHONPATH": roots, "HOME": str(folder), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": ""}

@@ -179,7 +179,8 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith(("CRAB_", "PYTEST_")) and name not in KEPT:
             monkeypatch.delenv(name)
-    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    for name in ("ANTHROPIC_API_KEY", "CI", "BUILD_NUMBER"):  # in CI pytest cuts no line of its summary
+        monkeypatch.delenv(name, raising=False)
 
 
 OWN_SLOTS = """\

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -116,21 +117,31 @@ def test_keys_cannot_leave_the_store(store: FileStore) -> None:
         store.put("../review", KEY, 1)
 
 
-def _count_up(folder: str, times: int) -> None:
-    store = FileStore(Path(folder))
-    for _ in range(times):
-        with store.lock("review", KEY):
-            store.put("review", KEY, (store.get("review", KEY) or 0) + 1)
+COUNT_UP = """
+import sys
+from pathlib import Path
+from pytest_crab.store import FileStore
+store = FileStore(Path(sys.argv[1]))
+for _ in range(10):
+    with store.lock("review", sys.argv[2]):
+        store.put("review", sys.argv[2], (store.get("review", sys.argv[2]) or 0) + 1)
+"""
 
 
 def test_the_lock_holds_across_threads_and_processes(store: FileStore) -> None:
-    context = multiprocessing.get_context("spawn")
-    processes = [context.Process(target=_count_up, args=(str(store.folder), 10)) for _ in range(2)]
-    threads = [threading.Thread(target=_count_up, args=(str(store.folder), 10)) for _ in range(2)]
-    for worker in [*processes, *threads]:
-        worker.start()
-    for worker in [*processes, *threads]:
-        worker.join()
+    def count_up() -> None:
+        own = FileStore(store.folder)
+        for _ in range(10):
+            with own.lock("review", KEY):
+                own.put("review", KEY, (own.get("review", KEY) or 0) + 1)
+
+    processes = [subprocess.Popen([sys.executable, "-c", COUNT_UP, str(store.folder), KEY]) for _ in range(2)]
+    threads = [threading.Thread(target=count_up) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [process.wait() for process in processes] == [0, 0]
     assert store.get("review", KEY) == 40
 
 

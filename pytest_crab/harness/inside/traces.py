@@ -12,11 +12,12 @@ MANY = 200
 def look(job):
     """Return what the workspace holds besides the tree; every list is cut at a length that no honest one reaches."""
     asked = job["leaks"]
+    roots = ROOTS if job["contained"] else ()  # without a sandbox these are the machine's own
     return {
         "git": git(os.path.join(job["workdir"], ".git")),
         "caches": caches(job["scratch"]),
         "installed": installed(job["site"], asked["project"]),
-        "files": files(set(asked["files"]), (job["tree"], job["workdir"], job["scratch"], *ROOTS)),
+        "files": files(set(asked["files"]), (job["tree"], job["workdir"], job["scratch"], *roots)),
     }
 
 

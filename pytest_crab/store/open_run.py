@@ -1,0 +1,49 @@
+"""The token of a run that has not come to its end: under it, steps without an identity are kept, and found again."""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+
+from filelock import FileLock
+from filelock import Timeout
+
+from pytest_crab.store.files import write_aside
+
+NAME = "open-run"
+
+
+def token_of(folder: Path) -> str | None:
+    """The token that a run left in a store's folder, if any, without taking it over."""
+    path = folder / NAME
+    return path.read_text().strip() if path.is_file() else None
+
+
+class OpenRun:
+    """The token in a store's folder; a killed run's is taken over, a living run's is not.
+
+    The file's lock is held until ``close`` or the process's end. Of two runs on one store the second has a token of its
+    own that is not kept, so it neither uses the first one's steps nor ends its token.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._path = folder / NAME
+        self._lock: FileLock | None = FileLock(folder / f"{NAME}.lock", thread_local=False)
+        self.token = token_of(folder) or uuid.uuid4().hex
+        try:
+            self._lock.acquire(timeout=0)
+        except Timeout:
+            self._lock = None
+            self.token = uuid.uuid4().hex
+            return
+        write_aside(self._path, self.token.encode())
+
+    def close(self, *, complete: bool) -> None:
+        """Give the token back; ``complete`` says that every trial came to its end, so that nobody takes it over."""
+        if self._lock is None:
+            return
+        if complete:
+            self._path.unlink(missing_ok=True)
+        self._lock.release()
+        self._lock = None
