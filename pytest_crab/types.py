@@ -30,14 +30,14 @@ class Provenance(Word):
 
 
 class Kind(Word):
-    """What an oracle does: run the code, or inspect its source (papers/003, section 4.2.3)."""
+    """What an oracle does: run the code, or inspect its source (arXiv 2603.23448, section 4.2.3)."""
 
     BEHAVIORAL = "behavioral"
     STRUCTURAL = "structural"
 
 
 class Category(Word):
-    """The ten concerns of papers/003, figure 7."""
+    """The ten concerns of arXiv 2603.23448, figure 7."""
 
     FUNCTIONAL = "functional"
     TESTING = "testing"

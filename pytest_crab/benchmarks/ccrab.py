@@ -1,4 +1,4 @@
-"""c-CRAB's public release (papers/003): its parts found, read, and joined on instance id and comment text."""
+"""c-CRAB's public release (arXiv 2603.23448): its parts found, read, and joined on instance id and comment text."""
 
 from __future__ import annotations
 

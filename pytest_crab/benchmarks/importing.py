@@ -25,7 +25,7 @@ from pytest_crab.types import Comment
 from pytest_crab.types import Kind
 from pytest_crab.types import Oracle
 
-#: The paper's labels of its 234 oracles (papers/003, section 4.4.2), which the release does not hold.
+#: The paper's labels of its 234 oracles (arXiv 2603.23448, section 4.4.2), which the release does not hold.
 PAPER_KINDS: Mapping[Kind, int] = {Kind.BEHAVIORAL: 42, Kind.STRUCTURAL: 192}
 
 

@@ -29,7 +29,7 @@ def kind_of(source: str, runner: Runner = Runner.PYTEST) -> Kind:
 
     Behavioral: it imports something that is neither the standard library nor a test library, and neither reads a file,
     nor asks for source, nor looks at an interface (hasattr, signature, __doc__, annotations). Structural: all else.
-    This is papers/003's definition (section 4.4.2) made mechanical; its labels are not in the release.
+    This is arXiv 2603.23448's definition (section 4.4.2) made mechanical; its labels are not in the release.
     """
     if runner is Runner.JEST:
         return Kind.STRUCTURAL if _JS_STRUCTURAL.search(source) else Kind.BEHAVIORAL

@@ -1,4 +1,4 @@
-"""The numbers of recorded verdicts, nothing run: papers/003's table 5, its union and overlaps, rates per repository."""
+"""The numbers of recorded verdicts, nothing run: table 5 of arXiv 2603.23448, union, overlaps, rates per repository."""
 
 from __future__ import annotations
 

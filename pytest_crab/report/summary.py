@@ -1,4 +1,4 @@
-"""The numbers of a run: rates, bounds, counts and costs per reviewer (papers/003, section 5)."""
+"""The numbers of a run: rates, bounds, counts and costs per reviewer (arXiv 2603.23448, section 5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run's numbers as lines for a terminal: the shape of papers/003, table 5, then categories, unknowns and notes."""
+"""A run's numbers as lines for a terminal: table 5 of arXiv 2603.23448, then categories, unknowns and notes."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ VERSION = "1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HumanReviewer:
-    """Privileged: repeats the instance's own comments; 100% by construction where the agent is able (papers/003)."""
+    """Privileged: repeats the instance's own comments; 100% by construction with an able agent (arXiv 2603.23448)."""
 
     def bind(self, instance: Instance) -> BoundHumanReviewer:
         """The reviewer that repeats this instance's comments."""
