@@ -21,18 +21,6 @@ class BadInput(CrabError):
         self.problems = tuple(problems)
 
 
-class Broken(CrabError):
-    """The world failed, so nothing was measured: verdicts are unknown, never missed.
-
-    ``step`` is the step of the trial that failed (prepare, prove, review, revise, examine).
-    """
-
-    def __init__(self, step: str, reason: str) -> None:
-        super().__init__(f"{step} broke: {reason}")
-        self.step = step
-        self.reason = reason
-
-
 class SourceUnreachable(CrabError):
     """The place that a source lies in does not answer from this machine; the instance is skipped, not failed."""
 

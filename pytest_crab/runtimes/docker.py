@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -24,7 +23,6 @@ from pytest_crab.runtimes.engine import Engine
 from pytest_crab.runtimes.environments import MEETING
 from pytest_crab.runtimes.environments import described
 from pytest_crab.runtimes.environments import image_key
-from pytest_crab.runtimes.environments import install_script
 from pytest_crab.runtimes.images import Images
 from pytest_crab.runtimes.runs import Run
 from pytest_crab.runtimes.runs import sweep_folders
@@ -120,23 +118,13 @@ class DockerRuntime:
             return run_beside(self.engine, container, commands, workdir=image.workdir, env=env, seconds=seconds)
 
     def reinstall(self, image: Image, instance: Instance, snapshot: Snapshot, tree: str) -> Mapping[str, str]:
-        """See protocols.Runtime; an install that fails on head as well is EngineError, since nobody revised that."""
-        if not instance.environment.install:
-            return {}
-        done = self._install(image, instance, reinstalling.request(snapshot.changes(tree)))
-        if done.exit_code == 0:
-            return reinstalling.metadata(done.stdout)
-        control = self._install(image, instance, reinstalling.request(()))
-        raise reinstalling.failure(instance, done, control)
+        """See protocols.Runtime."""
+        return reinstalling.reinstalled(
+            instance, snapshot.changes(tree), lambda request: self._install(image, instance, request)
+        )
 
     def _install(self, image: Image, instance: Instance, request: bytes) -> Completed:
-        settings = {
-            "workdir": image.workdir,
-            "site": image.site[0],
-            "distributions": _DISTRIBUTIONS,
-            "script": install_script(instance.environment),
-        }
-        argv = (image.python, "-I", "-S", "-c", reinstalling.SCRIPT, json.dumps(settings))
+        argv = reinstalling.command_line(image, instance, _DISTRIBUTIONS)
         command = Command(argv=argv, stdin=request, user="root")
         seconds = max(600, instance.environment.timeout)
         with (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import threading
@@ -33,7 +32,6 @@ from pytest_crab.runtimes.environments import MEETING
 from pytest_crab.runtimes.environments import TMP
 from pytest_crab.runtimes.environments import described
 from pytest_crab.runtimes.environments import image_key
-from pytest_crab.runtimes.environments import install_script
 from pytest_crab.runtimes.runs import Run
 from pytest_crab.runtimes.runs import remove_folder
 from pytest_crab.runtimes.runs import sweep_folders
@@ -135,14 +133,10 @@ class LocalRuntime:
             )
 
     def reinstall(self, image: Image, instance: Instance, snapshot: Snapshot, tree: str) -> Mapping[str, str]:
-        """See protocols.Runtime; an install that fails on head as well is EngineError, since nobody revised that."""
-        if not instance.environment.install:
-            return {}
-        done = self._install(image, instance, reinstalling.request(snapshot.changes(tree)))
-        if done.exit_code == 0:
-            return reinstalling.metadata(done.stdout)
-        control = self._install(image, instance, reinstalling.request(()))
-        raise reinstalling.failure(instance, done, control)
+        """See protocols.Runtime."""
+        return reinstalling.reinstalled(
+            instance, snapshot.changes(tree), lambda request: self._install(image, instance, request)
+        )
 
     @contextmanager
     def workspace(self, image: Image, snapshot: Snapshot, *, limits: Limits) -> Iterator[LocalWorkspace]:
@@ -225,13 +219,7 @@ class LocalRuntime:
         layout = venvs.read(Path(image.reference))
         if layout.venv is None or not image.contained:
             raise EngineError(f"{instance.id}: a revised install needs a sandbox and a virtual environment of its own")
-        settings = {
-            "workdir": image.workdir,
-            "site": image.site[0],
-            "distributions": venvs.DISTRIBUTIONS,
-            "script": install_script(instance.environment),
-        }
-        argv = (image.python, "-I", "-S", "-c", reinstalling.SCRIPT, json.dumps(settings))
+        argv = reinstalling.command_line(image, instance, venvs.DISTRIBUTIONS)
         command = self.dressed(image, Command(argv=argv, stdin=request))
         with self.slots.take(self.stopped), self.run.scratch() as scratch:
             shutil.copytree(layout.binds[layout.venv], scratch / "venv", symlinks=True)

@@ -6,6 +6,7 @@ import base64
 import importlib.resources
 import json
 import re
+from collections.abc import Callable
 from collections.abc import Iterable
 
 from pytest_crab.errors import CrabError
@@ -13,6 +14,8 @@ from pytest_crab.errors import EngineError
 from pytest_crab.errors import InstallFailed
 from pytest_crab.protocols import Completed
 from pytest_crab.protocols import FileChange
+from pytest_crab.protocols import Image
+from pytest_crab.runtimes.environments import install_script
 from pytest_crab.types import Instance
 
 #: The program that installs; see inside/install.py.
@@ -21,6 +24,32 @@ SCRIPT = importlib.resources.files("pytest_crab.runtimes.inside").joinpath("inst
 _FILE = re.compile(r"[A-Za-z0-9._+!-]{1,200}\.dist-info/(METADATA|entry_points\.txt|top_level\.txt)")
 _MOST_FILES = 30
 _MOST_TEXT = 256 * 1024
+
+
+def reinstalled(
+    instance: Instance, changes: Iterable[FileChange], install: Callable[[bytes], Completed]
+) -> dict[str, str]:
+    """Run ``install`` on a revised tree; the project's own metadata files, path to text.
+
+    Raises InstallFailed; an install that fails on head as well is EngineError, since nobody revised that.
+    """
+    if not instance.environment.install:
+        return {}
+    done = install(request(changes))
+    if done.exit_code == 0:
+        return metadata(done.stdout)
+    raise failure(instance, done, install(request(())))
+
+
+def command_line(image: Image, instance: Instance, distributions: str) -> tuple[str, ...]:
+    """What installs inside a sandbox; ``distributions`` is where the image lists what was there before the project."""
+    settings = {
+        "workdir": image.workdir,
+        "site": image.site[0],
+        "distributions": distributions,
+        "script": install_script(instance.environment),
+    }
+    return (image.python, "-I", "-S", "-c", SCRIPT, json.dumps(settings))
 
 
 def request(changes: Iterable[FileChange]) -> bytes:

@@ -38,7 +38,7 @@ def examine(stage: Stage, proven: Sequence[Proven], revision: Revision) -> tuple
     """Judge a revision: the results by comment, and whether it damaged pass_to_pass (None: not measured).
 
     What the revision did to the tree is its own, so a bad diff, a broken install, a hang and a crash are missed. Raises
-    what the world did: EngineError, Broken, StoreError, Cancelled.
+    what the world did: EngineError, StoreError, Cancelled.
     """
     proved = [one for one in proven if one.proof is not None]
     try:

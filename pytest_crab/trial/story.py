@@ -12,7 +12,6 @@ from typing import Any
 
 from pytest_crab.adapters import AdapterSpec
 from pytest_crab.errors import AgentError
-from pytest_crab.errors import Broken
 from pytest_crab.errors import Cancelled
 from pytest_crab.errors import CrabError
 from pytest_crab.errors import ReviewerError
@@ -131,7 +130,7 @@ class Course:
         except (SourceUnreachable, Cancelled):
             raise
         except CrabError as error:
-            self._fail(Reason.BROKEN, str(error) if isinstance(error, Broken) else f"{self.stage.step} broke: {error}")
+            self._fail(Reason.BROKEN, f"{self.stage.step} broke: {error}")
 
     def settle(self, judgement: Judgement) -> None:
         """Give this judgement to every oracle that has none."""
