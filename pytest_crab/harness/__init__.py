@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 import secrets
 import struct
 from collections.abc import Mapping
@@ -24,6 +25,7 @@ from pytest_crab.types import Environment
 from pytest_crab.types import Isolation
 from pytest_crab.types import Oracle
 from pytest_crab.types import Run
+from pytest_crab.types import Runner
 
 #: What the interpreter in the sandbox is started with: the first stage drops the environment and starts again, since
 #: only then the hash seed holds; the second reads a length and that many bytes of JSON from its input.
@@ -52,6 +54,10 @@ env.update((name, os.environ[name]) for name in ("LD_LIBRARY_PATH",) if name in 
 os.execve(sys.executable, [sys.executable, "-s", "-S", "-c", {_SECOND!r}], env)
 """
 
+#: The first node with a JUnit reporter that holds what is needed, and the first that runs TypeScript.
+_OLDEST = (20,)
+_STRIPPING = (22, 6)
+
 _COUNTERS = {
     "memory": ("/sys/fs/cgroup/memory/memory.oom_control", "/sys/fs/cgroup/memory.events"),
     "processes": ("/sys/fs/cgroup/pids/pids.events", "/sys/fs/cgroup/pids.events"),
@@ -62,7 +68,8 @@ def _part(name: str) -> str:
     return (resources.files(__name__) / "inside" / f"{name}.py").read_text("utf-8")
 
 
-_PARTS = {name: _part(name) for name in ("supervisor", "tree", "processes", "recorder", "meeting", "traces")}
+_NAMES = ("supervisor", "tree", "processes", "recorder", "javascript", "meeting", "traces")
+_PARTS = {name: _part(name) for name in _NAMES}
 
 #: The digest of everything that is sent into a sandbox: a new harness proves every oracle anew.
 VERSION = hashlib.sha256("\0".join([BOOTSTRAP, *_PARTS.values()]).encode()).hexdigest()
@@ -168,9 +175,10 @@ def encode(job: Job, role: str | None = None, token: str | None = None) -> bytes
 
     ``role`` is serve or attend for the two ends of an isolated job, ``token`` what they know each other by.
     """
-    oracles = any(isinstance(run, OracleRun) for run in job.runs) and role != "serve"
+    runners = {run.oracle.runner for run in job.runs if isinstance(run, OracleRun)} if role != "serve" else set()
     wanted = ["supervisor", "tree", "processes"]
-    wanted += ["recorder"] if oracles else []
+    wanted += ["recorder"] if Runner.PYTEST in runners else []
+    wanted += ["javascript"] if runners - {Runner.PYTEST} else []
     wanted += ["meeting"] if role else []
     wanted += ["traces"] if job.leaks else []
     image, facts = job.image, job.image.facts
@@ -188,6 +196,7 @@ def encode(job: Job, role: str | None = None, token: str | None = None) -> bytes
         "limits": {"output": job.output},
         "states": {} if role == "attend" else {name: _changes(changes) for name, changes in job.states.items()},
         "overlay": {} if role == "attend" else dict(job.overlay),
+        "node": {"program": str(facts["node"]), "options": options(facts)} if facts.get("node") else None,
         "runs": [] if role == "serve" else [_run(run) for run in job.runs],
     }
     if role:
@@ -210,7 +219,39 @@ def _run(run: OracleRun | CommandRun) -> dict[str, Any]:
     if isinstance(run, CommandRun):
         return message | {"command": list(run.command)}
     oracle = {"file": run.oracle.file, "source": run.source, "plugins": list(run.oracle.plugins)}
-    return message | {"oracle": oracle}
+    return message | {"oracle": oracle | {"runner": str(run.oracle.runner)}}
+
+
+def unable(image: Image, oracle: Oracle) -> str | None:
+    """Why an image cannot run an oracle at all, with what to do about it; None if it can, or jest has to be looked for.
+
+    ``facts`` of an image that has node name the program as ``node`` and its version as ``node_version``.
+    """
+    if oracle.runner is Runner.PYTEST:
+        return None
+    if not image.facts.get("node"):
+        more = ", and pin jest in environment.packages" if oracle.runner is Runner.JEST else ""
+        return (
+            f"{oracle.runner} needs node, which is not in the environment: "
+            f"set environment.dockerfile to node and environment.node to a version such as '20'{more}"
+        )
+    version = _version(image.facts)
+    if oracle.runner is Runner.NODE and version < _OLDEST:
+        return f"node {image.facts['node_version']} has no JUnit reporter: environment.node should be 20 or later"
+    if oracle.runner is Runner.NODE and oracle.file.endswith(".ts") and version < _STRIPPING:
+        return f"node {image.facts['node_version']} does not run TypeScript: environment.node should be 22.6 or later"
+    return None
+
+
+def options(facts: Mapping[str, Any]) -> list[str]:
+    """Return the options that this node needs to run TypeScript by itself; none where it does so unasked, or cannot."""
+    version = _version(facts)
+    unasked = version >= (23, 6) or (22, 18) <= version < (23,)
+    return ["--experimental-strip-types"] if version >= _STRIPPING and not unasked else []
+
+
+def _version(facts: Mapping[str, Any]) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", str(facts.get("node_version", "")))[:2])
 
 
 def parse(job: Job, completed: Sequence[Completed]) -> Report:

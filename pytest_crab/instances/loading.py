@@ -102,6 +102,7 @@ def _faults(instance: Instance, folder: Path) -> Iterator[str]:
     for number, comment in enumerate(instance.comments):
         yield from rules.comment_faults(comment, f"comments[{number}]", folder)
     yield from rules.oracle_faults(instance.comments)
+    yield from rules.runner_faults(instance.environment, instance.comments)
 
 
 def _faults_of_parts(data: dict[str, Any], folder: Path) -> Iterator[str]:

@@ -16,6 +16,7 @@ from typing import Any
 from pytest_crab.types import Comment
 from pytest_crab.types import Environment
 from pytest_crab.types import GitSource
+from pytest_crab.types import Isolation
 from pytest_crab.types import Oracle
 from pytest_crab.types import PullRequestFacts
 from pytest_crab.types import Runner
@@ -27,6 +28,8 @@ _PROJECT = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 _VERSION = r"[A-Za-z0-9](?:[A-Za-z0-9.!+_-]*[A-Za-z0-9])?"
 _PIN = re.compile(rf"{_PROJECT}(?:\[{_PROJECT}(?:, ?{_PROJECT})*\])?=={_VERSION}(?: ?; ?[\w.'\"<>=!() -]+)?")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+_NPM = r"[a-z0-9~][a-z0-9._~-]*"
+_NPM_PIN = re.compile(rf"(?:@{_NPM}/)?{_NPM}@\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?")
 _SYSTEM = re.compile(r"[a-z0-9][a-z0-9+.-]+(?:=[A-Za-z0-9.+~:-]+)?")
 _URL = re.compile(r"https://[A-Za-z0-9.-]+(?::\d+)?/[^\s\\]+")
 _REPOSITORY = re.compile(r"https://[A-Za-z0-9.-]+(?::\d+)?/(?:[A-Za-z0-9_.~-]+/)+[A-Za-z0-9_.-]+")
@@ -38,10 +41,16 @@ _PATTERNS: Mapping[str, tuple[re.Pattern[str], str]] = {
 _MOST_SECONDS = 3600
 
 #: How the file of an oracle ends, as a pattern and in words, by what runs it.
-_SUFFIXES = {Runner.PYTEST: (r"\.py", ".py"), Runner.JEST: (r"\.test\.[jt]s", ".test.js or .test.ts")}
+_SUFFIXES = {
+    Runner.PYTEST: (r"\.py", ".py"),
+    Runner.NODE: (r"\.test\.(?:[cm]?js|[cm]?ts)", ".test.js, .test.mjs, .test.cjs or .test.ts"),
+    Runner.JEST: (r"\.test\.[jt]s", ".test.js or .test.ts"),
+}
 
 #: Names that would change how the harness, the interpreter or the loader behave, and not only the project.
-_RESERVED = re.compile(r"PYTHON(?:PATH|HOME|STARTUP|INSPECT|BREAKPOINT|SAFEPATH)|PYTEST_\w*|CRAB_\w*|LD_\w*")
+_RESERVED = re.compile(
+    r"PYTHON(?:PATH|HOME|STARTUP|INSPECT|BREAKPOINT|SAFEPATH)|PYTEST_\w*|CRAB_\w*|LD_\w*|NODE_(?!ENV$)\w*"
+)
 
 
 def top_faults(data: Mapping[str, Any], folder: Path) -> Iterator[str]:
@@ -87,7 +96,9 @@ def source_faults(source: Source, folder: Path) -> Iterator[str]:
 def environment_faults(environment: Environment) -> Iterator[str]:
     """What is installed is pinned, and every name and path is what it should be."""
     at = "environment"
-    yield from _unmatched(f"{at}.packages", environment.packages, _PIN, "it should be pinned, as name==version")
+    pin = (_PIN, "name==version") if environment.node is None else (_NPM_PIN, "name@1.2.3, which is npm's way")
+    yield from _unmatched(f"{at}.packages", environment.packages, pin[0], f"it should be pinned, as {pin[1]}")
+    yield from _node_faults(environment)
     yield from _unmatched(f"{at}.system", environment.system, _SYSTEM, "it should be a Debian package's name")
     if environment.dockerfile is not None and not re.fullmatch(r"[A-Za-z0-9_-]+", environment.dockerfile):
         yield f"{at}.dockerfile is {environment.dockerfile!r}; it should be a name out of dockerfiles/, such as python"
@@ -109,6 +120,32 @@ def environment_faults(environment: Environment) -> Iterator[str]:
     resolved = [environment.resolved] if environment.resolved is not None else []
     yield from _unmatched(f"{at}.resolved", resolved, _MOMENT, "it should be a moment such as 2019-04-11T15:02:59Z")
     yield from _variable_faults(environment.env)
+
+
+def _node_faults(environment: Environment) -> Iterator[str]:
+    at = "environment"
+    if environment.node is None:
+        if environment.dockerfile == "node":
+            yield f"{at}.node is missing; with dockerfile node it should be a version such as '20'"
+        return
+    if not re.fullmatch(r"\d{1,2}(?:\.\d{1,3}){0,2}", environment.node):
+        yield f"{at}.node is {environment.node!r}; it should be a version such as '20'"
+    if environment.dockerfile == "python":
+        yield f"{at}.node is set and the dockerfile is python; it should be node, or one of your own"
+    for key, value in (("python", environment.python), ("resolved", environment.resolved)):
+        if value is not None:
+            yield f"{at}.{key} is set beside {at}.node; it should be left out"
+
+
+def runner_faults(environment: Environment, comments: Iterable[Comment]) -> Iterator[str]:
+    """Each oracle's runner is one that the environment is for; where only jest is missing, the trial says so."""
+    for number, comment in enumerate(comments):
+        runner = comment.oracle.runner if comment.oracle is not None else None
+        at = f"comments[{number}].oracle.runner"
+        if runner is Runner.PYTEST and environment.node is not None:
+            yield f"{at} is pytest; with environment.node it should be node or jest"
+        if runner is Runner.NODE and environment.node is None:
+            yield f"{at} is node; it should come with environment.node, such as '20'"
 
 
 def comment_faults(comment: Comment, at: str, folder: Path) -> Iterator[str]:
@@ -134,6 +171,10 @@ def _oracle_faults(oracle: Oracle, at: str, folder: Path) -> Iterator[str]:
         yield from file_faults(f"{at}.oracle.file", oracle.file, folder)
     else:
         yield f"{at}.oracle.file is {oracle.file!r}; its name should be test_<letters, digits, underscores>{wanted}"
+    if oracle.runner is not Runner.PYTEST and oracle.isolation is not Isolation.NONE:
+        yield f"{at}.oracle.isolation is {oracle.isolation}; with runner {oracle.runner} it should be none"
+    if oracle.runner is not Runner.PYTEST and oracle.plugins:
+        yield f"{at}.oracle.plugins are pytest's; with runner {oracle.runner} there should be none"
     plugin = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", re.ASCII)
     yield from _unmatched(f"{at}.oracle.plugins", oracle.plugins, plugin, "it should be the name of a module")
 

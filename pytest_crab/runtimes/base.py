@@ -15,14 +15,19 @@ from typing import TYPE_CHECKING
 
 from pytest_crab.errors import ImageError
 from pytest_crab.runtimes import interpreters
+from pytest_crab.runtimes import nodes
 
 if TYPE_CHECKING:
     from docker import APIClient
 
     from pytest_crab.runtimes.interpreters import Interpreter
+    from pytest_crab.runtimes.nodes import Node
 
 #: The name of a base image that was built here; ``{python}`` is X.Y.
 LOCAL_BASE = "pytest-crab-base:{python}"
+#: The public base image of node, and the name of one that was built here; ``{node}`` is X, X.Y or X.Y.Z.
+NODE_BASE = "node:{node}"
+LOCAL_NODE_BASE = "pytest-crab-node:{node}"
 
 #: The users of a sandbox, as /etc/passwd tells them.
 PASSWD = """\
@@ -43,7 +48,25 @@ _TOOLS = """
 """.split()  # noqa: SIM905 - a list of sixty strings is no better to read
 _GIT_CORE = ("git-sh-setup", "git-sh-i18n", "git-submodule", "git-difftool--helper", "git-mergetool--lib")
 _LEFT_OUT = {"test", "idlelib", "turtledemo", "tkinter", "site-packages", "dist-packages", "lib2to3"}
+_LIBC = ("librt", "libdl", "libpthread", "libutil", "libm", "libresolv", "libnss_files", "libgcc_s", "libstdc++")
 _LIBRARY = re.compile(r"(?:=>\s*)?(/\S+)\s+\(0x")
+
+
+def build_node_base(client: APIClient, version: str, python: str) -> tuple[str, str]:
+    """Build the local base image for a version of node out of this machine's own; as ``build_base``.
+
+    It holds the CPython X.Y of this machine too, since what runs inside a workspace is written in it.
+    """
+    node, interpreter = nodes.find(version), interpreters.find(python)
+    if interpreter is None:
+        raise ImageError(f"no CPython {python} was found on PATH or in pyenv's folder; install one")
+    tag = LOCAL_NODE_BASE.format(node=version)
+    with tempfile.TemporaryDirectory(prefix="pytest-crab-base-") as scratch:
+        archive = Path(scratch) / "base.tar"
+        _pack_cpython(interpreter, Path(scratch) / "root", archive, node)
+        _import(client, archive, tag, f"node-{version}")
+    made = f"node {node.version} of {node.program} and CPython {interpreter.full} of {interpreter.prefix}"
+    return tag, f"{tag} was made of {made} with their libraries, git and coreutils"
 
 
 def build_base(client: APIClient, python: str, *, origin: str | None = None) -> tuple[str, str]:
@@ -103,15 +126,18 @@ def _pack_debian(python: str, archive: Path) -> str:
     return f"Debian {suite} packages ({_DEBIAN_PACKAGES})"
 
 
-def _pack_cpython(interpreter: Interpreter, root: Path, archive: Path) -> None:
+def _pack_cpython(interpreter: Interpreter, root: Path, archive: Path, node: Node | None = None) -> None:
     _lay_out(root)
-    binary = _copy_python(interpreter, root)
+    programs = [_copy_python(interpreter, root)]
+    if node is not None:
+        _copy_node(node, root)
+        programs.append(node.program)
     tools = [found for found in map(shutil.which, _TOOLS) if found]
     for tool in tools:
         _copy_file(Path(tool), root / "usr/bin" / Path(tool).name)
     _copy_git(root)
     modules = list((interpreter.stdlib / "lib-dynload").glob("*.so"))
-    for library in _libraries([binary, *map(Path, tools), *modules]):
+    for library in _libraries([*programs, *map(Path, tools), *modules]) | _beside_libc(programs[0]):
         _copy_file(library, root / _library_place(library))
     _link_ids(root)
     subprocess.run(["/sbin/ldconfig", "-r", str(root)], check=True, capture_output=True)
@@ -158,6 +184,15 @@ def _copy_python(interpreter: Interpreter, root: Path) -> Path:
     return binary
 
 
+def _copy_node(node: Node, root: Path) -> None:
+    """The program, and npm where it lies beside it."""
+    _copy_file(node.program, root / "usr/local/bin/node")
+    npm = node.prefix / "lib/node_modules/npm"
+    if npm.is_dir():
+        shutil.copytree(npm, root / "usr/local/lib/node_modules/npm", symlinks=True)
+        (root / "usr/local/bin/npm").symlink_to("../lib/node_modules/npm/bin/npm-cli.js")
+
+
 def _left_out(folder: str, names: list[str]) -> set[str]:
     heavy = _LEFT_OUT & set(names) if not folder.endswith("unittest") else set()
     unused = {name for name in names if name.endswith((".opt-1.pyc", ".opt-2.pyc", ".a")) or name == "config"}
@@ -187,6 +222,12 @@ def _libraries(binaries: Iterable[Path]) -> set[Path]:
         listed = subprocess.run(["ldd", str(binary)], capture_output=True, text=True, check=False).stdout
         found.update(Path(path) for path in _LIBRARY.findall(listed))
     return found
+
+
+def _beside_libc(binary: Path) -> set[Path]:
+    """What programs and packages from elsewhere take for granted beside the C library, and nothing in the image needs."""
+    folders = {library.parent for library in _libraries([binary]) if library.name == "libc.so.6"}
+    return {path for folder in folders for name in _LIBC for path in folder.glob(f"{name}.so.*")}
 
 
 def _library_place(library: Path) -> str:

@@ -46,9 +46,9 @@ def python_of(environment: Environment) -> str:
 
 
 def packages_of(environment: Environment) -> tuple[str, ...]:
-    """The pinned packages; pytest, as it runs here, is added where the environment does not name it."""
+    """The pinned packages; pytest, as it runs here, is added where the environment does not name it and is Python's."""
     names = {project_name(package) for package in environment.packages}
-    if "pytest" in names or environment.image is not None:
+    if "pytest" in names or environment.image is not None or environment.node is not None:
         return tuple(environment.packages)
     return (*environment.packages, f"pytest=={importlib.metadata.version('pytest')}")
 
@@ -73,8 +73,10 @@ def install_script(environment: Environment) -> str:
 def described(environment: Environment, source: Mapping[str, Any]) -> dict[str, Any]:
     """The part of a runtime's identity that is the same for all runtimes."""
     resolved = {"resolved": environment.resolved} if environment.resolved is not None else {}
+    node = {"node": environment.node} if environment.node is not None else {}
     return {
         **resolved,
+        **node,
         "python": python_of(environment),
         "packages": list(packages_of(environment)),
         "system": list(environment.system),

@@ -19,7 +19,10 @@ from pytest_crab.errors import ImageError
 from pytest_crab.protocols import ORACLE_LIMITS
 from pytest_crab.protocols import Command
 from pytest_crab.protocols import Snapshot
+from pytest_crab.runtimes import nodes
 from pytest_crab.runtimes.base import LOCAL_BASE
+from pytest_crab.runtimes.base import LOCAL_NODE_BASE
+from pytest_crab.runtimes.base import NODE_BASE
 from pytest_crab.runtimes.buildlog import BuildLog
 from pytest_crab.runtimes.engine import Engine
 from pytest_crab.runtimes.engine import first_line
@@ -36,7 +39,7 @@ from pytest_crab.types import Instance
 FACTS_LABEL = "pytest-crab.facts"
 _ROUTE = "/opt/crab/route/ca.crt"
 _PROBE = """\
-import json, sys, sysconfig
+import json, shutil, subprocess, sys, sysconfig
 sites = [sysconfig.get_path(name) for name in ("purelib", "platlib")]
 try:
     import site
@@ -44,7 +47,12 @@ try:
 except (ImportError, AttributeError):
     pass
 seen = [path for number, path in enumerate(sites) if path not in sites[:number]]
-print(json.dumps({"python": sys.executable, "site": seen, "version": sys.version.split()[0]}))
+found = {"python": sys.executable, "site": seen, "version": sys.version.split()[0]}
+node = shutil.which("node")
+if node:
+    found["node"] = node
+    found["node_version"] = subprocess.check_output([node, "--version"]).decode().strip().lstrip("v")
+print(json.dumps(found))
 """
 _FIND = """\
 for python in /opt/crab/venv/bin/python "$(command -v python3)" "$(command -v python)"; do
@@ -85,7 +93,12 @@ class Images:
     def base(self, instance: Instance) -> tuple[str, str]:
         """Name and id of the image that this instance's is built on; pulled when it is not here. Raises ImageError."""
         environment = instance.environment
-        wanted = [environment.image] if environment.image is not None else self.base_names(python_of(environment))
+        if environment.image is not None:
+            wanted = [environment.image]
+        elif environment.node is not None:
+            wanted = [NODE_BASE.format(node=environment.node), LOCAL_NODE_BASE.format(node=environment.node)]
+        else:
+            wanted = self.base_names(python_of(environment))
         with self._guard:
             if wanted[0] not in self._bases:
                 self._bases[wanted[0]] = self._resolve(wanted)
@@ -103,7 +116,8 @@ class Images:
         try:
             self._engine.client.pull(names[0])
         except docker.errors.DockerException as error:
-            hint = "; build one with pytest-crab doctor --build-base" if len(names) > 1 else ""
+            node = f" --node {names[1].partition(':')[2]}" if names[1:] and names[0].startswith("node:") else ""
+            hint = f"; build one with pytest-crab doctor --build-base{node}" if len(names) > 1 else ""
             raise ImageError(
                 f"the image {names[0]} is not here and cannot be pulled ({first_line(error)}){hint}"
             ) from error
@@ -143,6 +157,8 @@ class Images:
             arguments["PIP_INDEX_URL"] = index
         if route.bundle is not None:
             arguments.update(dict.fromkeys(("PIP_CERT", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"), _ROUTE))
+        if instance.environment.node is not None:
+            arguments.update(nodes.build_arguments(_ROUTE))
         with self._engine.run.scratch() as scratch:
             archive = scratch / "context.tar"
             snapshot.clone(scratch / "tree")
@@ -190,10 +206,13 @@ def _tail(output: bytes) -> str:
 
 
 def _pack(archive: Path, tree: Path, dockerfile: str, instance: Instance, route: PackageRoute) -> None:
+    environment = instance.environment
+    packages = packages_of(environment) if environment.node is None else ()
+    script = install_script(environment) if environment.node is None else nodes.build_script(environment)
     texts = {
         "Dockerfile": dockerfile,
-        "packages.txt": "".join(f"{package}\n" for package in packages_of(instance.environment)),
-        "install.sh": install_script(instance.environment),
+        "packages.txt": "".join(f"{package}\n" for package in packages),
+        "install.sh": script,
         "route/README": "What this machine needs to reach packages while an image is built.\n",
     }
     with tarfile.open(archive, "w") as tar:

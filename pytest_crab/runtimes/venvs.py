@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import importlib.metadata
 import json
@@ -23,6 +24,7 @@ from pytest_crab.protocols import Completed
 from pytest_crab.protocols import Snapshot
 from pytest_crab.runtimes import dated
 from pytest_crab.runtimes import interpreters
+from pytest_crab.runtimes import nodes
 from pytest_crab.runtimes.bubblewrap import View
 from pytest_crab.runtimes.environments import PackageRoute
 from pytest_crab.runtimes.environments import install_script
@@ -53,17 +55,26 @@ class Layout:
     binds: Mapping[str, str]
     masked: tuple[str, ...]
     venv: str | None = None
+    node: str | None = None
+    node_version: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
-    """The interpreter for an environment: the running one with its packages, or one to make an environment with."""
+    """The interpreter for an environment: the running one with its packages, or one to make an environment with.
+
+    With ``node`` the running interpreter is there for the harness alone.
+    """
 
     running: bool
     interpreter: interpreters.Interpreter
+    node: nodes.Node | None = None
 
     def identity(self, environment: Environment) -> dict[str, Any]:
         """Plain data that decides what the interpreter and its packages are."""
+        if self.node is not None:
+            return {"kind": "node", "version": self.node.version, "python": self.interpreter.full,
+                    "platform": self.interpreter.platform, "packages": list(environment.packages)}  # fmt: skip
         packages = _installed() if self.running else packages_of(environment)
         kind = "running" if self.running else "venv"
         resolved = {"resolved": environment.resolved} if environment.resolved is not None else {}
@@ -74,7 +85,8 @@ class Chosen:
 def choose(instance: Instance) -> Chosen:
     """The interpreter for an instance. Raises ImageError where this machine has not what it asks for."""
     environment = instance.environment
-    if environment.image is not None or environment.dockerfile != "python":
+    own = "python" if environment.node is None else "node"
+    if environment.image is not None or environment.dockerfile != own:
         wanted = environment.image or f"{environment.dockerfile}.Dockerfile"
         raise ImageError(f"{instance.id}: its environment is {wanted}, which only the docker runtime can build")
     if environment.system:
@@ -82,10 +94,15 @@ def choose(instance: Instance) -> Chosen:
         raise ImageError(
             f"{instance.id}: it needs the Debian packages {packages}, which only the docker runtime installs"
         )
-    version = python_of(environment)
+    version = python_of(environment) if environment.node is None else interpreters.running_version()
     found = interpreters.find(version)
     if found is None:
         raise ImageError(f"{instance.id}: there is no Python {version} on PATH or in pyenv's folder; install it")
+    if environment.node is not None:
+        try:
+            return Chosen(running=True, interpreter=found, node=nodes.find(environment.node))
+        except ImageError as error:
+            raise ImageError(f"{instance.id}: {error}") from error
     undated = environment.resolved is None
     running = undated and pins_nothing(environment) and version == interpreters.running_version()
     return Chosen(running=running, interpreter=found)
@@ -97,13 +114,17 @@ def _installed() -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def running_layout(interpreter: interpreters.Interpreter) -> Layout:
-    """The interpreter that runs this, with the packages that it has."""
+def running_layout(interpreter: interpreters.Interpreter, node: nodes.Node | None = None) -> Layout:
+    """The interpreter that runs this, with the packages that it has, and a node beside it."""
     prefixes = {sys.prefix, sys.base_prefix, str(Path(os.path.realpath(sys.executable)).parent.parent)}
     binds = {prefix: prefix for prefix in prefixes if not prefix.startswith(_SYSTEM_PREFIXES) and prefix != "/"}
     site = tuple(dict.fromkeys(sysconfig.get_path(name) for name in ("purelib", "platlib")))
     masked = _masked(interpreter) if sys.prefix != sys.base_prefix else ()
-    return Layout(python=sys.executable, site=site, version=interpreter.full, binds=binds, masked=masked)
+    layout = Layout(python=sys.executable, site=site, version=interpreter.full, binds=binds, masked=masked)
+    if node is None:
+        return layout
+    beside = {**binds, **node.binds}
+    return dataclasses.replace(layout, binds=beside, node=str(node.program), node_version=node.version)
 
 
 def venv_layout(cache: Path, instance: Instance, chosen: Chosen, build: Builder, check: Callable[[], None]) -> Layout:
@@ -184,6 +205,9 @@ def build_tree(
     snapshot.clone(tree)
     listed = sorted(path.name for path in Path(layout.site[0]).iterdir())
     (folder / "distributions.txt").write_text("\n".join(listed) + "\n")
+    if layout.node is not None:
+        _build_node(tree, instance, layout, build, confined=confined)
+        return layout
     if not instance.environment.install:
         return layout
     if layout.venv is None:
@@ -209,6 +233,27 @@ def build_tree(
         python=layout.python, site=layout.site, version=layout.version, masked=layout.masked, venv=layout.venv,
         binds={**binds, layout.venv: str(final / "venv")},
     )  # fmt: skip
+
+
+def _build_node(tree: Path, instance: Instance, layout: Layout, build: Builder, *, confined: bool) -> None:
+    """Put npm's packages into a tree and run its install commands. Raises ImageError, Cancelled."""
+    environment = instance.environment
+    if not environment.packages and not environment.install:
+        return
+    assert layout.node is not None
+    workdir = environment.workdir if confined else str(tree)
+    view = View(
+        readable={**_readable(layout, without=""), **route_files()},
+        writable={workdir: tree},
+        network=True,
+        cwd=workdir,
+    )
+    path = f"{Path(layout.node).parent}:/usr/local/bin:/usr/bin:/bin"
+    argv = ("sh", "-c", f"cd {shlex.quote(workdir)}\n{nodes.build_script(environment)}")
+    done = build(view, Command(argv=argv, env={**nodes.route_env(), "PATH": path}), _SECONDS)
+    if done.exit_code != 0:
+        log = (done.stdout + done.stderr).decode(errors="replace")[-4000:]
+        raise ImageError(f"{instance.id}: npm's packages or the install commands failed: {last_line(done)}", log)
 
 
 def write(layout: Layout, folder: Path) -> None:

@@ -62,6 +62,7 @@ class Bench:
     output: int = 1 << 20
     overlay: Mapping[str, str] = field(default_factory=dict)
     leaks: harness.LeakQuestion | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in ("tree", "work", "scratch", "meet"):
@@ -76,7 +77,7 @@ class Bench:
         return Image(
             key="key", reference="bench", tree=str(self.folder / "tree"), workdir=str(self.folder / "work"),
             python=self.python, site=self.site, scratch=str(self.folder / "scratch"), contained=False,
-            facts={"meeting": str(self.folder / "meet"), "counters": {}},
+            facts={"meeting": str(self.folder / "meet"), "counters": {}, **self.facts},
         )  # fmt: skip
 
     def job(

@@ -102,6 +102,8 @@ class Supervisor:
             PYTHONHASHSEED="0",
             PYTEST_DISABLE_PLUGIN_AUTOLOAD="1",
         )
+        if job["node"]:
+            env["PATH"] = os.path.dirname(job["node"]["program"]) + os.pathsep + env["PATH"]
         if "LD_LIBRARY_PATH" in os.environ:
             env.setdefault("LD_LIBRARY_PATH", os.environ["LD_LIBRARY_PATH"])
         return env, roots
@@ -270,8 +272,31 @@ class Supervisor:
         seen = self.watch(start, run["seconds"], report=False)
         return conclude(seen, None)
 
+    def script(self, run):
+        """Run one oracle under node, whose own process no code of the project reaches but through what it prints."""
+        javascript, job = self.parts["javascript"], self.job
+        javascript.keep_modules(self.tree, job, run["state"])
+        try:
+            spec = javascript.prepare(self.tree, job, self.folder, run["oracle"])
+        except javascript.MissingError as error:
+            return {"ending": "unstarted", "detail": str(error)}
+        env, _ = self.environment()
+        workdir = job["workdir"]
+
+        def start(told):
+            os.chdir(workdir)
+            if not spec["jest"]:
+                os.dup2(told, 1)
+            self.job.clear()
+            os.execve(spec["argv"][0], spec["argv"], env)  # noqa: S606
+
+        seen = self.watch(start, run["seconds"], report=True)
+        return conclude(seen, lambda data, code: javascript.read(spec, data, code))
+
     def oracle(self, run, extra=None):
         """Run one oracle under pytest, in a child that imports nothing of the project before pytest."""
+        if run["oracle"]["runner"] != "pytest":
+            return self.script(run)
         env, roots = self.environment()
         env.update(extra or {})
         recorder, folder, workdir, site = self.parts["recorder"], self.folder, self.job["workdir"], self.job["site"]
@@ -292,7 +317,7 @@ class Supervisor:
             recorder.examine(spec, plugins, told)
 
         seen = self.watch(start, run["seconds"], report=True)
-        return conclude(seen, token)
+        return conclude(seen, lambda data, code: understand(data, token, code))
 
     def main(self):
         """Say hello, do the runs and say goodbye; the host trusts nothing that lacks the goodbye."""
@@ -317,24 +342,28 @@ class Supervisor:
         self.say({"bye": True})
 
 
-def conclude(seen, token):
-    """Turn what was seen of a child into a run; a report is believed only if it is whole and the exit code agrees."""
+def conclude(seen, read):
+    """Turn what was seen of a child into a run; a report is believed only if it is whole and the exit code agrees.
+
+    ``read`` takes what was reported and the exit code, and returns the report or None, and what is wrong with it.
+    """
     grown, status = seen["grown"], seen["status"]
     refused = next((name for name in ("memory", "processes") if grown.get(name)), None)
     result = {"detail": seen["detail"]} if "detail" in seen else {}
     if seen["killed"]:
         result["ending"] = seen["killed"]
         return result
-    if os.WIFSIGNALED(status):
-        number = os.WTERMSIG(status)
+    code = None if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+    report, fault = read(seen["report"], code) if read and code is not None else (None, None)
+    number = os.WTERMSIG(status) if code is None else (report or {}).get("signal")
+    if number is not None:
         hidden = number == signal.SIGKILL and "memory" not in grown
         result.update(signal=number, ending="memory" if hidden else refused or "crashed")
         return result
-    result["exit_code"] = code = os.WEXITSTATUS(status)
-    if token is None:
+    result["exit_code"] = code
+    if read is None:
         result["ending"] = "completed" if code == 0 else refused or "completed"
         return result
-    report, fault = understand(seen["report"], token, code)
     if report is None:
         result.update(ending=refused or "exited", detail=fault)
         return result

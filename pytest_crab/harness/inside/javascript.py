@@ -1,0 +1,341 @@
+"""Oracles under node: what is started, the tripwires around them, and how the reports are read; CPython 3.6 up.
+
+Node's own runner is a process of its own that runs no code of the project: its report says what the process below it
+told. jest runs everything in one process. What code in the oracle's process can still do is in the docs.
+"""
+
+import base64
+import json
+import os
+import re
+import signal
+import subprocess
+from xml.etree import ElementTree
+
+TESTS = 5000
+NAMES = 200
+#: What a tripwire's failure must say, by its name.
+NODE_WIRES = {
+    "plain": "plain", "ok": "ERR_ASSERTION", "equal": "ERR_ASSERTION", "strict": "ERR_ASSERTION",
+    "deep": "ERR_ASSERTION", "throws": "ERR_ASSERTION", "rejects": "ERR_ASSERTION", "altered": "altered:",
+}  # fmt: skip
+JEST_WIRES = {
+    "plain": "plain", "ok": "toBeTruthy", "equal": "toBe", "strict": "toStrictEqual", "deep": "toEqual",
+    "throws": "toThrow", "rejects": "resolved", "altered": "altered:",
+}  # fmt: skip
+WATCH = """
+const owners = {Reflect, JSON, Math, process};
+for (const name of ['Object', 'Promise', 'Array', 'String', 'Number', 'Error', 'Map', 'Set', 'RegExp', 'Function']) {
+  owners[name] = globalThis[name];
+  owners[name + '.prototype'] = globalThis[name].prototype;
+}
+const seen = [];
+const {getOwnPropertyNames, getOwnPropertyDescriptor} = Object;
+const watch = (label, owner) => {
+  for (const key of getOwnPropertyNames(owner)) {
+    const value = getOwnPropertyDescriptor(owner, key).value;
+    if (typeof value === 'function') seen.push([label + '.' + key, owner, key, value]);
+  }
+};
+const altered = () => {
+  const found = [];
+  for (const [label, owner, key, value] of seen) {
+    const now = getOwnPropertyDescriptor(owner, key);
+    if (!now || now.value !== value) found.push(label);
+  }
+  if (Faults.prepareStackTrace !== prepare) found.push('Error.prepareStackTrace');
+  return 'altered:' + Buffer.from(stringify(found)).toString('base64');
+};
+const {stringify} = JSON, Faults = Error, prepare = Error.prepareStackTrace;
+"""
+
+#: The file that node's runner is given: removes itself, so that no code can read what the tripwires are called,
+#: imports the oracle, then adds tests that must fail.
+NODE_ENTRY = """\
+import nodeTest from 'node:test';
+import assert from 'node:assert';
+import {Buffer} from 'node:buffer';
+import {unlinkSync} from 'node:fs';
+import process from 'node:process';
+unlinkSync(process.argv[1]);
+const {test} = nodeTest;
+const {equal, strictEqual, deepStrictEqual, ok, throws, rejects} = assert;
+%(watch)s
+for (const [label, owner] of [...Object.entries(owners), ['test', nodeTest], ['assert', assert],
+                              ['assert.strict', assert.strict]]) watch(label, owner);
+for (let owner = process.stdout; owner && owner !== Object.prototype; owner = Object.getPrototypeOf(owner)) {
+  watch('process.stdout', owner);
+}
+const Fault = Error, exit = process.exit.bind(process), later = setTimeout, {write} = process.stdout;
+let fault = null;
+try {
+  await import(%(oracle)s);
+} catch (error) {
+  fault = {error};
+}
+if (fault) test('%(n)s load', () => { throw fault.error; });
+test('%(n)s plain', () => { throw new Fault('%(n)s plain'); });
+test('%(n)s ok', () => ok(%(v)d === %(v)d + 1));
+test('%(n)s equal', () => equal(%(v)d, %(v)d + 1));
+test('%(n)s strict', () => strictEqual(%(v)d, %(v)d + 1));
+test('%(n)s deep', () => deepStrictEqual({a: [%(v)d]}, {a: [%(v)d + 1]}));
+test('%(n)s throws', () => throws(() => %(v)d));
+test('%(n)s rejects', () => rejects(async () => %(v)d));
+test('%(n)s altered', () => {
+  later(exit, 300).unref();
+  if (process.stdout.write !== write) seen.push(['process.stdout.write', {}, 'write', null]);
+  throw new Fault(altered());
+});
+"""
+
+#: The reporter, loaded by the runner's own process: JUnit, and what JUnit leaves out of tests that hold others.
+NODE_REPORTER = """\
+import {junit} from 'node:test/reporters';
+import {Buffer} from 'node:buffer';
+import process from 'node:process';
+export default async function* (source) {
+  const stack = [], parents = [];
+  let memory = false;
+  const seen = async function* () {
+    for await (const event of source) {
+      const {type, data} = event;
+      if (type === 'test:start') {
+        stack.length = data.nesting;
+        stack[data.nesting] = [data.name, 0];
+        if (data.nesting && stack[data.nesting - 1]) stack[data.nesting - 1][1] += 1;
+      } else if (type === 'test:fail' || type === 'test:pass') {
+        const error = data.details?.error, own = stack[data.nesting];
+        const state = data.skip !== undefined ? 'skipped' : data.todo !== undefined ? 'todo' : null;
+        const suite = data.details?.type === 'suite';
+        if (own && own[1] && (!suite || state || (error && error.failureType !== 'subtestsFailed'))) {
+          const path = stack.slice(0, data.nesting + 1).map(([name]) => String(name));
+          const outcome = state ?? (type === 'test:pass' ? 'passed' : 'failed');
+          parents.push([path, outcome, String(error?.cause?.name ?? '').slice(0, 80)]);
+        }
+      } else if (type === 'test:stdout' || type === 'test:stderr') {
+        const text = String(data.message);
+        if (text.includes('heap out of memory')) memory = true;
+        process.stderr.write(text);
+      }
+      yield event;
+    }
+  };
+  yield* junit(seen());
+  yield `\\n<!-- crab:${Buffer.from(JSON.stringify({parents, memory})).toString('base64')} -->\\n`;
+}
+"""
+
+#: The file that jest is given; jest puts test and expect in place.
+JEST_ENTRY = """\
+'use strict';
+const {test, expect} = globalThis;
+%(watch)s
+for (const [label, owner] of Object.entries(owners)) watch(label, owner);
+watch('expect', expect);
+const Fault = Error;
+let fault = null;
+try {
+  require(%(oracle)s);
+} catch (error) {
+  fault = {error};
+}
+if (fault) test('%(n)s load', () => { throw fault.error; });
+test('%(n)s plain', () => { throw new Fault('%(n)s plain'); });
+test('%(n)s ok', () => { expect(%(v)d === %(v)d + 1).toBeTruthy(); });
+test('%(n)s equal', () => { expect(%(v)d).toBe(%(v)d + 1); });
+test('%(n)s strict', () => { expect({a: [%(v)d]}).toStrictEqual({a: [%(v)d + 1]}); });
+test('%(n)s deep', () => { expect({a: [%(v)d]}).toEqual({a: [%(v)d + 1]}); });
+test('%(n)s throws', () => { expect(() => %(v)d).toThrow(); });
+test('%(n)s rejects', async () => { await expect(Promise.resolve(%(v)d)).rejects.toThrow(); });
+test('%(n)s altered', () => { throw new Fault(altered()); });
+"""
+JEST = ["--ci", "--runInBand", "--json", "--forceExit", "--no-watchman", "--coverage=false", "--reporters=default"]
+
+
+class MissingError(Exception):
+    """What the oracle needs is not in the environment; its text says what to do."""
+
+
+def keep_modules(tree, job, state):
+    """Put back what a state changes in a node_modules folder: what is installed is the environment's, not a diff's."""
+    folders = set()
+    for path, _, _ in job["states"][state]:
+        parts = path.split("/")
+        if "node_modules" in parts:
+            folders.add("/".join(parts[: parts.index("node_modules") + 1]))
+    for folder in folders:
+        pristine, target = os.path.join(job["tree"], folder), os.path.join(job["workdir"], folder)
+        if os.path.lexists(target):
+            tree.remove(target)
+        if os.path.lexists(pristine) and os.path.isdir(os.path.dirname(target)):
+            subprocess.check_call(["cp", "-a", pristine, target])
+
+
+def prepare(tree, job, folder, oracle):
+    """Write the oracle into the tree and what goes with it into a private folder; what ``read`` needs, with the argv.
+
+    The oracle lies at the tree's root, so that it finds the project by relative paths and node_modules as node does.
+    """
+    name = "x" + "".join("%02x" % byte for byte in os.urandom(8))
+    file = os.path.basename(oracle["file"])
+    place = os.path.join(os.path.realpath(job["workdir"]), file)
+    jest = oracle["runner"] == "jest"
+    words = {"n": name, "v": int.from_bytes(os.urandom(4), "big"), "watch": WATCH}
+    spec = {"name": name, "file": file, "root": os.path.realpath(job["workdir"]), "jest": jest}
+    spec["wires"] = {"%s %s" % (name, wire): said for wire, said in (JEST_WIRES if jest else NODE_WIRES).items()}
+    tree.apply(job["workdir"], [[file, "100644", oracle["source"]]], encoded=False)
+    private = os.path.join(folder, "oracle")
+    if jest:
+        words["oracle"] = json.dumps("./" + file)
+        entry = name + ".test.js"
+        tree.apply(job["workdir"], [[entry, "100644", JEST_ENTRY % words]], encoded=False)
+        spec["report"] = os.path.join(private, "report.json")
+        spec["argv"] = [job["node"]["program"], program(job["workdir"]), *JEST, "--outputFile=" + spec["report"]]
+        spec["argv"] += ["--cacheDirectory=" + os.path.join(private, "cache"), "--runTestsByPath", entry]
+        return spec
+    words["oracle"] = json.dumps("file://" + quoted(place))
+    entry = os.path.join(private, "oracle.test.mjs")
+    reporter = os.path.join(private, "reporter.mjs")
+    for path, text in ((entry, NODE_ENTRY % words), (reporter, NODE_REPORTER)):
+        with open(path, "w") as out:
+            out.write(text)
+    spec["entry"] = entry
+    spec["argv"] = [job["node"]["program"], *job["node"]["options"], "--no-warnings", "--test"]
+    spec["argv"] += ["--test-reporter=" + reporter, "--test-reporter-destination=stdout", entry]
+    return spec
+
+
+def program(workdir):
+    """Return the file that jest is started by. Raises MissingError."""
+    link = os.path.join(workdir, "node_modules", ".bin", "jest")
+    found = os.path.realpath(link)
+    if not os.path.isfile(found):
+        raise MissingError(
+            "jest is not in the environment (the built tree has no node_modules/.bin/jest): pin it in "
+            "environment.packages, as jest@29.7.0, or let a command of environment.install install it"
+        )
+    return found
+
+
+def quoted(path):
+    """Return a path as it stands in a file URL."""
+    safe = re.compile(rb"[A-Za-z0-9/._~@+-]")
+    return "".join(chr(byte) if safe.match(bytes([byte])) else "%%%02X" % byte for byte in os.fsencode(path))
+
+
+# --- reading ---------------------------------------------------------------------------------------------------------
+
+
+def read(spec, data, code):
+    """Return the report that a run left, or None and what is wrong with it; ``data`` is what node's runner printed."""
+    try:
+        if spec["jest"]:
+            with open(spec["report"], "rb") as file:
+                data = file.read(8 << 20)
+            entries, extra = told_by_jest(json.loads(data.decode("utf-8", "replace")))
+        else:
+            entries, extra = told_by_node(data.decode("utf-8", "replace"), spec)
+    except OSError:
+        return None, "the process ended without a report"
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, ElementTree.ParseError):
+        return None, "the report is not well-formed" if data.strip() else "the process ended without a report"
+    if extra.get("signal"):
+        name = "SIGKILL" if extra.get("memory") else extra["signal"]
+        return {"signal": int(getattr(signal, name, signal.SIGABRT))}, None
+    faulty = any(outcome == "failed" for _, outcome, _ in entries)
+    if bool(code) != faulty or code not in (0, 1):
+        return None, "the report and exit code %d do not agree" % code
+    return report(spec, entries), None
+
+
+def report(spec, entries):
+    """Split what was told into the oracle's tests and the tripwires."""
+    wires, tests, order, changed, used = {}, [], [], [], {}
+    for path, outcome, text in entries:
+        name = path[0] if len(path) == 1 else ""
+        order.append(name in spec["wires"])
+        if name in spec["wires"]:
+            wires[name] = outcome == "failed" and spec["wires"][name] in text
+            if name.endswith(" altered"):
+                changed = labels(text)
+            continue
+        loading = name == spec["name"] + " load"
+        label = "session" if loading else " > ".join(path)[:450]
+        used[label] = used.get(label, 0) + 1
+        label += " #%d" % used[label] if used[label] > 1 else ""
+        exception, where = describe(spec, text) if outcome == "failed" else (None, None)
+        tests.append({"id": label, "outcome": "error" if loading else outcome, "exception": exception, "where": where})
+    count = len(spec["wires"])
+    whole = len(order) >= count and all(order[-count:]) and sum(order) == count and all(wires.values())
+    return {"tests": tests[:TESTS], "tripwire": whole if wires else None, "altered": changed, "cause": None}
+
+
+def labels(text):
+    """Return the names that the last tripwire found replaced."""
+    found = re.search(r"altered:([A-Za-z0-9+/=]+)", text)
+    try:
+        listed = json.loads(base64.b64decode(found.group(1)).decode())
+        return sorted({str(label)[:NAMES] for label in listed})[:NAMES]
+    except (ValueError, AttributeError, TypeError):
+        return ["harness.altered"]
+
+
+def describe(spec, text):
+    """Return the exception's type and the innermost line of the tree that it came through; never its message."""
+    found = re.search(r"\A\s*([A-Za-z_$][\w$]*)" if spec["jest"] else r"\n\s*cause: \[?([A-Za-z_$][\w$]*)", text)
+    exception = found.group(1)[:NAMES] if found else None
+    for path, line in re.findall(r"(?m)^\s+at .*?%s/([^\s():]+):(\d+)(?::\d+)?\)?$" % re.escape(spec["root"]), text):
+        if path != spec["file"] and "node_modules/" not in path and not path.startswith(spec["name"]):
+            return exception, "%s:%s" % (path[:NAMES], line)
+    return exception, None
+
+
+def told_by_node(text, spec):
+    """Return (path, outcome, text of the failure) for every test of a JUnit report, and what was said besides."""
+    if "<!" in text.partition("<testsuites")[0]:
+        raise ValueError("a report declares no entities")
+    text = re.sub("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]", "", text)
+    root = ElementTree.fromstring(text)  # noqa: S314 - the library has its own guard, and this process is sandboxed
+    said = re.findall(r"(?m)^<!-- crab:([A-Za-z0-9+/=]+) -->$", text)
+    if root.tag != "testsuites" or len(said) != 1:
+        raise ValueError("not node's report")
+    extra = json.loads(base64.b64decode(said[0]).decode())
+    entries = []
+    walk(root, (), entries)
+    for path, state, exception in extra["parents"]:
+        outcome = "xfailed" if state == "todo" else state
+        entries.insert(0, ([str(part) for part in path], outcome, "\n  cause: %s" % exception))
+    whole = [entry for entry in entries if entry[0] != [spec["entry"]]]
+    if len(whole) != len(entries):  # the file itself: the process below ended in another way than by its tests
+        found = re.search(r"signal: '(SIG[A-Z]+)'", entries[-1][2])
+        extra["signal"] = found.group(1) if found else None
+    return whole, extra
+
+
+def walk(element, path, entries):
+    """Collect the tests below an element in the order of the report."""
+    for child in element:
+        inner = [*path, str(child.get("name", ""))]
+        if child.tag == "testsuite":
+            walk(child, inner, entries)
+        elif child.tag == "testcase":
+            skipped, failure = child.find("skipped"), child.find("failure")
+            text = "" if failure is None else "%s\n%s" % (failure.get("message", ""), failure.text or "")
+            outcome = "passed" if failure is None else "failed"
+            if skipped is not None:
+                outcome = "skipped" if skipped.get("type") != "todo" else ("xfailed" if text else "xpassed")
+            entries.append((inner, outcome, text))
+
+
+def told_by_jest(said):
+    """Return (path, outcome, text of the failure) for every test of jest's result."""
+    outcomes = {"passed": "passed", "failed": "failed"}
+    (result,) = said["testResults"]
+    entries = []
+    for test in result["assertionResults"]:
+        path = [str(title) for title in [*test["ancestorTitles"], test["title"]]]
+        text = "\n".join(str(message) for message in test["failureMessages"] or ())
+        entries.append((path, outcomes.get(test["status"], "skipped"), re.sub("\x1b\\[[0-9;]*m", "", text)))
+    if not entries and result["status"] == "failed":  # the entry itself did not load
+        entries.append((["session"], "failed", ""))
+    return entries, {}

@@ -1,0 +1,209 @@
+"""Oracles under node's own test runner: the same contract as pytest's, and what cannot be forged."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_crab import harness
+from pytest_crab import verdict
+from pytest_crab.protocols import FileChange
+from pytest_crab.protocols import Image
+from pytest_crab.runtimes import nodes
+from pytest_crab.types import Ending
+from pytest_crab.types import Oracle
+from pytest_crab.types import Proof
+from pytest_crab.types import Reason
+from pytest_crab.types import Run
+from pytest_crab.types import Runner
+
+if TYPE_CHECKING:
+    from conftest import Bench
+
+pytestmark = pytest.mark.node
+
+HEAD = "import test, {before, describe, it} from 'node:test';\nimport assert from 'node:assert';\n"
+IMPORT = HEAD + "import {add} from './src/add.mjs';\n"
+ADD = "export function add(a, b) {\n  return a + b;\n}\n"
+SUM = IMPORT + "test('sum', () => { assert.equal(add(1, 2), 3); });\n"
+
+
+class NodeBench:
+    """The harness's bench with a node, and a project that adds."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
+        bench.write("src/add.mjs", ADD)
+
+        node = nodes.here()
+        assert node is not None
+        bench.facts = {"node": str(node.program), "node_version": node.version}
+
+    def run(
+        self, source: str, *changes: FileChange, file: str = "test_c0.test.mjs", seconds: float = 20,
+        runner: Runner = Runner.NODE,
+    ) -> Run:  # fmt: skip
+        oracle = Oracle(file=f"oracles/{file}", runner=runner)
+        run = harness.OracleRun(id="c0", state="now", seconds=seconds, oracle=oracle, source=source)
+        report = self.bench.report([run], now=changes)
+        assert report.problems == ()
+        return report.runs[0]
+
+
+@pytest.fixture
+def node(bench: Bench) -> NodeBench:
+    return NodeBench(bench)
+
+
+def told(run: Run) -> dict[str, str]:
+    return {test.id: test.outcome for test in run.tests}
+
+
+def proof(*expected: str) -> Proof:
+    return Proof(comment="c0", expected=expected, runs=2, flake_bound=0.8)
+
+
+def changed(path: str, text: str) -> FileChange:
+    return FileChange(path=path, mode="100644", content=text.encode())
+
+
+def test_a_green_oracle_is_caught_and_a_red_one_says_where(node: NodeBench) -> None:
+    green = node.run(SUM)
+    assert (green.ending, green.exit_code, green.tripwire, green.altered) == (Ending.COMPLETED, 1, True, ())
+    assert verdict.judge(proof("sum"), green).reason is Reason.GREEN
+    bad = "export function add(a, b) {\n  throw new TypeError('no');\n}\n"
+    red = node.run(SUM, changed("src/add.mjs", bad))
+    (test,) = red.tests
+    assert (test.outcome, test.exception, test.where) == ("failed", "TypeError", "src/add.mjs:2")
+    assert verdict.not_red(proof("sum"), red) is None
+
+
+def test_every_test_has_its_path_and_its_own_outcome(node: NodeBench) -> None:
+    run = node.run(
+        HEAD
+        + "describe('d', () => { it('x', () => {}); it('x', () => { assert(0); }); });\n"
+        + "test('parent', async t => { await t.test('child', () => {}); assert(0); });\n"
+        + "describe('hooked', () => { before(() => { throw new RangeError('x'); }); it('y', () => {}); });\n"
+    )
+    assert told(run) == {
+        "d > x": "passed", "d > x #2": "failed", "parent > child": "passed", "parent": "failed",
+        "hooked": "failed", "hooked > y": "failed",
+    }  # fmt: skip
+
+
+def test_skipped_and_todo_are_never_passed(node: NodeBench) -> None:
+    run = node.run(
+        HEAD + "test('s', {skip: true}, () => {});\ntest('t', {todo: true}, () => {});\n"
+        "test('f', {todo: true}, () => { assert(0); });\n"
+    )
+    assert told(run) == {"s": "skipped", "t": "xpassed", "f": "xfailed"}
+    assert verdict.judge(proof("s", "t", "f"), run).reason is Reason.SKIPPED
+
+
+@pytest.mark.parametrize("body", ["import './gone.mjs';", "this is no code"])
+def test_what_does_not_load_is_an_error_and_not_red(node: NodeBench, body: str) -> None:
+    run = node.run(HEAD + body)
+    assert told(run) == {"session": "error"}
+    assert verdict.not_red(proof("sum"), run) is not None
+
+
+def test_an_empty_file_has_no_tests(node: NodeBench) -> None:
+    run = node.run("")
+    assert (run.tests, run.tripwire) == ((), True)
+    assert verdict.judge(proof(), run).reason is Reason.NOT_COLLECTED
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("process.exit(0)", Reason.EXITED),
+        ("process.exit(1)", Reason.EXITED),
+        ("process.abort()", Reason.CRASHED),
+        ("process.kill(process.pid, 'SIGKILL')", Reason.MEMORY),
+        ("process.kill(process.ppid, 'SIGTERM')", Reason.EXITED),
+    ],
+)
+def test_a_process_that_does_not_end_by_itself_is_missed(node: NodeBench, body: str, reason: Reason) -> None:
+    run = node.run(HEAD + f"test('sum', () => {{ {body}; for (;;); }});\n")
+    assert verdict.judge(proof("sum"), run).reason is reason
+
+
+def test_a_hang_times_out_and_an_open_handle_does_not_hold_the_run_up(node: NodeBench) -> None:
+    assert node.run(HEAD + "test('a', () => { for (;;); });\n", seconds=1).ending is Ending.TIMEOUT
+    assert told(node.run(HEAD + "test('a', () => { setInterval(() => {}, 1000); });\n")) == {"a": "passed"}
+
+
+@pytest.mark.parametrize(
+    ("evil", "reason"),
+    [
+        ("import assert from 'node:assert'; assert.equal = () => {};", Reason.TAMPERED),
+        ("Object.is = () => true; process.exit = () => {};", Reason.TAMPERED),
+        ("const {write} = process.stdout; process.stdout.write = (...all) => write.apply(process.stdout, all);",
+         Reason.TAMPERED),
+        ("Error.prepareStackTrace = () => '';", Reason.TAMPERED),
+        ("import fs from 'node:fs'; fs.writeFileSync(`/proc/${process.ppid}/fd/1`, '<testcase name=\"sum\"/>');",
+         Reason.NOT_COLLECTED),
+        ("process.on('exit', () => process.reallyExit(0)); process.stdout.write('<testcase name=\"sum\"/>');",
+         Reason.GREEN),
+        ("import fs from 'node:fs'; if (fs.existsSync(process.argv[1])) process.exit(0);", Reason.GREEN),
+    ],
+)  # fmt: skip
+def test_what_the_project_does_to_the_process_is_seen_or_without_effect(
+    node: NodeBench, evil: str, reason: Reason
+) -> None:
+    assert verdict.judge(proof("sum"), node.run(SUM, changed("src/add.mjs", evil + ADD))).reason is reason
+
+
+def test_forged_output_does_not_turn_red_into_green(node: NodeBench) -> None:
+    evil = "process.stdout.write('<testcase name=\"sum\"/>\\x00\\x1b'); process.exitCode = 0;"
+    run = node.run(SUM, changed("src/add.mjs", evil + ADD.replace("+", "-")))
+    assert told(run) == {"sum": "failed"}
+
+
+def test_what_is_installed_is_not_the_revision_s(node: NodeBench) -> None:
+    node.bench.write("node_modules/three/index.js", "module.exports = 3;\n")
+    source = "const test = require('node:test');\ntest('a', () => require('assert').equal(require('three'), 3));\n"
+    forged = changed("node_modules/three/index.js", "module.exports = 4;\n")
+    assert told(node.run(source, forged, file="test_c0.test.cjs")) == {"a": "passed"}
+    assert told(node.run(source, forged, file="test_c0.test.js")) == {"a": "passed"}
+
+
+def test_a_file_of_the_oracle_s_name_gives_way(node: NodeBench, tmp_path: Path) -> None:
+    link = FileChange(path="test_c0.test.mjs", mode="120000", content=str(tmp_path / "out").encode())
+    assert told(node.run(SUM, link)) == {"sum": "passed"}
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_an_image_cannot_run_is_said(node: NodeBench) -> None:
+    image = node.bench.image()
+    script = Oracle(file="test_c0.test.ts", runner=Runner.NODE)
+    bare = dataclasses.replace(image, facts={})
+    assert "set environment.dockerfile to node" in str(harness.unable(bare, script))
+    assert "pin jest" in str(harness.unable(bare, dataclasses.replace(script, runner=Runner.JEST)))
+
+    def of(version: str) -> Image:
+        return dataclasses.replace(image, facts={**image.facts, "node_version": version})
+
+    assert "22.6 or later" in str(harness.unable(of("20.20.2"), script))
+    assert "20 or later" in str(harness.unable(of("18.2.0"), script))
+    assert harness.unable(of("22.7.0"), script) is None
+    assert [harness.options(of(version).facts) for version in ("20.1.0", "22.7.0", "22.18.0", "23.2.0", "24.0.0")] == [
+        [], ["--experimental-strip-types"], [], ["--experimental-strip-types"], []
+    ]  # fmt: skip
+
+
+def test_jest_that_is_not_there_was_never_started(node: NodeBench) -> None:
+    run = node.run("", file="test_c0.test.js", runner=Runner.JEST)
+    assert run.ending is Ending.UNSTARTED
+    assert "pin it in environment.packages, as jest@" in str(run.detail)
+
+
+def test_node_is_found_by_its_version() -> None:
+    node = nodes.here()
+    assert node is not None
+    assert shutil.which("node") is not None
+    assert nodes.find(node.version.partition(".")[0]) == node

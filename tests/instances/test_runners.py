@@ -1,0 +1,64 @@
+"""Which runner goes with which environment, and how node's packages are pinned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pytest_crab.errors import BadInput
+from pytest_crab.instances import load_instance
+from pytest_crab.types import Runner
+
+PYTHON = '  dockerfile: python\n  python: "3.11"\n  packages: [pytest==8.3.4]\n'
+NODE = '  dockerfile: node\n  node: "20"\n'
+
+
+def written(write: Callable[..., Path], environment: str, oracle: str) -> Path:
+    file = write("shop-7", (PYTHON, environment), ("oracle: oracles/test_c0.py", f"oracle: {oracle}"))
+    for suffix in (".js", ".mjs", ".cjs", ".ts"):
+        (file.parent / "oracles" / f"test_c0.test{suffix}").write_text("")
+    return file
+
+
+@pytest.mark.parametrize("suffix", ["js", "mjs", "cjs", "ts"])
+def test_an_oracle_may_be_node_s(write_instance: Callable[..., Path], suffix: str) -> None:
+    packages = "  packages: [left-pad@1.3.0, '@types/node@20.1.0', jest@30.0.0-beta.1]\n"
+    oracle = f"{{file: oracles/test_c0.test.{suffix}, runner: node}}"
+    instance = load_instance(written(write_instance, NODE + packages, oracle))
+    assert instance.comments[0].examined.runner is Runner.NODE
+    assert instance.environment.node == "20"
+
+
+@pytest.mark.parametrize(
+    ("environment", "oracle", "sentence"),
+    [
+        (PYTHON, "{file: oracles/test_c0.test.js, runner: node}",
+         "comments[0].oracle.runner is node; it should come with environment.node, such as '20'"),
+        (NODE, "oracles/test_c0.py",
+         "comments[0].oracle.runner is pytest; with environment.node it should be node or jest"),
+        (NODE, "{file: oracles/test_c0.test.js, runner: node, isolation: process}",
+         "comments[0].oracle.isolation is process; with runner node it should be none"),
+        (NODE, "{file: oracles/test_c0.test.js, runner: jest, plugins: [x]}",
+         "comments[0].oracle.plugins are pytest's; with runner jest there should be none"),
+        (NODE + "  packages: [jest]\n", "{file: oracles/test_c0.test.js, runner: jest}",
+         "environment.packages[0] is 'jest'; it should be pinned, as name@1.2.3, which is npm's way"),
+        (NODE + "  packages: [jest@^29.0.0]\n", "{file: oracles/test_c0.test.js, runner: jest}",
+         "environment.packages[0] is 'jest@^29.0.0'; it should be pinned, as name@1.2.3, which is npm's way"),
+        (NODE + '  python: "3.11"\n', "{file: oracles/test_c0.test.js, runner: node}",
+         "environment.python is set beside environment.node; it should be left out"),
+        ("  dockerfile: node\n", "{file: oracles/test_c0.test.js, runner: jest}",
+         "environment.node is missing; with dockerfile node it should be a version such as '20'"),
+        (NODE.replace("20", "lts"), "{file: oracles/test_c0.test.js, runner: node}",
+         "environment.node is 'lts'; it should be a version such as '20'"),
+        (NODE + "  env: {NODE_OPTIONS: --require=./x.js}\n", "{file: oracles/test_c0.test.js, runner: node}",
+         "environment.env.NODE_OPTIONS belongs to the harness; it should be left out"),
+    ],
+)  # fmt: skip
+def test_what_does_not_go_together_is_a_sentence(
+    write_instance: Callable[..., Path], environment: str, oracle: str, sentence: str
+) -> None:
+    with pytest.raises(BadInput) as caught:
+        load_instance(written(write_instance, environment, oracle))
+    assert sentence in caught.value.problems
