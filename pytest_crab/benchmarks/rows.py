@@ -18,6 +18,7 @@ from pytest_crab.types import GitSource
 from pytest_crab.types import Instance
 from pytest_crab.types import Provenance
 from pytest_crab.types import PullRequestFacts
+from pytest_crab.types import Runner
 from pytest_crab.types import Source
 
 #: One row may be so many bytes; the longest known one has 1.6 MB, nearly all of it a patch.
@@ -26,6 +27,9 @@ MISSING = "(not in the release)"
 
 #: What SPDX says where a licence is not stated: the rows do not.
 LICENSE = "NOASSERTION"
+
+#: What runs the release's JavaScript tests (its own command is ``npx jest``, which takes whatever is there).
+NODE, JEST = "20", "jest@29.7.0"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,10 +159,18 @@ def to_instance(row: Row, folder: Path, comments: tuple[Comment, ...], base: str
         source=Source(
             git=GitSource(url=row.url, base=base, head=row.commit_to_review.head_commit, merged=row.merged_commit)
         ),
-        environment=Environment(dockerfile="python"),
+        environment=_environment(comments),
         comments=comments,
         tags={**tags, **{key: str(value) for key, value in own.items() if value is not None}},
     )
+
+
+def _environment(comments: tuple[Comment, ...]) -> Environment:
+    """Node with jest where that is all that the oracles need, else Python's; what more is needed is for certify."""
+    runners = {comment.oracle.runner for comment in comments if comment.oracle is not None}
+    if runners == {Runner.JEST}:
+        return Environment(dockerfile="node", node=NODE, packages=(JEST,))
+    return Environment(dockerfile="python")
 
 
 def _title(row: Row) -> tuple[str, str | None]:

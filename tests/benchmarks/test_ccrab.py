@@ -136,8 +136,12 @@ def test_tests_for_jest_keep_their_suffix(tmp_path: Path, made: Any) -> None:
     (test,) = made.archives["testgen_combined"][1]["results"]
     test |= {"language": "typescript", "test_file": "x/test_review_comment_0.test.ts", "test_code": "test('x', f)\n"}
     import_ccrab(made.write(tmp_path / "release"), tmp_path / "set")
-    (comment,) = load_instance(tmp_path / "set" / made.names[1]).comments
+    instance = load_instance(tmp_path / "set" / made.names[1])
+    (comment,) = instance.comments
     assert (comment.examined.file, comment.examined.runner) == ("oracles/test_c0.test.ts", Runner.JEST)
+    environment = instance.environment
+    assert (environment.dockerfile, environment.node, environment.packages) == ("node", "20", ("jest@29.7.0",))
+    assert load_instance(tmp_path / "set" / made.names[0]).environment.node is None
 
 
 def test_what_cannot_be_joined_is_listed_and_left_without_oracle(tmp_path: Path, made: Any) -> None:
