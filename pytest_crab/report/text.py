@@ -8,6 +8,8 @@ def visible(text: str) -> str:
 
     What is left is also legal in XML.
     """
+    if text.isprintable():
+        return text
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 

@@ -1,0 +1,86 @@
+"""summary.md: a run's numbers for a CI job summary or a comment on a pull request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Sequence
+from pathlib import Path
+
+from pytest_crab.report.files import write_atomically
+from pytest_crab.report.summary import ReviewerSummary
+from pytest_crab.report.summary import Summary
+from pytest_crab.report.terminal import NOTHING
+from pytest_crab.report.terminal import label
+from pytest_crab.report.terminal import number
+from pytest_crab.report.terminal import of
+from pytest_crab.report.terminal import percent
+from pytest_crab.report.terminal import remarks
+from pytest_crab.report.text import one_line
+from pytest_crab.types import Category
+from pytest_crab.types import Kind
+
+#: The file's name in a report's folder.
+FILE = "summary.md"
+
+_HEADS = ("Reviewer", "Comments", "Per PR", "Behavioral %", "Structural %", "Overall %", "Caught / oracles", "Unknown")
+_SPECIAL = str.maketrans({char: f"\\{char}" for char in "\\`*_{}[]<>#|~@!"})
+
+
+def write_markdown(path: Path, summary: Summary, decision: str | None = None) -> None:
+    """Write summary.md; ``decision`` is the gate's paragraph. Raises OSError."""
+    write_atomically(path, ["\n".join(markdown_lines(summary, decision)).encode() + b"\n"])
+
+
+def markdown_lines(summary: Summary, decision: str | None = None) -> Iterator[str]:
+    """Yield the lines of summary.md; what names and reasons hold cannot become markup or mention anyone."""
+    yield "## Review measured by what it led to"
+    yield ""
+    if decision:
+        yield f"**{escaped(decision, 5000)}**"
+        yield ""
+    yield from _table(_HEADS, [_cells(reviewer) for reviewer in summary.reviewers])
+    words = [word.value for word in Category if any(word.value in one.by_category for one in summary.reviewers)]
+    if words:
+        yield ""
+        yield "<details><summary>Caught of known oracles by category</summary>"
+        yield ""
+        names = [escaped(label(one)) for one in summary.reviewers]
+        yield from _table(("Category", *names), [[word, *_category(summary, word)] for word in words])
+        yield ""
+        yield "</details>"
+    said = [text for text, _ in remarks(summary)]
+    if said:
+        yield ""
+        yield from (f"- {escaped(text, 500)}" for text in said)
+
+
+def escaped(text: str, limit: int = 200) -> str:
+    """Foreign text on one line, as text: no markup, no mention."""
+    return one_line(text, limit).translate(_SPECIAL)
+
+
+def _cells(reviewer: ReviewerSummary) -> list[str]:
+    mean = reviewer.comments_per_pull_request
+    kinds = [reviewer.by_kind[kind.value].micro if kind.value in reviewer.by_kind else None for kind in Kind]
+    return [
+        escaped(label(reviewer)),
+        number(reviewer.comments),
+        NOTHING if mean is None else f"{mean:.1f}",
+        *map(percent, kinds),
+        percent(reviewer.overall.micro),
+        of(reviewer.overall, reviewer.overall.oracles),
+        number(reviewer.unknown),
+    ]
+
+
+def _category(summary: Summary, word: str) -> Iterator[str]:
+    for reviewer in summary.reviewers:
+        score = reviewer.by_category.get(word)
+        yield of(score, score.known) if score else NOTHING
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    yield f"| {' | '.join(heads)} |"
+    yield f"|---|{'---:|' * (len(heads) - 1)}"
+    for row in rows:
+        yield f"| {' | '.join(row)} |"

@@ -1,0 +1,155 @@
+"""index.html: a report as one file that works from disk, without any network."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import gzip
+import hashlib
+import json
+import tempfile
+from collections.abc import Callable
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
+from typing import IO
+from typing import Any
+
+from pytest_crab.report.files import read_trials
+from pytest_crab.report.files import write_atomically
+from pytest_crab.report.page.figures import Gathered
+from pytest_crab.report.page.figures import categories_table
+from pytest_crab.report.page.figures import findings_table
+from pytest_crab.report.page.figures import points
+from pytest_crab.report.page.rows import index_row
+from pytest_crab.report.page.rows import subject_detail
+from pytest_crab.report.page.rows import trial_detail
+from pytest_crab.report.subjects import Subject
+from pytest_crab.report.subjects import read_subject
+from pytest_crab.report.summary import Summary
+from pytest_crab.report.terminal import label
+from pytest_crab.report.terminal import number
+from pytest_crab.report.terminal import of
+from pytest_crab.report.terminal import percent
+from pytest_crab.types import Trial
+
+#: The page's name in a report's folder.
+FILE = "index.html"
+
+_CHUNK = 1 << 20
+
+
+def write_page(report: Path, summary: Summary) -> Path:
+    """Write index.html from a report's trials.jsonl, with the numbers of ``summary``; returns its path.
+
+    Trials are read one at a time, so memory does not grow with their texts. Raises BadInput, OSError.
+    """
+    with tempfile.TemporaryFile() as blocks:
+        page = _Page(blocks, lambda instance: read_subject(report, instance))
+        for trial in read_trials(report / "trials.jsonl"):
+            page.add(trial)
+        write_atomically(report / FILE, page.chunks(summary))
+    return report / FILE
+
+
+class _Page:
+    """A page in the making: details go to a scratch file at once, only what is listed and counted stays."""
+
+    def __init__(self, blocks: IO[bytes], subject_of: Callable[[str], Subject | None]) -> None:
+        self._blocks = blocks
+        self._subject_of = subject_of
+        self._rows: dict[tuple[str, str, int], dict[str, Any]] = {}
+        self._kept: dict[tuple[str, str, int], Trial] = {}
+        self._subjects: dict[str, int | None] = {}
+        self._count = 0
+        self._gathered = Gathered()
+
+    def add(self, trial: Trial) -> None:
+        """Take a trial in; a later record of the same one replaces it."""
+        key = (trial.reviewer, trial.instance, trial.repeat)
+        if trial.instance not in self._subjects:
+            subject = self._subject_of(trial.instance)
+            self._subjects[trial.instance] = None if subject is None else self._block(subject_detail(subject))
+        self._rows[key] = {
+            **index_row(trial),
+            "d": self._block(trial_detail(trial)),
+            "q": self._subjects[trial.instance],
+        }
+        self._kept[key] = _slim(trial)
+
+    def chunks(self, summary: Summary) -> Iterator[bytes]:
+        """The page's bytes."""
+        for trial in self._kept.values():
+            self._gathered.add(trial)
+        head, tail = _render(summary, self._gathered, list(self._rows.values()))
+        yield head.encode()
+        self._blocks.seek(0)
+        while chunk := self._blocks.read(_CHUNK):
+            yield chunk
+        yield tail.encode()
+
+    def _block(self, data: Any) -> int:
+        packed = base64.b64encode(gzip.compress(_json(data).encode(), 3, mtime=0)).decode()
+        self._blocks.write(f'<script type="application/json" id="d{self._count}">"{packed}"</script>\n'.encode())
+        self._count += 1
+        return self._count - 1
+
+
+def _slim(trial: Trial) -> Trial:
+    """The trial without its texts: what is counted is where findings lie and what the verdicts are."""
+    review = trial.review and dataclasses.replace(
+        trial.review,
+        findings=tuple(dataclasses.replace(one, body="", title=None, rule=None) for one in trial.review.findings),
+    )
+    results = tuple(dataclasses.replace(one, detail=None, tests=()) for one in trial.results)
+    return dataclasses.replace(trial, review=review, revision=None, results=results, versions={}, error=None)
+
+
+def _render(summary: Summary, gathered: Gathered, rows: list[dict[str, Any]]) -> tuple[str, str]:
+    """The page before and after the details."""
+    from jinja2 import Environment
+    from jinja2 import PackageLoader
+    from jinja2 import StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("pytest_crab.report.page", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(percent=percent, number=number, rate=lambda pair: percent(float(pair[0] / pair[1])))
+    environment.globals.update(of=of, label=label)
+    script, style = _asset("page.js"), _asset("page.css")
+    text = environment.get_template("page.html").render(
+        summary=summary,
+        categories=categories_table(summary),
+        combinations=gathered.combinations(),
+        oracles=len(gathered.repositories),
+        repositories=gathered.by_repository(),
+        findings=findings_table(gathered),
+        finders=list(gathered.findings),
+        points=list(points(summary.reviewers)),
+        index=_json(rows),
+        trials=len(rows),
+        script=script,
+        style=style,
+        script_hash=_hash(script),
+        style_hash=_hash(style),
+    )
+    head, _, tail = text.partition("<!-- details -->")
+    return head, tail
+
+
+def _asset(name: str) -> str:
+    return resources.files("pytest_crab.report.page").joinpath(name).read_text(encoding="utf-8").strip()
+
+
+def _hash(text: str) -> str:
+    """What the page's content policy knows its own script and style by."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _json(data: Any) -> str:
+    """JSON that cannot end the element it lies in."""
+    return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")

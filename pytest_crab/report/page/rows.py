@@ -1,0 +1,182 @@
+"""What the page says of one trial and one instance, as small plain data; all foreign text is made safe here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Sequence
+from typing import Any
+
+from pytest_crab import plain
+from pytest_crab.report.subjects import Subject
+from pytest_crab.report.subjects import SubjectComment
+from pytest_crab.report.text import cut
+from pytest_crab.report.text import visible
+from pytest_crab.types import Finding
+from pytest_crab.types import OracleResult
+from pytest_crab.types import Trial
+from pytest_crab.types import Verdict
+
+#: Longest line, text and diff that the page shows; what is longer ends with a note, and is whole in trials.jsonl.
+LINE, TEXT, DIFF_LINES, FINDINGS = 1_000, 20_000, 4_000, 500
+
+#: How far, in lines, a finding may lie from a comment to count as near it.
+NEAR = 10
+
+#: Lines of a diff that only say what stands above the file anyway.
+_NAMES = ("index ", "--- ", "+++ ")
+
+_MARKS = frozenset(" +-")
+
+_HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
+
+
+def safe(text: str | None) -> str:
+    """Foreign text of several lines that cannot steer anything: escapes shown, lines and the whole cut."""
+    return "\n".join(map(_safe_line, cut(text or "", TEXT).splitlines()))
+
+
+def _safe_line(line: str) -> str:
+    if line.isprintable() and len(line) <= LINE:
+        return line
+    return cut(visible(line.expandtabs(8)), LINE)
+
+
+def index_row(trial: Trial) -> dict[str, Any]:
+    """The trial in the list: what is filtered by and what is counted."""
+    return {
+        "i": trial.instance,
+        "r": trial.reviewer,
+        "n": trial.repeat,
+        "p": trial.repo,
+        "g": sorted({result.category.value for result in trial.results}),
+        "k": sorted({result.kind.value for result in trial.results}),
+        "v": [len(trial.having(verdict)) for verdict in (Verdict.CAUGHT, Verdict.MISSED, Verdict.UNKNOWN)],
+        "f": None if trial.review is None else trial.review.size,
+        "s": trial.seconds,
+        "w": sorted({result.reason.value for result in trial.results}),
+    }
+
+
+def trial_detail(trial: Trial) -> dict[str, Any]:
+    """Everything that the page shows of one trial."""
+    findings = () if trial.review is None else trial.review.findings
+    return {
+        "agent": safe(trial.agent),
+        "runtime": trial.runtime,
+        "error": safe(trial.error or trial.skipped) or None,
+        "damage": trial.damage,
+        "results": [_result(result) for result in trial.results],
+        "findings": [_finding(finding) for finding in findings[:FINDINGS]],
+        "unshown": max(0, len(findings) - FINDINGS),
+        "files": None if trial.revision is None else list(diff_files(trial.revision.diff)),
+        "notes": safe(None if trial.revision is None else trial.revision.notes) or None,
+        "facts": list(_facts(trial)),
+    }
+
+
+def subject_detail(subject: Subject) -> dict[str, Any]:
+    """The pull request with its human comments, as the page shows them."""
+    return {
+        "title": safe(subject.title),
+        "body": safe(subject.body),
+        "url": subject.url if (subject.url or "").startswith("https://") else None,
+        "files": list(diff_files(subject.diff)),
+        "comments": [_comment(comment) for comment in subject.comments],
+    }
+
+
+def diff_files(diff: str) -> Iterator[dict[str, Any]]:
+    """The files of a git diff with numbered lines: [mark, old number, new number, text]; never raises.
+
+    What an agent handed over may be no diff at all; it is then shown as it is, under no file's name.
+    """
+    lines = diff.splitlines()
+    shown = [*lines[:DIFF_LINES], *(["\\ more lines are in trials.jsonl"] if len(lines) > DIFF_LINES else [])]
+    file: dict[str, Any] = {"path": None, "rows": []}
+    old = new = 0
+    for line in shown:
+        mark = line[:1]
+        if mark in _MARKS and (old or new):
+            left, right = mark != "+", mark != "-"
+            file["rows"].append([mark, old if left else None, new if right else None, _safe_line(line[1:])])
+            old, new = old + left, new + right
+        elif line.startswith("diff --git "):
+            if file["rows"] or file["path"]:
+                yield file
+            file, old, new = {"path": safe(line.rpartition(" b/")[2]), "rows": []}, 0, 0
+        elif hunk := _HUNK.match(line):
+            old, new = int(hunk[1]), int(hunk[2])
+            file["rows"].append(["@", None, None, safe(line)])
+        elif old or new:
+            file["rows"].append(["\\", None, None, safe(line.removeprefix("\\"))])
+        elif not line.startswith(_NAMES):
+            file["rows"].append(["#", None, None, safe(line)])
+    if file["rows"] or file["path"]:
+        yield file
+
+
+def near(findings: Iterable[Finding], results: Sequence[OracleResult]) -> Iterator[str | None]:
+    """For each finding the category of the nearest comment within NEAR lines on its side of its file, else None."""
+    for finding in findings:
+        distances = [
+            (distance, at)
+            for at, result in enumerate(results)
+            if (distance := _distance(finding, result)) is not None and distance <= NEAR
+        ]
+        yield results[min(distances)[1]].category.value if distances else None
+
+
+def _distance(finding: Finding, result: OracleResult) -> int | None:
+    if finding.path is None or (finding.path, finding.side) != (result.path, result.side):
+        return None
+    if finding.start is None or result.lines is None:
+        return NEAR
+    first, last = result.lines
+    return max(0, finding.start - last, first - (finding.end or finding.start))
+
+
+def _result(result: OracleResult) -> dict[str, Any]:
+    data: dict[str, Any] = plain.dump(result)
+    return {
+        **{name: data.get(name) for name in ("comment", "lines", "side", "category", "kind", "verdict", "reason")},
+        "path": safe(result.path) or None,
+        "detail": safe(result.detail) or None,
+        "tests": [[safe(test.id), test.outcome, safe(test.exception)] for test in result.tests[:50]],
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    return {
+        "path": safe(finding.path) or None,
+        "start": finding.start,
+        "end": finding.end,
+        "side": finding.side.value,
+        "head": safe(" · ".join(filter(None, (finding.severity, finding.rule, finding.title)))),
+        "body": safe(finding.body),
+    }
+
+
+def _comment(comment: SubjectComment) -> dict[str, Any]:
+    return {
+        "id": comment.id,
+        "path": safe(comment.path) or None,
+        "lines": comment.lines,
+        "side": comment.side.value,
+        "head": f"{comment.category.value}, {comment.kind.value}",
+        "body": safe(comment.body),
+    }
+
+
+def _facts(trial: Trial) -> Iterator[list[str]]:
+    for name, step in (("review", trial.review), ("revision", trial.revision)):
+        if step is not None and step.version:
+            yield [f"{name} by", safe(step.version)]
+        if step is not None and step.usage is not None:
+            used = {key: value for key, value in plain.dump(step.usage).items() if value is not None}
+            yield [f"{name} used", safe(", ".join(f"{key} {value}" for key, value in used.items()))]
+    for record in trial.steps:
+        yield [record.step, f"{record.seconds:.1f} s{', from the store' if record.reused else ''}"]
+    for key, value in trial.versions.items():
+        yield [safe(key), safe(str(value))]

@@ -1,0 +1,98 @@
+"""What a report says of an instance besides verdicts: its pull request and its comments, one file per instance."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_crab import plain
+from pytest_crab.errors import BadInput
+from pytest_crab.report.files import write_atomically
+from pytest_crab.types import SCHEMA
+from pytest_crab.types import Category
+from pytest_crab.types import Instance
+from pytest_crab.types import Kind
+from pytest_crab.types import PullRequest
+from pytest_crab.types import Side
+
+#: Where these files lie in a report's folder.
+FOLDER = "instances"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubjectComment:
+    """A human comment that has an oracle; never the oracle itself."""
+
+    id: str
+    path: str | None = None
+    lines: tuple[int, int] | None = None
+    side: Side = Side.RIGHT
+    body: str
+    category: Category
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """One instance as readers of a report see it; ``diff`` is the pull request as contestants saw it."""
+
+    schema: int = SCHEMA
+    instance: str
+    repo: str
+    language: str
+    title: str
+    body: str = ""
+    url: str | None = None
+    merged_at: str | None = None
+    diff: str
+    comments: tuple[SubjectComment, ...] = ()
+
+
+def subject_of(instance: Instance, pull_request: PullRequest) -> Subject:
+    """The subject of an instance."""
+    facts = instance.pull_request
+    return Subject(
+        instance=instance.id,
+        repo=instance.repo,
+        language=instance.language,
+        title=facts.title,
+        body=facts.body,
+        url=facts.url,
+        merged_at=None if facts.merged_at is None else str(facts.merged_at),
+        diff=pull_request.diff,
+        comments=tuple(
+            SubjectComment(
+                id=comment.id,
+                path=comment.path,
+                lines=comment.lines,
+                side=comment.side,
+                body=comment.body,
+                category=comment.category,
+                kind=comment.kind,
+            )
+            for comment in instance.measured
+            if comment.kind is not None
+        ),
+    )
+
+
+def write_subject(report: Path, subject: Subject) -> None:
+    """Put a subject into a report's folder; an older one of the same instance is replaced. Raises OSError."""
+    text = json.dumps(plain.dump(subject), indent=1)
+    write_atomically(report / FOLDER / f"{subject.instance}.json", [text.encode() + b"\n"])
+
+
+def read_subject(report: Path, instance: str) -> Subject | None:
+    """The subject of an instance in a report's folder; None if there is none. Raises BadInput."""
+    path = report / FOLDER / f"{instance}.json"
+    if Path(instance).name != instance or not path.is_file():
+        return None
+    problems: list[str] = []
+    try:
+        subject = plain.read(Subject, json.loads(path.read_bytes()), problems)
+    except (OSError, ValueError) as error:
+        raise BadInput(str(path), [f"cannot be read: {error}"]) from error
+    if subject is None:
+        raise BadInput(str(path), problems)
+    return subject

@@ -1,0 +1,88 @@
+"""Trials as flat rows, one per oracle: for oracles.csv and for data frames."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pytest_crab.report.files import write_atomically
+from pytest_crab.types import Trial
+
+#: The file's name in a report's folder.
+FILE = "oracles.csv"
+
+#: The columns, in this order; an empty cell is "not measured".
+COLUMNS = (
+    "instance",
+    "repo",
+    "provenance",
+    "reviewer",
+    "agent",
+    "runtime",
+    "repeat",
+    "comment",
+    "category",
+    "kind",
+    "verdict",
+    "reason",
+    "findings",
+    "damage",
+    "cost_usd",
+    "seconds",
+)
+
+
+def oracle_rows(trials: Iterable[Trial]) -> Iterator[dict[str, Any]]:
+    """Yield one row of COLUMNS per oracle and trial; what belongs to the trial (cost, seconds) stands in each."""
+    for trial in trials:
+        shared = {
+            "instance": trial.instance,
+            "repo": trial.repo,
+            "provenance": trial.provenance.value,
+            "reviewer": trial.reviewer,
+            "agent": trial.agent,
+            "runtime": trial.runtime,
+            "repeat": trial.repeat,
+            "findings": None if trial.review is None else trial.review.size,
+            "damage": trial.damage,
+            "cost_usd": _cost(trial),
+            "seconds": trial.seconds,
+        }
+        for result in trial.results:
+            own = {
+                "comment": result.comment,
+                "category": result.category.value,
+                "kind": result.kind.value,
+                "verdict": result.verdict.value,
+                "reason": result.reason.value,
+            }
+            yield {name: {**shared, **own}[name] for name in COLUMNS}
+
+
+def write_csv(path: Path, trials: Iterable[Trial]) -> None:
+    """Write oracles.csv (UTF-8, RFC 4180); whoever reads sees the old file or the whole new one. Raises OSError."""
+    write_atomically(path, _lines(oracle_rows(trials)))
+
+
+def _lines(rows: Iterable[dict[str, Any]]) -> Iterator[bytes]:
+    yield _line(COLUMNS)
+    for row in rows:
+        yield _line("" if value is None else value for value in row.values())
+
+
+def _line(cells: Iterable[Any]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text).writerow(cells)
+    return text.getvalue().encode()
+
+
+def _cost(trial: Trial) -> float | None:
+    """The cost of review and revision; None where that of either is not known."""
+    steps = [step for step in (trial.review, trial.revision) if step is not None]
+    costs = [None if step.usage is None else step.usage.cost_usd for step in steps]
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if known and len(known) == len(costs) else None

@@ -1,0 +1,127 @@
+"""Reports with hostile records, and a real browser to look at their pages with."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import shutil
+from collections.abc import Callable
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+from typing import Any
+
+import pytest
+
+from pytest_crab.report.files import write_summary
+from pytest_crab.report.files import write_trials
+from pytest_crab.report.page import write_page
+from pytest_crab.report.subjects import Subject
+from pytest_crab.report.subjects import SubjectComment
+from pytest_crab.report.subjects import write_subject
+from pytest_crab.report.summary import summarise
+from pytest_crab.types import Category
+from pytest_crab.types import Finding
+from pytest_crab.types import Kind
+from pytest_crab.types import Reason
+from pytest_crab.types import Review
+from pytest_crab.types import Revision
+from pytest_crab.types import Trial
+from pytest_crab.types import Usage
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+#: What a hostile reviewer, agent or pull request might write to run, fetch, hide or steer something.
+HOSTILE = (
+    "<script>document.title='owned'</script></script><img src=//example.org/x onerror=document.title='owned'>"
+    "\x1b[31mred\x1b]0;title\x07 user\u202etxt.exe \u2066 <!-- --> {{ 7*7 }} javascript:alert(1) \ud800 &amp;"
+)
+
+DIFF = (
+    "diff --git a/src/m.py b/src/m.py\n--- a/src/m.py\n+++ b/src/m.py\n@@ -1,3 +1,5 @@ def f():\n"
+    " one\n+two = load('<b>')\n+three = two\n-old\n last\n"
+)
+
+
+@pytest.fixture(scope="session")
+def make_report(make_trial: Callable[..., Trial], make_result: Callable[..., Any]) -> Callable[[Path, int], Path]:
+    """``make_report(folder, instances)`` writes a report of two reviewers, with hostile text wherever there is text."""
+
+    def make(folder: Path, instances: int) -> Path:
+        trials = [
+            _trial(make_trial, make_result, f"owner__name-{at}@abc", reviewer, at)
+            for at in range(instances)
+            for reviewer in ("codex", "pr-agent")
+        ]
+        write_trials(folder / "trials.jsonl", trials)
+        for instance in {trial.instance for trial in trials}:
+            write_subject(folder, _subject(instance))
+        summary = summarise(trials)
+        write_summary(folder / "summary.json", summary)
+        return write_page(folder, summary)
+
+    return make
+
+
+def _trial(
+    make_trial: Callable[..., Trial], make_result: Callable[..., Any], instance: str, reviewer: str, at: int
+) -> Trial:
+    words = list(Category)
+    reasons = (Reason.GREEN, Reason.FAILED, Reason.REVIEWER_ERROR)
+    results = [
+        make_result(
+            f"c{one}",
+            reasons[(at * 2 + one + (reviewer == "codex")) % 3],
+            category=words[(at + one) % len(words)],
+            kind=Kind.BEHAVIORAL if one else Kind.STRUCTURAL,
+            path="src/m.py",
+            lines=(2, 3),
+            detail=HOSTILE,
+        )
+        for one in range(2)
+    ]
+    body = HOSTILE + ("x" * 1_000_000 if at == 0 else "")
+    findings = (Finding(body=body, path="src/m.py", start=2, end=3, title=HOSTILE), Finding(body="on it all"))
+    trial = make_trial(reviewer, instance, *results, repo=f"owner{at % 3}/name", seconds=1.5)
+    return dataclasses.replace(
+        trial,
+        review=Review(findings=findings, usage=Usage(cost_usd=0.01 * (1 + (reviewer == "codex")))),
+        revision=Revision(diff=DIFF if at % 2 else HOSTILE, usage=Usage(cost_usd=0.02), notes=HOSTILE),
+        versions={"pytest_crab": HOSTILE},
+    )
+
+
+def _subject(instance: str) -> Subject:
+    comment = SubjectComment(
+        id="c0", path="src/m.py", lines=(2, 2), body=HOSTILE, category=Category.SECURITY, kind=Kind.BEHAVIORAL
+    )
+    return Subject(
+        instance=instance,
+        repo="owner/name",
+        language="python",
+        title=HOSTILE,
+        body=HOSTILE,
+        url="javascript:alert(1)",
+        diff=DIFF,
+        comments=(comment,),
+    )
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """A headless Chromium, the system's own."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def shots(tmp_path: Path) -> Path:
+    """Where screenshots go: the folder that CI keeps, else a temporary one."""
+    folder = Path(os.environ.get("CRAB_TEST_SHOTS", tmp_path / "shots"))
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

@@ -1,0 +1,138 @@
+"""The page as people meet it: in a browser, from disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+
+
+class Watched:
+    """A page and everything that it asked for or complained of."""
+
+    def __init__(self, page: Page, url: str) -> None:
+        self.page, self.said, self.asked = page, [], []
+        page.on("console", lambda message: self.said.append(message.text))
+        page.on("pageerror", lambda error: self.said.append(str(error)))
+        page.on("request", lambda request: self.asked.append(request.url))
+        page.goto(url)
+        page.wait_for_selector("#list tr")
+
+    def open_trial(self, at: int = 0) -> None:
+        self.page.locator("#list a").nth(at).click()
+        self.page.wait_for_selector("#trial:not([hidden]) .oracle")
+
+
+@pytest.fixture(scope="module")
+def url(make_report: Callable[[Path, int], Path], tmp_path_factory: pytest.TempPathFactory) -> str:
+    return make_report(tmp_path_factory.mktemp("report"), 120).as_uri()
+
+
+@pytest.fixture
+def watched(browser: Browser, url: str) -> Watched:
+    return Watched(browser.new_page(), url)
+
+
+def test_hostile_records_are_text_and_nothing_is_fetched(watched: Watched, url: str) -> None:
+    for at in (0, 2):
+        watched.open_trial(at)
+        text = watched.page.inner_text("#trial")
+        assert "<script>document.title='owned'</script>" in text
+        assert "{{ 7*7 }}" in text
+        assert "\\x1b[31m" in text
+        assert "\\u202etxt.exe" in text
+        assert not watched.page.query_selector_all("#trial script, #trial img, #trial a[href^='javascript']")
+        watched.page.go_back()
+    assert watched.page.title().startswith("pytest-crab")
+    assert watched.said == []
+    assert {asked.partition("#")[0] for asked in watched.asked} == {url}
+
+
+def test_its_policy_stops_what_would_run(watched: Watched) -> None:
+    """The proof that the policy is alive: a script that is put into the page does not run, and is complained of."""
+    watched.page.evaluate("document.body.append(Object.assign(document.createElement('script'), {text: 'ran = 1'}))")
+    assert watched.page.evaluate("typeof ran") == "undefined"
+    assert any("Content Security Policy" in text for text in watched.said)
+
+
+def test_findings_and_comments_stand_below_their_lines(watched: Watched) -> None:
+    watched.open_trial(2)
+    rows = watched.page.locator("#trial .code").first.locator("tr").all_inner_texts()
+    at = next(i for i, row in enumerate(rows) if "three = two" in row)
+    assert rows[at + 1].startswith("Finding")
+    assert any(row.startswith("Human c0") for row in rows[:at])
+    assert "the whole pull request" in watched.page.inner_text("#trial")
+
+
+def test_a_trial_has_an_address_of_its_own(browser: Browser, url: str, watched: Watched) -> None:
+    watched.open_trial(3)
+    heading = watched.page.inner_text("#h-trial")
+    again = browser.new_page()
+    again.goto(watched.page.url)
+    again.wait_for_selector("#h-trial")
+    assert again.inner_text("#h-trial") == heading == "owner__name-1@abc::pr-agent"
+
+
+def test_the_list_is_filtered_by_words_and_choices(watched: Watched) -> None:
+    page = watched.page
+    assert page.inner_text("#count") == "240 of 240 trials, the first 100 are shown"
+    page.click("#more")
+    assert page.locator("#list tr").count() == 200
+    page.fill("#f-text", "name-11 owner2/name")
+    assert page.inner_text("#count").startswith("10 of 240")
+    page.select_option("#f-r", "codex")
+    assert page.inner_text("#count").startswith("5 of 240")
+    page.select_option("#f-v", "2")
+    unknown = page.locator("#list tr td:nth-child(5)").all_inner_texts()
+    assert unknown
+    assert all(int(count) > 0 for count in unknown)
+    page.fill("#f-text", "nothing like it")
+    assert page.locator("#list tr").count() == 0
+
+
+def test_the_keyboard_is_enough(watched: Watched) -> None:
+    page = watched.page
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.focus("#list a")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#trial:not([hidden]) .oracle")
+    assert page.evaluate("document.activeElement.id") == "trial"
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#overview:not([hidden])")
+
+
+@pytest.mark.parametrize(
+    ("name", "scheme", "width"), [("light", "light", 1280), ("dark", "dark", 1280), ("narrow", "light", 390)]
+)
+def test_nothing_is_in_the_way_of_anyone(
+    browser: Browser, url: str, shots: Path, name: str, scheme: str, width: int
+) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 900}, bypass_csp=True)
+    watched = Watched(context.new_page(), url)
+    for part in ("overview", "trial"):
+        watched.page.screenshot(path=shots / f"report-{part}-{name}.png")
+        found = Axe().run(watched.page).response["violations"]
+        assert [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in found] == []
+        wide = watched.page.evaluate("document.documentElement.scrollWidth")
+        assert wide <= width, "the page itself scrolls sideways"
+        if part == "overview":
+            watched.open_trial(3)
+
+
+def test_the_numbers_are_there_without_scripts(browser: Browser, url: str) -> None:
+    page = browser.new_context(java_script_enabled=False).new_page()
+    page.goto(url)
+    assert page.locator("[data-table=rates] tbody tr").count() == 2
+    assert "needs a browser that runs scripts" in page.inner_text("noscript")

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_crab.report.page.rows import DIFF_LINES
+from pytest_crab.report.page.rows import LINE
+from pytest_crab.report.page.rows import TEXT
+from pytest_crab.report.page.rows import diff_files
+from pytest_crab.report.page.rows import near
+from pytest_crab.report.page.rows import safe
+from pytest_crab.types import Category
+from pytest_crab.types import Finding
+from pytest_crab.types import OracleResult
+from pytest_crab.types import Reason
+from pytest_crab.types import Side
+
+DIFF = (
+    "diff --git a/old.py b/new.py\nsimilarity index 90%\nrename from old.py\nrename to new.py\n--- a/old.py\n"
+    "+++ b/new.py\n@@ -7,3 +9,3 @@ class C:\n keep\n--- was\n+++ is\n\\ No newline at end of file\n"
+    "diff --git a/x.bin b/x.bin\nindex 1..2 100644\nBinary files a/x.bin and b/x.bin differ\n"
+)
+
+
+@given(st.text())
+def test_what_is_shown_cannot_steer(text: str) -> None:
+    shown = safe(text)
+    assert all(line.isprintable() and len(line) <= LINE for line in shown.split("\n"))
+    assert len(shown) <= TEXT * 12
+
+
+def test_indentation_stays() -> None:
+    assert safe("if x:\n\treturn\r\n") == "if x:\n        return"
+
+
+def test_lines_are_numbered_on_their_side() -> None:
+    renamed, binary = diff_files(DIFF)
+    assert renamed["path"] == "new.py"
+    assert [row for row in renamed["rows"] if row[0] != "#"] == [
+        ["@", None, None, "@@ -7,3 +9,3 @@ class C:"],
+        [" ", 7, 9, "keep"],
+        ["-", 8, None, "-- was"],
+        ["+", None, 10, "++ is"],
+        ["\\", None, None, " No newline at end of file"],
+    ]
+    assert [row[3] for row in renamed["rows"] if row[0] == "#"][1:] == ["rename from old.py", "rename to new.py"]
+    assert binary == {"path": "x.bin", "rows": [["#", None, None, "Binary files a/x.bin and b/x.bin differ"]]}
+
+
+@given(st.text())
+def test_no_text_is_too_odd_for_a_diff(text: str) -> None:
+    for file in diff_files(text):
+        assert len(file["rows"]) <= DIFF_LINES + 1
+
+
+def test_a_long_diff_says_that_it_goes_on() -> None:
+    (file,) = diff_files("diff --git a/x b/x\n@@ -0,0 +1,9999 @@\n" + "+line\n" * 9999)
+    assert file["rows"][-1] == ["\\", None, None, " more lines are in trials.jsonl"]
+
+
+def test_a_finding_is_filed_under_the_nearest_comment(make_result: Callable[..., OracleResult]) -> None:
+    def result(comment: str, category: Category, lines: tuple[int, int] | None, **fields: Any) -> OracleResult:
+        return make_result(comment, Reason.GREEN, category=category, lines=lines, **{"path": "a.py", **fields})
+
+    results = [
+        result("c0", Category.DESIGN, (10, 12)),
+        result("c1", Category.SECURITY, (30, 30)),
+        result("c2", Category.TESTING, (30, 30), side=Side.LEFT),
+        result("c3", Category.DOCUMENTATION, None, path="b.py"),
+    ]
+    findings = [
+        Finding(body="in it", path="a.py", start=11),
+        Finding(body="ten lines below the first, eight above the second", path="a.py", start=22),
+        Finding(body="too far", path="a.py", start=41),
+        Finding(body="removed side", path="a.py", start=30, side=Side.LEFT),
+        Finding(body="whole file", path="b.py", start=900),
+        Finding(body="other file", path="c.py", start=11),
+        Finding(body="no file"),
+    ]
+    words = ["design", "security", None, "testing", "documentation", None, None]
+    assert list(near(findings, results)) == words

@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_crab.report.markdown import escaped
+from pytest_crab.report.markdown import markdown_lines
+from pytest_crab.report.summary import summarise
+from pytest_crab.types import Reason
+from pytest_crab.types import Trial
+
+
+def test_the_table_has_the_numbers(make_trial: Callable[..., Trial]) -> None:
+    trials = [make_trial("a", "one", Reason.GREEN, Reason.FAILED, Reason.BROKEN, findings=3)]
+    lines = list(markdown_lines(summarise(trials), "Failed: a lost 2 oracles."))
+    assert "**Failed: a lost 2 oracles.**" in lines
+    row = next(line for line in lines if line.startswith("| a |"))
+    assert [cell.strip() for cell in row.split("|")[2:-1]][:3] == ["3", "3.0", "50.0"]
+    assert "1/3" in row
+    assert "| functional | 1/2 |" in lines
+
+
+def test_foreign_text_is_no_markup(make_trial: Callable[..., Trial]) -> None:
+    name = "a|b<img src=x>@team[x](http://example.org)"
+    text = "\n".join(markdown_lines(summarise([make_trial(name, "one", Reason.GREEN)]), "<!-- @all -->\n# big"))
+    assert "<img" not in text.replace("\\<", "")
+    assert r"a\|b\<img src=x\>\@team\[x\](http://example.org)" in text
+    assert "\n# big" not in text
+
+
+@given(st.text())
+def test_escaped_text_is_one_line_without_live_markup(text: str) -> None:
+    shown = escaped(text)
+    assert "\n" not in shown
+    bare = shown.replace("\\\\", "")
+    assert all(bare[at - 1] == "\\" for at, char in enumerate(bare) if char in "<>|@[`*_")

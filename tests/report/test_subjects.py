@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_crab.errors import BadInput
+from pytest_crab.instances import load_instances
+from pytest_crab.report.subjects import read_subject
+from pytest_crab.report.subjects import subject_of
+from pytest_crab.report.subjects import write_subject
+from pytest_crab.types import PullRequest
+
+SET = Path(__file__).parents[2] / "instances" / "quickstart"
+
+
+def test_a_subject_is_read_as_it_was_written(tmp_path: Path) -> None:
+    (instance,) = load_instances(SET / "router-17-middleware")
+    shown = PullRequest(repo="r", language="python", title="t", body="b", base="0", head="1", diff="the diff")
+    subject = subject_of(instance, shown)
+    write_subject(tmp_path, subject)
+    assert read_subject(tmp_path, instance.id) == subject
+    assert subject.diff == "the diff"
+    assert [comment.id for comment in subject.comments] == [comment.id for comment in instance.measured]
+
+
+def test_no_oracle_is_shown(tmp_path: Path) -> None:
+    for instance in load_instances(SET):
+        shown = PullRequest(repo="r", language="python", title="t", body="b", base="0", head="1", diff="")
+        write_subject(tmp_path, subject_of(instance, shown))
+    text = "".join(path.read_text() for path in tmp_path.rglob("*.json"))
+    assert "def test_" not in text
+    assert "oracles/" not in text
+
+
+def test_what_is_not_there_and_what_is_damaged(tmp_path: Path) -> None:
+    assert read_subject(tmp_path, "one") is None
+    assert read_subject(tmp_path, "../one") is None
+    (tmp_path / "instances").mkdir()
+    (tmp_path / "instances" / "one.json").write_text('{"schema": 1')
+    with pytest.raises(BadInput, match=r"one\.json"):
+        read_subject(tmp_path, "one")

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import pytest_crab
+from pytest_crab.report.files import write_trials
+from pytest_crab.report.tables import COLUMNS
+from pytest_crab.report.tables import oracle_rows
+from pytest_crab.report.tables import write_csv
+from pytest_crab.types import Reason
+from pytest_crab.types import Review
+from pytest_crab.types import Revision
+from pytest_crab.types import Trial
+from pytest_crab.types import Usage
+
+
+@pytest.fixture
+def trials(make_trial: Callable[..., Trial]) -> list[Trial]:
+    return [
+        make_trial("a", "one", Reason.GREEN, Reason.FAILED, findings=2, damage=False),
+        make_trial('odd,"name"', "two", Reason.BROKEN, findings=None),
+    ]
+
+
+def test_a_row_is_an_oracle(trials: list[Trial], tmp_path: Path) -> None:
+    write_csv(tmp_path / "oracles.csv", trials)
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "oracles.csv").read_text())))
+    assert list(rows[0]) == list(COLUMNS)
+    assert [(row["reviewer"], row["comment"], row["verdict"]) for row in rows] == [
+        ("a", "c0", "caught"),
+        ("a", "c1", "missed"),
+        ('odd,"name"', "c0", "unknown"),
+    ]
+    assert [(row["findings"], row["damage"]) for row in rows] == [("2", "False"), ("2", "False"), ("", "")]
+
+
+def test_a_cost_is_known_when_all_of_it_is(make_trial: Callable[..., Trial]) -> None:
+    review, cheap = Review(usage=Usage(cost_usd=0.25)), Revision(usage=Usage(cost_usd=0.5))
+    both = make_trial("a", "one", Reason.GREEN)
+    from dataclasses import replace
+
+    costs = [
+        next(oracle_rows([replace(both, review=review, revision=revision)]))["cost_usd"]
+        for revision in (cheap, Revision(), None)
+    ]
+    assert costs == [0.75, None, 0.25]
+
+
+def test_a_data_frame_has_the_same_rows(trials: list[Trial], tmp_path: Path) -> None:
+    write_trials(tmp_path / "trials.jsonl", trials)
+    frame = pytest_crab.load_frame(tmp_path)
+    assert list(frame.columns) == list(COLUMNS)
+    assert frame.groupby("reviewer").verdict.count().to_dict() == {"a": 2, 'odd,"name"': 1}
+    assert frame.findings.isna().tolist() == [False, False, True]
