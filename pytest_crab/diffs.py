@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 from unidiff.errors import UnidiffParseError
+from unidiff.patch import Hunk as PatchedHunk
 from unidiff.patch import PatchedFile
 from unidiff.patch import PatchSet
 
@@ -41,6 +43,24 @@ class ChangedFile:
         return path
 
 
+class HunkLine(NamedTuple):
+    """One line of a hunk: ``mark`` is blank, + or -, ``number`` is that of the new version, None if it has none."""
+
+    mark: str
+    number: int | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hunk:
+    """Some lines of a file's new version, ``start`` to ``end``; ``end`` before ``start``: it has none of them."""
+
+    start: int
+    end: int
+    heading: str
+    lines: tuple[HunkLine, ...]
+
+
 def parse(diff: str) -> tuple[ChangedFile, ...]:
     """Return the files that ``diff`` changes, in its order. Raises ValueError where it is not a git diff."""
     try:
@@ -50,6 +70,16 @@ def parse(diff: str) -> tuple[ChangedFile, ...]:
     if not patch and diff.strip():
         raise ValueError("not a git diff: it names no file")
     return tuple(_changed(file) for file in patch)
+
+
+def hunks_of(diff: str) -> Iterator[tuple[str, Hunk]]:
+    """Yield the hunks of ``diff`` with their files' new paths, in its order. Raises ValueError where it is none."""
+    try:
+        patch = PatchSet(normalise(diff))
+    except UnidiffParseError as error:
+        raise ValueError(f"not a git diff: {str(error)[:200]}") from None
+    for file in patch:
+        yield from ((_path(file.target_file, "b/"), _hunk(hunk)) for hunk in file)
 
 
 def normalise(diff: str) -> str:
@@ -113,6 +143,19 @@ def _changed(file: PatchedFile) -> ChangedFile:
         old_shown=frozenset(line.source_line_no for line in lines if line.source_line_no),
         new_shown=frozenset(line.target_line_no for line in lines if line.target_line_no),
         binary=bool(file.is_binary_file),
+    )
+
+
+def _hunk(hunk: PatchedHunk) -> Hunk:
+    return Hunk(
+        start=hunk.target_start,
+        end=hunk.target_start + hunk.target_length - 1,
+        heading=hunk.section_header,
+        lines=tuple(
+            HunkLine(line.line_type, line.target_line_no, line.value.rstrip("\n"))
+            for line in hunk
+            if line.line_type in " +-"
+        ),
     )
 
 

@@ -41,6 +41,37 @@ def read_review(text: str, problems: list[str], *, root: str | None = None) -> R
     return Review(findings=findings, usage=usage, version=version) if len(problems) == before else None
 
 
+def review_of(answer: Mapping[str, Any], problems: list[str], *, root: str | None = None) -> Review | None:
+    """The review in plain data that a client gave: {"findings": [...]}, other keys ignored, no schema asked for.
+
+    What models get wrong beside the point is mended: lines below 1, an end before its start, lines of no file, and a
+    path outside the tree, which leaves a remark on the whole. All else is as strict as ``read_review``.
+    """
+    values = answer.get("findings")
+    if isinstance(values, list):
+        answer = {"findings": [_mended(value, root) for value in values]}
+    before = len(problems)
+    findings = _findings(answer, problems, root)
+    return Review(findings=findings) if len(problems) == before else None
+
+
+def _mended(value: object, root: str | None) -> object:
+    if not isinstance(value, Mapping):
+        return value
+    item = {key: part for key, part in value.items() if part not in (None, "")}
+    path, start, end = item.get("path"), item.get("start"), item.get("end")
+    if isinstance(path, str) and tree_path(path.strip(), root) is None:
+        item.pop("path")
+    elif isinstance(path, str):
+        item["path"] = path.strip()
+    if "path" not in item or not isinstance(start, int) or start < 1:
+        item.pop("start", None)
+        item.pop("end", None)
+    elif not isinstance(end, int) or end < start:
+        item.pop("end", None)
+    return item
+
+
 def read_answer(text: str, problems: list[str]) -> Mapping[str, Any] | None:
     """The mapping that ``text`` is as JSON, if it is one of our schema; what is wrong is appended to ``problems``."""
     try:

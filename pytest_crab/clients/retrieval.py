@@ -1,0 +1,103 @@
+"""Code that may have to do with a hunk: a tree in pieces, and those most like a text (AACR-Bench, section C.1)."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_crab.types import Word
+
+#: Lines of a piece; pieces overlap by a quarter, so that no function is cut at both its ends.
+LINES = 40
+_STEP = 30
+#: Bytes of a file, and pieces of a tree, beyond which the rest is left out.
+LARGEST_FILE, MOST_PIECES = 200_000, 20_000
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+
+
+class Context(Word):
+    """Where the code beside a hunk comes from."""
+
+    NONE = "none"
+    BM25 = "bm25"
+    EMBEDDING = "embedding"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """Some lines of a file; ``start`` counts from 1."""
+
+    path: str
+    start: int
+    text: str
+
+    @property
+    def end(self) -> int:
+        """The last line."""
+        return self.start + self.text.count("\n")
+
+
+#: The pieces most like a text, best first.
+Search = Callable[[str, int], Sequence[Piece]]
+
+
+def pieces_of(tree: Path) -> Iterator[Piece]:
+    """The text files of a checkout in pieces, by path; links are not followed: a pull request may have laid them."""
+    count = 0
+    for folder, folders, files in os.walk(tree):
+        folders[:] = sorted(name for name in folders if name != ".git")
+        for name in sorted(files):
+            path = Path(folder, name)
+            if path.is_symlink() or not path.is_file() or path.stat().st_size > LARGEST_FILE:
+                continue
+            content = path.read_bytes()
+            if b"\0" in content:
+                continue
+            lines = content.decode(errors="replace").splitlines()
+            for at in range(0, max(1, len(lines) - LINES + _STEP), _STEP):
+                if count >= MOST_PIECES:
+                    return
+                count += 1
+                text = "\n".join(lines[at : at + LINES])
+                if text.strip():
+                    yield Piece(path=path.relative_to(tree).as_posix(), start=at + 1, text=text)
+
+
+def words_of(text: str) -> list[str]:
+    """The words in code, names taken apart at capitals and underscores, in lower case."""
+    return [word.lower() for word in _WORD.findall(text)]
+
+
+def by_words(pieces: Sequence[Piece]) -> Search:
+    """Search by the words that texts share. Needs bm25s."""
+    import bm25s
+
+    index = bm25s.BM25()
+    index.index([words_of(f"{piece.path} {piece.text}") or ["_"] for piece in pieces], show_progress=False)
+
+    def search(text: str, count: int) -> Sequence[Piece]:
+        found, scores = index.retrieve([words_of(text) or ["_"]], k=min(count, len(pieces)), show_progress=False)
+        return [pieces[at] for at, score in zip(found[0], scores[0], strict=True) if score > 0]
+
+    return search
+
+
+def by_meaning(pieces: Sequence[Piece], model: str) -> Search:
+    """Search by meaning, as a sentence-transformers model sees it. Needs sentence-transformers."""
+    import sentence_transformers
+
+    encoder = sentence_transformers.SentenceTransformer(model)
+    known = encoder.encode([piece.text for piece in pieces], normalize_embeddings=True, show_progress_bar=False)
+
+    def search(text: str, count: int) -> Sequence[Piece]:
+        query = encoder.encode([text], normalize_embeddings=True, show_progress_bar=False)[0]
+        likeness = known @ query
+        return [pieces[at] for at in (-likeness).argsort()[:count]]
+
+    return search

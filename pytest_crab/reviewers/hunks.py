@@ -1,0 +1,119 @@
+"""One question to a model for each hunk, with or without retrieved code: AACR-Bench's method (section C.1)."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+from collections.abc import Iterator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from pytest_crab.clients.asking import AskingSettings
+from pytest_crab.clients.failures import Status
+from pytest_crab.clients.prompting import as_data
+from pytest_crab.clients.prompting import shown_diff
+from pytest_crab.clients.retrieval import Context
+from pytest_crab.clients.retrieval import Piece
+from pytest_crab.clients.retrieval import Search
+from pytest_crab.clients.retrieval import by_meaning
+from pytest_crab.clients.retrieval import by_words
+from pytest_crab.clients.retrieval import pieces_of
+from pytest_crab.diffs import Hunk
+from pytest_crab.diffs import hunks_of
+from pytest_crab.errors import ReviewerError
+from pytest_crab.protocols import Checkout
+from pytest_crab.types import Finding
+from pytest_crab.types import PullRequest
+from pytest_crab.types import Review
+
+_LIBRARIES = {
+    Context.BM25: ("bm25s", "pytest-crab[retrieval]"),
+    Context.EMBEDDING: ("sentence_transformers", "pytest-crab[embedding]"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HunksReviewer(AskingSettings):
+    """Goes through the diff hunk by hunk.
+
+    ``context`` none, bm25 or embedding adds the ``k`` pieces of the head's code that are most like the hunk; the last
+    with ``embedding``, any sentence-transformers model. A pull request with more than ``most`` hunks is an error, since
+    a part of a review is none.
+    """
+
+    role: ClassVar[str] = "hunks"
+
+    context: Context = Context.NONE
+    k: int = 3
+    embedding: str | None = None
+    most: int = 200
+
+    def __post_init__(self) -> None:
+        AskingSettings.__post_init__(self)
+        if self.k < 1 or self.most < 1:
+            raise ValueError("k and most should be at least 1")
+        if (self.context is Context.EMBEDDING) != (self.embedding is not None):
+            raise ValueError("embedding should name a sentence-transformers model where context is embedding")
+        module, extra = _LIBRARIES.get(self.context, ("json", ""))
+        if importlib.util.find_spec(module) is None:
+            raise ValueError(f"context {self.context} needs {module}: pip install '{extra}'")
+
+    def review(self, pull_request: PullRequest, checkout: Checkout) -> Review:
+        """What the model finds, in the diff's order. Raises ReviewerError, GatewayError, Cancelled."""
+        hunks = list(_hunks(pull_request))
+        if len(hunks) > self.most:
+            raise ReviewerError(
+                f"the pull request has {len(hunks)} hunks, and most is {self.most}; raise it to ask for them all",
+                status=str(Status.LIMIT),
+            )
+        search = self._search(checkout) if hunks else None
+        findings: list[Finding] = []
+        with self.asking(checkout) as asking:
+            for path, hunk in hunks:
+                context = [] if search is None else self._beside(search, path, hunk)
+                told = as_data(self.told(), _text(pull_request, path, hunk, context))
+                _, review = asking.ask_for_findings([{"role": "user", "content": told}], path)
+                findings += _within(review.findings, hunk)
+            return asking.reviewed(Review(findings=tuple(findings)))
+
+    def _search(self, checkout: Checkout) -> Search | None:
+        if self.context is Context.NONE:
+            return None
+        with checkout.clone() as workspace:
+            pieces = list(pieces_of(Path(workspace.root)))
+        if not pieces:
+            return None
+        return by_words(pieces) if self.embedding is None else by_meaning(pieces, self.embedding)
+
+    def _beside(self, search: Search, path: str, hunk: Hunk) -> list[Piece]:
+        """The pieces most like a hunk that do not show its own lines."""
+        first, last = hunk.start, hunk.end
+        found = search("\n".join(line.text for line in hunk.lines), self.k + 4)
+        return [piece for piece in found if piece.path != path or piece.end < first or piece.start > last][: self.k]
+
+
+def _hunks(pull_request: PullRequest) -> Iterator[tuple[str, Hunk]]:
+    """The hunks with lines of the new version, files that configure coding agents left out."""
+    for path, hunk in hunks_of(shown_diff(pull_request.diff, note=False)):
+        if hunk.end >= hunk.start:
+            yield path, hunk
+
+
+def _text(pull_request: PullRequest, path: str, hunk: Hunk, context: Sequence[Piece]) -> str:
+    lines = [f"Title: {pull_request.title}", "", pull_request.body, "", f"File: {path}", f"Hunk: {hunk.heading}"]
+    lines += [f"{line.number or '':>6} {line.mark}{line.text}" for line in hunk.lines]
+    for piece in context:
+        lines += ["", f"Further code: {piece.path}, lines {piece.start} to {piece.end}", piece.text]
+    return "\n".join(lines)
+
+
+def _within(findings: Sequence[Finding], hunk: Hunk) -> Iterator[Finding]:
+    """The findings with lines that the hunk has; those with others, or none, are about the hunk as a whole."""
+    first, last = hunk.start, hunk.end
+    for finding in findings:
+        start, end = finding.start, finding.end or finding.start
+        if start is None or end is None or not first <= start <= end <= last:
+            start, end = first, last
+        yield dataclasses.replace(finding, start=start, end=end)
