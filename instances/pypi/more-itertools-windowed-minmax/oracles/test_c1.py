@@ -1,0 +1,39 @@
+"""A wrong n is an error of the call, not of the first item."""
+
+import pytest
+
+import more_itertools as mi
+
+
+@pytest.mark.parametrize("n", [0, -1, -7])
+def test_the_call_fails(n):
+    with pytest.raises(ValueError):
+        mi.windowed_minmax([1, 2, 3], n)
+
+
+@pytest.mark.parametrize("n", [0, -1])
+def test_it_fails_with_a_key_and_without_items_too(n):
+    with pytest.raises(ValueError):
+        mi.windowed_minmax(iter([]), n, key=abs)
+
+
+def test_nothing_is_read_by_a_call_that_fails():
+    source = iter([1, 2, 3])
+    with pytest.raises(ValueError):
+        mi.windowed_minmax(source, 0)
+    assert list(source) == [1, 2, 3]
+
+
+def test_the_result_is_still_an_iterator():
+    result = mi.windowed_minmax([3, 1, 4, 1, 5], 3)
+    assert iter(result) is iter(result)
+    assert next(result) == (1, 4)
+    assert list(result) == [(1, 4), (1, 5)]
+    assert list(mi.windowed_minmax([-3, 2, 1], 2, key=abs)) == [(2, -3), (1, 2)]
+    assert list(mi.windowed_minmax([], 1)) == []
+
+
+def test_the_call_does_not_do_all_the_work():
+    source = iter(range(100))
+    mi.windowed_minmax(source, 2)
+    assert len(list(source)) > 90

@@ -1,0 +1,64 @@
+import sqlite3
+
+import pytest
+
+TRUE_CONNECT = sqlite3.connect
+writes = []
+
+
+def connect(*args, **options):
+    """A connection that counts what it has to bring to the disk."""
+    connection = TRUE_CONNECT(*args, **options)
+
+    def trace(statement):
+        word = statement.split()[0].upper()
+        if word in {"COMMIT", "END"}:
+            writes.append(word)
+        elif word in {"INSERT", "REPLACE"} and not connection.in_transaction:
+            writes.append(word)
+
+    connection.set_trace_callback(trace)
+    return connection
+
+
+sqlite3.connect = connect
+
+from jobqueue import Job, SqliteStore  # noqa: E402
+
+
+@pytest.fixture
+def store(tmp_path):
+    store = SqliteStore(tmp_path / "jobs.db")
+    del writes[:]
+    yield store
+    store.close()
+
+
+def stored(tmp_path):
+    connection = TRUE_CONNECT(tmp_path / "jobs.db")
+    try:
+        return [id for (id,) in connection.execute("SELECT id FROM jobs ORDER BY id")]
+    finally:
+        connection.close()
+
+
+@pytest.mark.parametrize("count", [2, 25])
+def test_many_jobs_are_one_transaction(store, tmp_path, count):
+    store.add_many(Job(number, "a", {"n": number}) for number in range(1, count + 1))
+    assert stored(tmp_path) == list(range(1, count + 1))
+    assert len(writes) <= 1
+    assert [job.arguments for job in store.jobs()] == [{"n": number} for number in range(1, count + 1)]
+
+
+def test_all_or_nothing(store, tmp_path):
+    store.add(Job(3, "here"))
+    with pytest.raises(Exception):
+        store.add_many([Job(1, "a"), Job(2, "b"), Job(3, "c")])
+    assert [job.task for job in store.jobs()] == ["here"]
+    store.add(Job(4, "later"))
+    assert stored(tmp_path) == [3, 4]
+
+
+def test_nothing_to_do(store, tmp_path):
+    store.add_many([])
+    assert stored(tmp_path) == []

@@ -1,0 +1,62 @@
+import ast
+import pathlib
+
+import pytest
+
+from jobqueue import Job, SqliteStore, State
+
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+def parameters(function):
+    given = function.args
+    every = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
+    return {arg.arg for arg in every if arg is not None} - {"self", "cls"}
+
+
+def thrown_away(node):
+    """``del x``, ``_ = x``, and a bare ``x``: none of them does anything with x."""
+    if isinstance(node, ast.Delete):
+        return True
+    if isinstance(node, ast.Assign):
+        idle = isinstance(node.value, (ast.Name, ast.Tuple))
+        return idle and all(isinstance(target, ast.Name) and target.id.startswith("_") for target in node.targets)
+    return isinstance(node, ast.Expr) and isinstance(node.value, (ast.Name, ast.Tuple, ast.Compare))
+
+
+def used(node):
+    if thrown_away(node):
+        return set()
+    names = {node.id} if isinstance(node, ast.Name) else set()
+    return names.union(*map(used, ast.iter_child_nodes(node)))
+
+
+def idle_parameters():
+    tree = ast.parse(pathlib.Path("src/jobqueue/sqlite_store.py").read_text(encoding="utf-8"))
+    for function in [node for node in ast.walk(tree) if isinstance(node, FUNCTIONS)]:
+        body = function.body if isinstance(function.body, list) else [function.body]
+        idle = parameters(function) - set().union(*map(used, body))
+        yield from (f"{getattr(function, 'name', 'lambda')}: {name}" for name in sorted(idle))
+
+
+def test_every_parameter_does_something():
+    assert list(idle_parameters()) == []
+
+
+@pytest.mark.parametrize(("options", "ids"), [({}, [1, 2, 3]), ({"state": State.WAITING}, [1, 3]), ({"state": State.DONE}, [2])])
+def test_jobs_are_still_found(tmp_path, options, ids):
+    store = SqliteStore(tmp_path / "jobs.db")
+    store.add_many([Job(1, "a"), Job(2, "b", state=State.DONE), Job(3, "c")])
+    assert [job.id for job in store.jobs(**options)] == ids
+    store.close()
+
+
+def test_a_limit_that_stayed_limits(tmp_path):
+    store = SqliteStore(tmp_path / "jobs.db")
+    store.add_many([Job(1, "a"), Job(2, "b"), Job(3, "c")])
+    try:
+        jobs = store.jobs(limit=2)
+    except TypeError:
+        jobs = None
+    store.close()
+    assert jobs is None or [job.id for job in jobs] == [1, 2]

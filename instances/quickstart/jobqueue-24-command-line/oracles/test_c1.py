@@ -1,0 +1,52 @@
+import pytest
+
+from jobqueue import Queue, save
+from jobqueue.cli import main
+
+
+@pytest.fixture
+def attempt(tmp_path, monkeypatch, capsys):
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    save(Queue(), tmp_path / "jobs")
+
+    def attempt(module, text=None):
+        if text is not None:
+            (tmp_path / f"{module}.py").write_text(text, encoding="utf-8")
+        try:
+            status = main(["work", str(tmp_path / "jobs"), "--tasks", module])
+        except Exception as error:
+            pytest.fail(f"not one line but a traceback: {error!r}")
+        return status, capsys.readouterr().err
+
+    return attempt
+
+
+@pytest.mark.parametrize(
+    ("module", "text", "missing"),
+    [
+        ("tasks_without_a_package", "import stripes_of_a_zebra\n", "stripes_of_a_zebra"),
+        ("tasks_without_a_name", "from json import loads_of_zebras\n", "loads_of_zebras"),
+        ("tasks_of_a_submodule", "import json.zebra\n", "json.zebra"),
+    ],
+)
+def test_what_is_missing_is_named(attempt, module, text, missing):
+    status, told = attempt(module, text)
+    assert (status, told[:7], len(told.splitlines())) == (2, "error: ", 1)
+    assert missing in told
+
+
+def test_so_is_the_module_itself(attempt):
+    status, told = attempt("tasks_that_are_nowhere")
+    assert (status, told[:7], len(told.splitlines())) == (2, "error: ", 1)
+    assert "tasks_that_are_nowhere" in told
+
+
+def test_a_module_without_tasks(attempt):
+    status, told = attempt("tasks_in_name_only", "")
+    assert (status, told[:7], len(told.splitlines())) == (2, "error: ", 1)
+    assert "tasks_in_name_only" in told
+
+
+def test_a_good_module(attempt):
+    assert attempt("tasks_all_right", "from jobqueue import Tasks\ntasks = Tasks()\n") == (0, "")

@@ -1,0 +1,50 @@
+import datetime
+
+import pytest
+
+from logparse import AppRecord, between
+
+UTC = datetime.timezone.utc
+START = datetime.datetime(2024, 3, 1, tzinfo=UTC)
+
+
+def record(second):
+    return AppRecord(START + datetime.timedelta(seconds=second), "INFO", "shop", str(second))
+
+
+def seconds(records):
+    return [int(record.message) for record in records]
+
+
+def bound(second):
+    return START + datetime.timedelta(seconds=second)
+
+
+@pytest.mark.parametrize(("since", "until"), [(None, None), (50, None), (50, 100_000)])
+def test_no_more_is_read_than_is_needed(since, until):
+    read = 0
+
+    def endless():
+        nonlocal read
+        while read < 5000:
+            yield record(read)
+            read += 1
+
+    found = iter(between(endless(), since and bound(since), until and bound(until)))
+    first = next(found)
+    assert int(first.message) == (since or 0)
+    assert read <= (since or 0) + 200
+    next(found)
+    assert read <= (since or 0) + 400
+
+
+@pytest.mark.parametrize("kind", [list, iter])
+def test_stragglers_are_kept(kind):
+    mixed = [3, 9, 5, 12, 8, 1, 10, 7, 99, 4]
+    found = seconds(between(kind([record(second) for second in mixed]), bound(4), bound(10)))
+    assert sorted(found) == [4, 5, 7, 8, 9]
+
+
+def test_no_bounds():
+    assert sorted(seconds(between(map(record, [2, 1, 3])))) == [1, 2, 3]
+    assert seconds(between([])) == []

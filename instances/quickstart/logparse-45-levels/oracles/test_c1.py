@@ -1,0 +1,44 @@
+import ast
+import pathlib
+
+from logparse.applog import LEVELS
+from logparse.cli import main
+
+NAMES = {"DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"}
+
+
+def places():
+    """Every file that spells the levels out, as texts or as one text, and how often."""
+    found = {}
+    for path in sorted(pathlib.Path("src/logparse").rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        texts = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+        words = [word for text in texts if len(text) < 80 for word in text.replace(",", " ").split() if word in NAMES]
+        if len(set(words)) == len(NAMES):
+            found[str(path)] = min(words.count(name) for name in NAMES)
+    return found
+
+
+def test_there_is_no_third_list():
+    found = places()
+    assert "src/logparse/cli.py" not in found
+    assert sum(found.values()) <= 2, found
+
+
+def test_the_old_name_is_still_there():
+    assert list(LEVELS) == ["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
+    assert [str(level) for level in LEVELS] == ["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
+
+
+def test_the_option_is_as_it_was(tmp_path, capsys):
+    path = tmp_path / "app.log"
+    path.write_text("2024-03-01T12:00:00Z ERROR shop: hello\n", encoding="utf-8")
+    for level in ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"):
+        assert main(["app", str(path), "--level", level]) == 0
+    assert capsys.readouterr().out.split() == ["1", "ERROR"] * 4
+    for other in ("LOUD", "debug", ""):
+        try:
+            status = main(["app", str(path), "--level", other])
+        except SystemExit as exit:
+            status = exit.code
+        assert status == 2
