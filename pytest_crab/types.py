@@ -59,9 +59,10 @@ class Side(Word):
 
 
 class Runner(Word):
-    """What runs an oracle; nothing here runs jest yet, so that an oracle of it is broken and never missed."""
+    """What runs an oracle: pytest, node's own test runner, or the jest that the environment has."""
 
     PYTEST = "pytest"
+    NODE = "node"
     JEST = "jest"
 
 
@@ -191,6 +192,7 @@ class Source:
 class Environment:
     """What the code runs in; paths are relative to the tree, ``timeout`` is seconds per oracle.
 
+    With ``node``, a version, it is node's: ``packages`` are npm's, and node or jest runs its oracles.
     ``resolved`` is the moment as of which the packages were chosen (2019-04-11T15:02:59Z): files that were uploaded
     later are not taken, neither of the packages nor of what builds them.
     """
@@ -198,6 +200,7 @@ class Environment:
     dockerfile: str | None = None
     image: str | None = None
     python: str | None = None
+    node: str | None = None
     packages: tuple[str, ...] = ()
     resolved: str | None = None
     system: tuple[str, ...] = ()
@@ -347,12 +350,14 @@ class Review:
     """What a reviewer said about one pull request; no findings is a review too.
 
     ``count`` is how many findings there were where their text is not on record; None: ``findings`` are all.
+    ``transcript`` is the key in the store of what a client printed.
     """
 
     findings: tuple[Finding, ...] = ()
     usage: Usage | None = None
     version: str | None = None
     count: int | None = None
+    transcript: str | None = None
 
     @property
     def size(self) -> int:
@@ -362,12 +367,16 @@ class Review:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Revision:
-    """What an agent made of the findings: a git diff from head; an empty one is a revision too."""
+    """What an agent made of the findings: a git diff from head; an empty one is a revision too.
+
+    ``transcript`` is the key in the store of what a client printed.
+    """
 
     diff: str = ""
     usage: Usage | None = None
     version: str | None = None
     notes: str | None = None
+    transcript: str | None = None
 
 
 # --- what the harness in the workspace reports -----------------------------------------------------------------------
@@ -413,6 +422,12 @@ class Run:
     detail: str | None = None
 
 
+#: What a reviewer may be there for that is no contestant: to say nothing, to say what was said of another pull request,
+#: or to say only the first findings of a contestant's review.
+CONTROL, PLACEBO, FIRST = "control", "placebo", "first findings"
+ARMS = (CONTROL, PLACEBO, FIRST)
+
+
 # --- what a trial leaves on the record -------------------------------------------------------------------------------
 
 
@@ -421,7 +436,8 @@ class Proof:
     """That an oracle is red at head and green at the reference: ``expected`` are the tests seen green there.
 
     ``altered`` are the names that the project itself changes in the interpreter at the reference, and so may change.
-    ``flake_bound`` is the 95% upper bound on the chance that a run disagrees, given that ``runs`` of each state agreed.
+    ``flake_bound`` is the 95% upper bound on the chance that a run disagrees, given that all ``runs``, of every state
+    together, came out as they should.
     """
 
     comment: str
@@ -446,7 +462,10 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OracleResult:
-    """One oracle in a trial; ``path``, ``lines`` and ``side`` are its comment's."""
+    """One oracle in a trial; ``path``, ``lines`` and ``side`` are its comment's.
+
+    ``resolvable`` is whether this agent was seen to resolve it from the human comment alone; None: nobody has looked.
+    """
 
     comment: str
     path: str | None = None
@@ -459,6 +478,7 @@ class OracleResult:
     detail: str | None = None
     tests: tuple[TestOutcome, ...] = ()
     flake_bound: float | None = None
+    resolvable: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -472,7 +492,13 @@ class StepRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """One (instance, reviewer, repeat): the record behind every number; ``damage`` None is "not measured"."""
+    """One (instance, reviewer, repeat): the record behind every number; ``damage`` None is "not measured".
+
+    ``leaky`` names who worked on the public pull request, whose discussion it could read.
+    ``status`` is what a client's output was read as, where that is why there is no review or revision.
+    ``arm`` is None for a contestant and says of others what they are there for: see ARMS. ``attribution`` holds, for
+    each caught comment, the places in the review (from 0) of the findings that alone led to the catch.
+    """
 
     schema: int = SCHEMA
     instance: str
@@ -483,17 +509,21 @@ class Trial:
     runtime: str
     repeat: int = 1
     privileged: tuple[str, ...] = ()
+    leaky: tuple[str, ...] = ()
     simulated: bool = False
     review: Review | None = None
     revision: Revision | None = None
     results: tuple[OracleResult, ...]
     damage: bool | None = None
     error: str | None = None
+    status: str | None = None
     skipped: str | None = None
     steps: tuple[StepRecord, ...] = ()
     seconds: float = 0.0
     started: str | None = None
     versions: Mapping[str, Any] = field(default_factory=dict)
+    arm: str | None = None
+    attribution: Mapping[str, tuple[int, ...]] | None = None
 
     def having(self, verdict: Verdict) -> tuple[OracleResult, ...]:
         """The results with this verdict."""

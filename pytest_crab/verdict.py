@@ -83,12 +83,13 @@ def prove(evidence: Evidence) -> Proof | tuple[str, ...]:
             reasons.append(f"{len(runs)} runs on {state} do not agree, so it is flaky")
     expected = tuple(sorted(test.id for test in evidence.reference[0].tests)) if evidence.reference else ()
     altered = {name for _, runs in evidence.green() for run in runs for name in run.altered}
+    count = sum(len(runs) for _, runs in states)
     draft = Proof(
         comment=evidence.comment,
         expected=expected,
         altered=tuple(sorted(altered)),
-        runs=min((len(runs) for _, runs in states), default=0),
-        flake_bound=flake_bound(max(1, min(len(runs) for _, runs in states))),
+        runs=count,
+        flake_bound=flake_bound(max(1, count)),
     )
     for state, runs in evidence.green():
         faults = _distinct(not_green(draft, run) for run in runs)

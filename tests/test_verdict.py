@@ -138,7 +138,7 @@ def test_red_at_head_and_green_at_the_reference_is_a_proof() -> None:
     own = replace(GREEN, altered=("json.dumps",))
     seen = evidence(own=(own, own), accepts={"ok.diff": (GREEN, GREEN)}, rejects={"no.diff": (RED, RED)})
     assert prove(seen) == Proof(
-        comment="c0", expected=(A, B), altered=("json.dumps",), runs=2, flake_bound=flake_bound(2)
+        comment="c0", expected=(A, B), altered=("json.dumps",), runs=10, flake_bound=flake_bound(10)
     )
 
 

@@ -103,8 +103,9 @@ def choose(instance: Instance) -> Chosen:
             return Chosen(running=True, interpreter=found, node=nodes.find(environment.node))
         except ImageError as error:
             raise ImageError(f"{instance.id}: {error}") from error
-    undated = environment.resolved is None
-    running = undated and pins_nothing(environment) and version == interpreters.running_version()
+    # Authored trees run in seconds and without a network; other people's code gets what is pinned and nothing else.
+    own_tree = instance.source.tree is not None and environment.resolved is None
+    running = own_tree and pins_nothing(environment) and version == interpreters.running_version()
     return Chosen(running=running, interpreter=found)
 
 

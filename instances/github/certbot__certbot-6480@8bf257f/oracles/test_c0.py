@@ -1,0 +1,121 @@
+"""From its first moment on no group may read a new key but the one that could read the old key."""
+
+import os
+import shutil
+import stat
+import sys
+from types import SimpleNamespace
+from unittest.mock import MagicMock
+
+import pytest
+
+for _name in ("acme.challenges", "certbot.cli", "certbot.crypto_util", "certbot.plugins.common", "certbot.plugins.disco"):
+    # storage does not need them to write files, and they need much themselves
+    sys.modules[_name] = MagicMock()
+
+from certbot import storage  # noqa: E402
+
+GROUP = 54321
+
+
+class Disk:
+    """Watches one file: its real mode, and the group that it was given, which only root could really do."""
+
+    def __init__(self, monkeypatch, path, old):
+        self.path = path
+        self.old = old
+        self.given = False
+        self.exposed = []
+        for module, name in [
+            (os, "open"),
+            (os, "chmod"),
+            (os, "fchmod"),
+            (os, "write"),
+            (os, "fdopen"),
+            (os, "chown"),
+            (os, "fchown"),
+            (os, "lchown"),
+            (shutil, "chown"),
+        ]:
+            monkeypatch.setattr(module, name, self.watched(name, getattr(module, name)))
+        real = os.stat
+
+        def with_group(path, *args, **kwargs):
+            found = real(path, *args, **kwargs)
+            if not isinstance(path, int) and os.path.realpath(path) == old:
+                fields = list(found)
+                fields[stat.ST_GID] = GROUP
+                return os.stat_result(fields)
+            return found
+
+        self.real = real
+        monkeypatch.setattr(os, "stat", with_group)
+
+    def watched(self, name, function):
+        def call(*args, **kwargs):
+            if "chown" in name:
+                target = args[0] if not isinstance(args[0], int) else os.readlink(f"/proc/self/fd/{args[0]}")
+                if os.path.realpath(target) == self.path and GROUP in [*args[1:], *kwargs.values()]:
+                    self.given = True
+                return None
+            result = function(*args, **kwargs)
+            self.look(name)
+            return result
+
+        return call
+
+    def mode(self):
+        return stat.S_IMODE(self.real(self.path).st_mode)
+
+    def look(self, name):
+        if os.path.exists(self.path) and self.mode() & 0o070 and not self.given:
+            self.exposed.append((name, oct(self.mode())))
+        if os.path.exists(self.path) and self.mode() & 0o007:
+            self.exposed.append((name, oct(self.mode())))
+
+
+@pytest.fixture
+def renew(monkeypatch, tmp_path):
+    """Makes a lineage whose key has a mode, renews it, and tells what was seen."""
+    folder = os.path.realpath(tmp_path)
+    config = SimpleNamespace(
+        renewal_configs_dir=os.path.join(folder, "renewal"),
+        default_archive_dir=os.path.join(folder, "archive"),
+        live_dir=os.path.join(folder, "live"),
+        namespace=SimpleNamespace(),
+        rsa_key_size=2048,
+    )
+    monkeypatch.setattr(storage, "relevant_values", lambda values: {})
+    lineage = storage.RenewableCert.new_lineage("example.org", b"cert", b"key 1", b"chain", config)
+    archive = os.path.join(folder, "archive", "example.org")
+    old = os.path.join(archive, "privkey1.pem")
+    new = os.path.join(archive, "privkey2.pem")
+    assert stat.S_IMODE(os.stat(old).st_mode) == 0o600
+
+    def run(mode):
+        os.chmod(old, mode)
+        disk = Disk(monkeypatch, new, old)
+        before = os.umask(0)
+        try:
+            lineage.save_successor(1, b"cert 2", b"key 2", b"chain 2", config)
+        finally:
+            os.umask(before)
+        with open(new, "rb") as file:
+            assert file.read() == b"key 2"
+        return disk
+
+    return run
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o660])
+def test_the_key_is_never_readable_for_another_group(renew, mode):
+    disk = renew(mode)
+    assert disk.exposed == []
+    assert disk.given, "the new key did not get the group of the old one"
+    assert disk.mode() == mode
+
+
+def test_a_key_for_its_owner_stays_one(renew):
+    disk = renew(0o600)
+    assert disk.exposed == []
+    assert disk.mode() == 0o600

@@ -1,0 +1,55 @@
+"""The documentation of visualize describes the graphs under the name that they have in the signature."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+
+def function():
+    tree = ast.parse(Path("dask/base.py").read_text())
+    (found,) = [node for node in tree.body if getattr(node, "name", "") == "visualize"]
+    return found
+
+
+def documented():
+    """The parameters of the numpydoc section: name to description."""
+    lines = ast.get_docstring(function()).splitlines()
+    start = next(
+        number
+        for number, line in enumerate(lines)
+        if line.strip() == "Parameters" and set(lines[number + 1].strip()) == {"-"}
+    )
+    found = {}
+    name = None
+    for number, line in enumerate(lines[start + 2 :], start + 2):
+        following = lines[number + 1].strip() if number + 1 < len(lines) else ""
+        if following and set(following) == {"-"}:
+            break
+        if line.strip() and not line.startswith(" "):
+            name = re.split(r"\s*:", line)[0].replace("\\", "").strip()
+            found[name] = ""
+        elif name is not None:
+            found[name] += " " + line.strip()
+    return found
+
+
+def test_the_graphs_are_documented_as_what_they_are_called():
+    name = function().args.vararg.arg
+    described = {key.lstrip("*"): text for key, text in documented().items()}
+    assert name in described
+    assert re.search(r"graph|collection", described[name])
+
+
+def test_nothing_is_documented_that_does_not_exist():
+    arguments = function().args
+    real = {argument.arg for argument in [*arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]}
+    options = {"filename", "format", "optimize_graph", "color", "cmap", "collapse_outputs", "verbose"}
+    named = {part.strip().lstrip("*") for key in documented() for part in key.split(",")}
+    assert named <= real | options | {"engine", "rankdir", "traverse"}
+
+
+@pytest.mark.parametrize("name", ["filename", "format", "optimize_graph", "color"])
+def test_the_options_are_still_documented(name):
+    assert documented()[name].strip()

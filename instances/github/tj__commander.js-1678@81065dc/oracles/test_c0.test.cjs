@@ -1,0 +1,56 @@
+// The error of conflicting options has the agreed code, and is the same error otherwise.
+const assert = require('node:assert/strict')
+const test = require('node:test')
+
+const { Command, Option } = require('./index.js')
+
+function program () {
+  let written = ''
+  const made = new Command()
+    .exitOverride()
+    .configureOutput({ writeErr: (text) => { written += text } })
+    .addOption(new Option('--silent', 'say nothing').env('CRAB_SILENT').conflicts(['debug']))
+    .option('--debug', 'say more')
+    .option('--level <name>', 'of what is said', 'low')
+    .action(() => {})
+  return { made, written: () => written }
+}
+
+function failure (...words) {
+  const { made, written } = program()
+  try {
+    made.parse(words, { from: 'user' })
+  } catch (error) {
+    return { error, written: written() }
+  }
+  return assert.fail('nothing was thrown')
+}
+
+for (const words of [['--silent', '--debug'], ['--debug', '--silent']]) {
+  test(`${words.join(' ')} fails with commander.conflictingOption`, () => {
+    const { error, written } = failure(...words)
+    assert.equal(error.code, 'commander.conflictingOption')
+    assert.equal(error.exitCode, 1)
+    assert.match(error.message, /--silent/)
+    assert.match(error.message, /--debug/)
+    assert.match(written, /cannot be used with/)
+  })
+}
+
+test('so it does when one of them comes from the environment', () => {
+  process.env.CRAB_SILENT = '1'
+  try {
+    const { error } = failure('--debug')
+    assert.equal(error.code, 'commander.conflictingOption')
+    assert.match(error.message, /CRAB_SILENT/)
+  } finally {
+    delete process.env.CRAB_SILENT
+  }
+})
+
+test('without a conflict nothing fails, and other errors have their own code', () => {
+  const { made } = program()
+  made.parse(['--silent', '--level', 'high'], { from: 'user' })
+  assert.deepEqual(made.opts(), { silent: true, level: 'high' })
+  assert.equal(failure('--unknown').error.code, 'commander.unknownOption')
+})

@@ -1,0 +1,55 @@
+// The check for conflicting options takes nothing, and still walks up to the program.
+const assert = require('node:assert/strict')
+const test = require('node:test')
+
+const { Command, Option } = require('./index.js')
+
+// What stands between the brackets behind a method's name, without comments.
+function parameters (method) {
+  const source = method.toString().replace(/\/\*[^]*?\*\/|\/\/[^\n]*/g, '')
+  const start = source.indexOf('(')
+  let depth = 0
+  for (let end = start; end < source.length; end++) {
+    if (source[end] === '(') depth++
+    if (source[end] === ')') depth--
+    if (depth === 0) return source.slice(start + 1, end).trim()
+  }
+  return assert.fail('a method without brackets')
+}
+
+test('no check for conflicts takes an argument', () => {
+  const checks = Object.getOwnPropertyNames(Command.prototype).filter((name) => /check.*conflict/i.test(name))
+  assert.ok(checks.includes('_checkForConflictingOptions'))
+  for (const name of checks) {
+    assert.equal(parameters(Command.prototype[name]), '', name)
+    assert.doesNotMatch(Command.prototype[name].toString(), /\barguments\b/, name)
+  }
+})
+
+function run (...words) {
+  const conflicting = () => new Option('--silent').conflicts(['debug'])
+  const program = new Command('top').enablePositionalOptions().exitOverride().configureOutput({ writeErr: () => {} })
+  program.addOption(conflicting()).option('--debug').option('--level <name>')
+  const middle = program.command('middle').enablePositionalOptions().exitOverride().addOption(conflicting()).option('--debug')
+  middle.command('leaf').exitOverride().addOption(conflicting()).option('--debug').action(() => {})
+  try {
+    program.parse(words, { from: 'user' })
+  } catch (error) {
+    return error.code
+  }
+  return 'done'
+}
+
+for (const words of [
+  '--silent --debug middle leaf',
+  'middle --silent --debug leaf',
+  'middle leaf --silent --debug'
+]) {
+  test(`the conflict in ${words} is found`, () => {
+    assert.equal(run(...words.split(' ')), 'commander.conflictingOption')
+  })
+}
+
+test('options of different commands do not conflict', () => {
+  assert.equal(run('--silent', 'middle', '--debug', 'leaf', '--silent'), 'done')
+})
