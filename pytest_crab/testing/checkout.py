@@ -6,17 +6,26 @@ import os
 import shutil
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
+from contextlib import ExitStack
 from contextlib import contextmanager
 from dataclasses import dataclass
 from dataclasses import field
 from pathlib import Path
+from typing import Any
 
 from pytest_crab.errors import DiffRejected
+from pytest_crab.errors import GatewayError
+from pytest_crab.plain import digest
 from pytest_crab.protocols import Completed
+from pytest_crab.protocols import ModelAccess
+from pytest_crab.protocols import Models
+from pytest_crab.runtimes.relaying import relay_here
 from pytest_crab.types import PullRequest
+from pytest_crab.types import Usage
 
 _SILENT = {
     "GIT_CONFIG_NOSYSTEM": "1",
@@ -38,6 +47,7 @@ class Opening:
     readable: tuple[Path, ...] = ()
     writable: tuple[Path, ...] = ()
     network: bool = False
+    models: ModelAccess | None = None
 
 
 @dataclass(kw_only=True)
@@ -47,6 +57,8 @@ class FakeWorkspace:
     root: str
     folder: Path | None
     base: str
+    models_url: str | None = None
+    home: str | None = None
     environments: list[dict[str, str]] = field(default_factory=list)
 
     def run(
@@ -89,10 +101,20 @@ class FakeWorkspace:
 class FakeCheckout:
     """A pull request of two commits in ``folder``, which must not exist; ``base`` and ``head`` map paths to contents.
 
-    ``origin`` is the repository, ``openings`` lists what was asked for, ``workspaces`` what was given.
+    ``origin`` is the repository, ``openings`` lists what was asked for, ``workspaces`` what was given, ``kept`` the raw
+    outputs by their keys. ``gateway`` is what gives access to models; without one there are none.
     """
 
-    def __init__(self, folder: Path, head: Mapping[str, bytes], base: Mapping[str, bytes] | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        head: Mapping[str, bytes],
+        base: Mapping[str, bytes] | None = None,
+        gateway: Models | None = None,
+    ) -> None:
+        self.gateway = gateway
+        self.kept: dict[str, str] = {}
+        self._accesses: list[ModelAccess] = []
         self.openings: list[Opening] = []
         self.workspaces: list[FakeWorkspace] = []
         self._folder = folder
@@ -117,18 +139,51 @@ class FakeCheckout:
 
     @contextmanager
     def clone(
-        self, *, readable: Sequence[Path] = (), writable: Sequence[Path] = (), network: bool = False
+        self,
+        *,
+        readable: Sequence[Path] = (),
+        writable: Sequence[Path] = (),
+        network: bool = False,
+        models: ModelAccess | None = None,
     ) -> Iterator[FakeWorkspace]:
         """A clone that is gone afterwards; nothing confines its commands."""
-        asked = Opening(place="clone", readable=tuple(readable), writable=tuple(writable), network=network)
-        with self._opened(asked) as workspace:
+        ways: dict[str, Any] = {"readable": tuple(readable), "writable": tuple(writable), "network": network}
+        with self._opened(Opening(place="clone", models=models, **ways)) as workspace:
             yield workspace
 
     @contextmanager
-    def workspace(self) -> Iterator[FakeWorkspace]:
+    def workspace(self, *, readable: Sequence[Path] = (), models: ModelAccess | None = None) -> Iterator[FakeWorkspace]:
         """The same, since a fake has no environment of its own."""
-        with self._opened(Opening(place="workspace")) as workspace:
+        with self._opened(Opening(place="workspace", readable=tuple(readable), models=models)) as workspace:
             yield workspace
+
+    @contextmanager
+    def models(self) -> Iterator[ModelAccess]:
+        """Access to the models. Raises GatewayError without a gateway."""
+        if self.gateway is None:
+            raise GatewayError("this checkout was made without a gateway")
+        number = len(self._accesses) + 1
+        with self.gateway.open(trial="a test", step="a step", attempt=number) as access:
+            self._accesses.append(access)
+            yield access
+
+    def usage(self, access: ModelAccess) -> Usage:
+        """What that access has used so far. Raises GatewayError."""
+        if self.gateway is None:
+            raise GatewayError("this checkout was made without a gateway")
+        return self.gateway.usage(access)
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass."""
+        time.sleep(seconds)
+
+    def keep(self, name: str, text: str) -> str:
+        """Put the text into ``kept``, tokens taken out; its key."""
+        for access in self._accesses:
+            text = text.replace(access.token, "[token]")
+        key = digest([name, text])
+        self.kept[key] = text
+        return key
 
     @contextmanager
     def _opened(self, asked: Opening) -> Iterator[FakeWorkspace]:
@@ -137,10 +192,15 @@ class FakeCheckout:
         _git(self._folder, "clone", "--quiet", str(self.origin), str(folder))
         workspace = FakeWorkspace(root=str(folder), folder=folder, base=self._head)
         self.workspaces.append(workspace)
-        try:
+        with ExitStack() as stack:
+            stack.callback(shutil.rmtree, folder)
+            if asked.models is not None:
+                home = folder.with_name(f"{folder.name}-home")
+                home.mkdir()
+                stack.callback(shutil.rmtree, home)
+                workspace.home = str(home)
+                workspace.models_url = stack.enter_context(relay_here(asked.models))
             yield workspace
-        finally:
-            shutil.rmtree(folder)
 
     def commit(self) -> None:
         """Make whatever now lies in ``origin`` the head."""

@@ -1,0 +1,200 @@
+"""Who asks: one account per trial, step and attempt, the money that is spent, and the ledger that keeps it."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import os
+import secrets
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field
+from pathlib import Path
+from typing import Any
+
+from pytest_crab.models.metering import Tokens
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One request as the ledger has it; ``cost`` None is unknown, ``complete`` False: the answer was cut off.
+
+    ``tries`` counts how often it went to the provider; a replayed one never did. ``status`` 0: its client left before
+    there was an answer.
+    """
+
+    time: str
+    trial: str
+    step: str
+    attempt: int
+    provider: str
+    path: str
+    model: str
+    status: int
+    tries: int
+    seconds: float
+    complete: bool
+    tokens: Tokens | None
+    cost: float | None
+    replayed: bool = False
+
+    def plain(self) -> dict[str, Any]:
+        """The line of the ledger; what is not known is left out."""
+        tokens = self.tokens
+        return {
+            "time": self.time,
+            "trial": self.trial,
+            "step": self.step,
+            "attempt": self.attempt,
+            "provider": self.provider,
+            "path": self.path,
+            "model": self.model,
+            "status": self.status,
+            "tries": self.tries,
+            "seconds": round(self.seconds, 4),
+            "complete": self.complete,
+            **({"cost_usd": round(self.cost, 9)} if self.cost is not None else {}),
+            **({"replayed": True} if self.replayed else {}),
+            **(
+                {
+                    "input_tokens": tokens.input,
+                    "output_tokens": tokens.output,
+                    "cached_tokens": tokens.cached,
+                    "cache_write_tokens": tokens.cache_write,
+                }
+                if tokens is not None
+                else {}
+            ),
+        }
+
+
+@dataclass(kw_only=True)
+class Account:
+    """One attempt at a step of a trial: its token, what it used, and the fault for which it cannot be trusted.
+
+    ``lasting`` faults stay; the others are forgotten once a later request succeeds.
+    """
+
+    token: str
+    trial: str
+    step: str
+    attempt: int
+    entries: list[Entry] = field(default_factory=list)
+    open: bool = True
+    tasks: set[asyncio.Task[Any]] = field(default_factory=set)
+    recordings: list[asyncio.Task[None]] = field(default_factory=list)
+    _asked: defaultdict[str, itertools.count[int]] = field(default_factory=lambda: defaultdict(itertools.count))
+    lasting: str | None = None
+    passing: str | None = None
+
+    @property
+    def label(self) -> str:
+        """What this account's recordings are called."""
+        return f"{self.trial} {self.step}"
+
+    @property
+    def fault(self) -> str | None:
+        """One sentence if the gateway, a cassette or the budget kept a model from answering."""
+        return self.lasting or self.passing
+
+    def number(self, key: str) -> int:
+        """How often this account asked the same before, counting this time from now on."""
+        return next(self._asked[key])
+
+    def usage(self) -> dict[str, Any]:
+        """What the account used: sums, in which one unknown makes the whole unknown."""
+        billed = [entry for entry in self.entries if entry.status < 400]
+        known = all(entry.tokens is not None and entry.complete for entry in billed)
+        priced = all(entry.cost is not None and entry.complete for entry in billed)
+        return {
+            "input_tokens": sum(entry.tokens.input for entry in billed if entry.tokens) if known else None,
+            "output_tokens": sum(entry.tokens.output for entry in billed if entry.tokens) if known else None,
+            "cost_usd": round(sum(entry.cost for entry in billed if entry.cost), 9) if priced else None,
+            "requests": len(self.entries),
+            "seconds": sum(entry.seconds for entry in self.entries),
+        }
+
+
+class Accounts:
+    """All accounts of a run; what was spent before a restart is read from the ledger.
+
+    ``budget`` and ``trial_budget`` are US dollars, None: no end.
+    """
+
+    def __init__(self, ledger: Path, *, budget: float | None, trial_budget: float | None) -> None:
+        self.budget = budget
+        self.trial_budget = trial_budget
+        self._by_token: dict[str, Account] = {}
+        self._spent = 0.0
+        self._unknown: str | None = None
+        self._spent_by_trial: dict[str, float] = defaultdict(float)
+        self._locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._read(ledger)
+        self._ledger = os.open(ledger, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is any budget to keep."""
+        return self.budget is not None or self.trial_budget is not None
+
+    def open(self, trial: str, step: str, attempt: int) -> Account:
+        """A new account with a token that nobody can guess."""
+        account = Account(token=f"crab-{secrets.token_urlsafe(32)}", trial=trial, step=step, attempt=attempt)
+        self._by_token[account.token] = account
+        return account
+
+    def find(self, token: str | None) -> Account | None:
+        """The account of a token, open or not."""
+        return None if token is None else self._by_token.get(token)
+
+    def turn(self, account: Account) -> asyncio.Lock:
+        """Under a budget, one request of a trial is under way at a time, so that it is exceeded by one at most."""
+        return self._locks[account.trial]
+
+    def exhausted(self, account: Account) -> str | None:
+        """Why this account may not ask any more, as a sentence; None if it may."""
+        if self.budget is not None and self._spent >= self.budget:
+            return (
+                f"the budget of the run is spent ({self._spent:.4f} of {self.budget:g} USD): "
+                "raise --crab-budget and run again, finished steps are kept"
+            )
+        if self._unknown is not None:
+            return self._unknown
+        spent = self._spent_by_trial[account.trial]
+        if self.trial_budget is not None and spent >= self.trial_budget:
+            return (
+                f"the budget of trial {account.trial} is spent ({spent:.4f} of {self.trial_budget:g} USD): "
+                "raise models.trial_budget in crab.yaml and run again"
+            )
+        return None
+
+    def enter(self, account: Account, entry: Entry) -> None:
+        """Book one request, in the ledger first."""
+        os.write(self._ledger, json.dumps(entry.plain(), separators=(",", ":")).encode() + b"\n")
+        account.entries.append(entry)
+        if entry.status < 400:
+            account.passing = None
+        if self.limited and entry.complete and entry.status < 400 and entry.cost is None and not entry.replayed:
+            self._unknown = (
+                f"what {entry.model} used cannot be priced, so that no budget can be kept: "
+                f"give input, output, cached and cache_write for it in models.prices of crab.yaml"
+            )
+        self._spend(entry.trial, entry.cost, replayed=entry.replayed)
+
+    def _spend(self, trial: str, cost: float | None, *, replayed: bool) -> None:
+        if cost and not replayed:
+            self._spent += cost
+            self._spent_by_trial[trial] += cost
+
+    def _read(self, ledger: Path) -> None:
+        """Take over what a gateway of the same run spent before it died; a last line may be cut."""
+        if not ledger.exists():
+            return
+        for line in ledger.read_text(encoding="utf-8").splitlines():
+            try:
+                entry: Mapping[str, Any] = json.loads(line)
+            except ValueError:
+                continue
+            self._spend(entry["trial"], entry.get("cost_usd"), replayed=entry.get("replayed", False))

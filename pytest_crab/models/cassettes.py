@@ -1,0 +1,188 @@
+"""Recorded answers: one file per request content, found again by any later run, in any home and on any date."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import fcntl
+import json
+import os
+import re
+import tempfile
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_crab.models.normal import difference
+from pytest_crab.models.normal import lines_of
+
+SCHEMA = 1
+
+#: The answers that are recorded: what a provider would say again. Others are the weather of that day.
+RECORDED = frozenset({200, 400, 404, 413, 422})
+
+#: So many recordings are looked at in full to find the nearest one of a miss.
+_MOST_COMPARED = 400
+
+_EVENT = re.compile(rb".+?(?:\r?\n\r?\n|\Z)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """One recorded answer; a stream's body holds its events as they came."""
+
+    status: int
+    type: str
+    body: bytes
+
+    def chunks(self) -> Iterator[bytes]:
+        """The body as it is sent: a stream event by event."""
+        if not self.type.startswith("text/event-stream"):
+            yield self.body
+            return
+        yield from (found.group() for found in _EVENT.finditer(self.body))
+
+    def plain(self) -> dict[str, Any]:
+        """For the file: text as text."""
+        try:
+            return {"status": self.status, "type": self.type, "body": self.body.decode()}
+        except UnicodeDecodeError:
+            return {"status": self.status, "type": self.type, "base64": base64.b64encode(self.body).decode()}
+
+    @classmethod
+    def read(cls, entry: Mapping[str, Any]) -> Answer:
+        """From the file."""
+        body = entry["body"].encode() if "body" in entry else base64.b64decode(entry["base64"])
+        return cls(status=int(entry["status"]), type=str(entry["type"]), body=body)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A request as a cassette knows it: its ``key``, and what the key was made of.
+
+    ``label`` is which trial and step asks, ``number`` how often it asked the same before.
+    """
+
+    key: str
+    provider: str
+    path: str
+    content: Mapping[str, Any]
+    label: str
+    number: int
+
+
+class Miss(Exception):
+    """No recording answers this question; the text says what differs from the nearest one."""
+
+
+class Cassettes:
+    """Recordings in a folder, ``<k>/<key>.json``; many processes may read and write it at once.
+
+    ``secrets`` are texts that are taken out of whatever is written.
+    """
+
+    def __init__(self, folder: Path, secrets: Iterable[str] = ()) -> None:
+        self.folder = folder
+        self._secrets = tuple(secret for secret in secrets if secret)
+
+    def record(self, question: Question, answer: Answer, also: Iterable[str] = ()) -> None:
+        """Keep the n-th answer of a label; what the label had from there on is replaced. Raises OSError."""
+        path = self._path(question.key)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with self._locked():
+            tape = self._load(path) or _blank(question)
+            answers = tape["answers"].setdefault(question.label, [])
+            answers[question.number :] = [answer.plain()]
+            lines = (f"{json.dumps(name)}: {json.dumps(tape[name], sort_keys=True)}" for name in sorted(tape))
+            text = "{{\n{}\n}}\n".format(",\n".join(lines))
+            for number, secret in enumerate((*self._secrets, *also)):
+                text = text.replace(secret, "<token>" if number >= len(self._secrets) else "<key>")
+            _write(path, text.encode())
+
+    def find(self, question: Question) -> Answer:
+        """The answer to a question. Raises Miss, and OSError."""
+        tape = self._load(self._path(question.key))
+        if tape is None:
+            raise Miss(self._nearest(question))
+        answers = tape["answers"].get(question.label)
+        if answers is None:  # another trial asked the same
+            answers = next(tape["answers"][label] for label in sorted(tape["answers"]))
+        if question.number >= len(answers):
+            times = "once" if len(answers) == 1 else f"{len(answers)} times"
+            raise Miss(f"the same request was recorded {times} and is asked once more")
+        return Answer.read(answers[question.number])
+
+    def _nearest(self, question: Question) -> str:
+        asked = set(lines_of(question.content))
+        best: tuple[float, Any] = (-1.0, None)
+        for tape in self._candidates(question):
+            lines = set(lines_of(tape["request"]))
+            near = len(asked & lines) / (len(asked | lines) or 1) + (0.5 if question.label in tape["answers"] else 0)
+            if near > best[0]:
+                best = (near, tape["request"])
+        if best[1] is None:
+            return f"there is no recording of {question.provider}{question.path} in {self.folder}"
+        return f"the nearest recording differs:\n{difference(best[1], question.content)}"
+
+    def _candidates(self, question: Question) -> Iterator[Any]:
+        """Recordings for the same provider and path, the newest first."""
+        files = sorted(self.folder.glob("??/*.json"), key=lambda file: -file.stat().st_mtime)
+        for file in files[:_MOST_COMPARED]:
+            tape = self._load(file)
+            if tape and (tape["provider"], tape["path"]) == (question.provider, question.path):
+                yield tape
+
+    def _path(self, key: str) -> Path:
+        return self.folder / key[:2] / f"{key}.json"
+
+    @staticmethod
+    def _load(path: Path) -> dict[str, Any] | None:
+        """What a cassette holds; None if there is none. Raises OSError, and ValueError where it is damaged."""
+        try:
+            text = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return None
+        try:
+            tape = json.loads(text)
+            sound = tape["schema"] == SCHEMA and isinstance(tape["answers"], dict)
+        except (ValueError, KeyError, TypeError):
+            sound = False
+        if not sound:
+            raise ValueError(f"the cassette {path} is damaged or of another version; remove it and record it again")
+        assert isinstance(tape, dict)
+        return tape
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        handle = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)
+
+
+def _blank(question: Question) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "provider": question.provider,
+        "path": question.path,
+        "request": question.content,
+        "answers": {},
+    }
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write a file so that a reader sees all of it or nothing."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content)
+        Path(name).chmod(0o644)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,361 @@
+"""What a client meets: each request is let in, answered from a recording or by its provider, and booked."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import json
+import time
+from collections.abc import AsyncIterator
+from collections.abc import Iterable
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field
+from typing import Any
+
+import aiohttp
+from aiohttp import web
+
+from pytest_crab.models.accounts import Account
+from pytest_crab.models.accounts import Accounts
+from pytest_crab.models.accounts import Entry
+from pytest_crab.models.cassettes import RECORDED
+from pytest_crab.models.cassettes import Answer
+from pytest_crab.models.cassettes import Cassettes
+from pytest_crab.models.cassettes import Miss
+from pytest_crab.models.cassettes import Question
+from pytest_crab.models.dialects import DIALECTS
+from pytest_crab.models.dialects import Dialect
+from pytest_crab.models.dialects import forwarded
+from pytest_crab.models.dialects import returned
+from pytest_crab.models.dialects import token_of
+from pytest_crab.models.forwarding import Cut
+from pytest_crab.models.forwarding import Reply
+from pytest_crab.models.forwarding import Retries
+from pytest_crab.models.forwarding import Unreachable
+from pytest_crab.models.forwarding import ask
+from pytest_crab.models.metering import BodyMeter
+from pytest_crab.models.metering import StreamMeter
+from pytest_crab.models.metering import WithoutUsage
+from pytest_crab.models.metering import cost_of
+from pytest_crab.models.metering import price_of
+from pytest_crab.models.normal import key_of
+from pytest_crab.models.normal import normalise
+from pytest_crab.settings import Api
+from pytest_crab.settings import ModelSettings
+from pytest_crab.settings import Provider
+
+
+class Refusal(Exception):
+    """A request that goes no further; ``lasting`` and ``passing`` are faults that its account keeps (see Account)."""
+
+    def __init__(self, status: int, message: str, *, lasting: bool = False, passing: bool = False) -> None:
+        super().__init__(message)
+        self.status = status
+        self.lasting = lasting
+        self.passing = passing
+
+
+@dataclass(kw_only=True)
+class Exchange:
+    """One request on its way, and what is known of its answer."""
+
+    account: Account
+    provider: str
+    known: Provider
+    dialect: Dialect
+    path: str
+    query: str
+    document: Mapping[str, Any]
+    body: bytes
+    headers: Mapping[str, str]
+    clock: float = field(default_factory=time.monotonic)
+    status: int = 0
+    tries: int = 0
+    replayed: bool = False
+    meter: BodyMeter | StreamMeter | None = None
+    booked: bool = False
+
+    @property
+    def adds_usage(self) -> bool:
+        """Whether the gateway asks for the usage of a chat stream, which would not tell it by itself."""
+        asked = self.document.get("stream_options")
+        told = isinstance(asked, Mapping) and asked.get("include_usage")
+        return self.path == "/chat/completions" and bool(self.document.get("stream")) and not told
+
+    def sent(self) -> bytes:
+        """The body that goes to the provider."""
+        if not self.adds_usage:
+            return self.body
+        options = {**(self.document.get("stream_options") or {}), "include_usage": True}
+        return json.dumps({**self.document, "stream_options": options}).encode()
+
+    def shown(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        """What of a stream the client is shown."""
+        return _without_usage(chunks) if self.adds_usage else chunks
+
+    @property
+    def model(self) -> str:
+        """The model that is asked."""
+        return str(self.document.get("model", ""))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Door:
+    """The handler of the socket that sandboxes are shown."""
+
+    session: aiohttp.ClientSession
+    settings: ModelSettings
+    keys: Mapping[str, str]
+    accounts: Accounts
+    cassettes: Cassettes
+    retries: Retries
+    replay: bool = False
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        """Answer one request; whatever the gateway itself has to say is said in the protocol's own shape."""
+        known = self.settings.providers.get(request.match_info["provider"])
+        dialect = DIALECTS[known.api if known else Api.OPENAI]
+        account = self.accounts.find(token_of(request.headers))
+        try:
+            return await self._handle(request, known, dialect, account)
+        except Refusal as refusal:
+            if account is not None and refusal.lasting:
+                account.lasting = account.lasting or str(refusal)
+            if account is not None and refusal.passing:
+                account.passing = str(refusal)
+            return web.json_response(dialect.error(refusal.status, f"pytest-crab: {refusal}"), status=refusal.status)
+
+    async def _handle(
+        self, request: web.Request, known: Provider | None, dialect: Dialect, account: Account | None
+    ) -> web.StreamResponse:
+        path = request.match_info["path"].removeprefix("/v1").rstrip("/")
+        if known is None:
+            names = ", ".join(sorted(self.settings.providers))
+            raise Refusal(404, f"/{request.match_info['provider']} is no provider; the first segment is one of {names}")
+        if not path and request.method in {"HEAD", "GET"}:
+            return web.Response()
+        if account is None or not account.open:
+            raise Refusal(401, "this token is not valid, or the step that it was made for is over")
+        if request.method == "GET" and path == "/models":
+            return web.json_response(dialect.models(sorted(self.settings.prices)))
+        if request.method != "POST" or path not in dialect.posts:
+            raise Refusal(404, f"{request.method} {request.path} is not forwarded; POST {_listed(dialect.posts)} are")
+        body = await request.read()
+        exchange = Exchange(
+            account=account,
+            provider=request.match_info["provider"],
+            known=known,
+            dialect=dialect,
+            path=path,
+            query=request.query_string,
+            document=_document(body),
+            body=body,
+            headers=request.headers,
+        )
+        task = asyncio.current_task()
+        assert task is not None
+        account.tasks.add(task)
+        try:
+            return await self._answer(request, exchange)
+        finally:
+            account.tasks.discard(task)
+
+    async def _answer(self, request: web.Request, exchange: Exchange) -> web.StreamResponse:
+        if self.replay:
+            return await self._replay(request, exchange)
+        if not self.accounts.limited:
+            return await self._forward(request, exchange)
+        async with self.accounts.turn(exchange.account):
+            self._afford(exchange)
+            return await self._forward(request, exchange)
+
+    def _afford(self, exchange: Exchange) -> None:
+        """Raise Refusal if this request would go beyond a budget, or nobody could tell whether it does."""
+        why = self.accounts.exhausted(exchange.account)
+        if why is None and price_of(exchange.model, self.settings.prices) is None:
+            why = (
+                f"{exchange.model or 'a request without a model'} has no price, so that no budget can be kept: "
+                "add it to models.prices in crab.yaml"
+            )
+        if why is not None:
+            raise Refusal(400, why, lasting=True)
+
+    # --- live -------------------------------------------------------------------------------------------------------
+
+    async def _forward(self, request: web.Request, exchange: Exchange) -> web.StreamResponse:
+        name, known, dialect = exchange.provider, exchange.known, exchange.dialect
+        key = self.keys.get(name)
+        if known.key_env is not None and key is None:
+            sentence = f"there is no key for {name}: set {known.key_env} in the environment of the run"
+            raise Refusal(401, sentence, passing=True)
+        url = dialect.url(known.base_url, exchange.path) + (f"?{exchange.query}" if exchange.query else "")
+        headers = {
+            **forwarded(exchange.headers),
+            **dialect.sign(key),
+            "content-type": "application/json",
+            "accept-encoding": "identity",
+        }
+        try:
+            async with ask(self.session, url, headers, exchange.sent(), self.retries) as reply:
+                exchange.status, exchange.tries, exchange.meter = reply.status, reply.tries, reply.meter
+                if reply.streams:
+                    return await self._stream(request, exchange, reply)
+                return await self._whole(exchange, reply, key)
+        except asyncio.CancelledError:  # the client is gone; the provider may have done its work all the same
+            if not exchange.booked:
+                self._book(exchange)
+            raise
+        except Unreachable as why:
+            sentence = (
+                f"{name} at {known.base_url} gave no answer ({why}): "
+                f"check the network and models.providers.{name}.base_url in crab.yaml"
+            )
+            raise Refusal(502, sentence, passing=True) from why
+
+    async def _whole(self, exchange: Exchange, reply: Reply, key: str | None) -> web.StreamResponse:
+        body = b"".join([chunk async for chunk in reply.chunks()])
+        if key is not None:  # some providers repeat a key that they do not like
+            body = body.replace(key.encode(), b"<key>")
+        self._book(exchange)
+        self._record(exchange, Answer(status=reply.status, type=reply.headers.get("content-type", ""), body=body))
+        return web.Response(status=reply.status, headers=returned(reply.headers), body=body)
+
+    async def _stream(self, request: web.Request, exchange: Exchange, reply: Reply) -> web.StreamResponse:
+        """Pass a stream on as it comes; one that is cut is cut for the client, and not recorded."""
+        response = web.StreamResponse(status=reply.status, headers=returned(reply.headers))
+        passed = []
+
+        async def chunks() -> AsyncIterator[bytes]:
+            async for chunk in reply.chunks():
+                passed.append(chunk)
+                yield chunk
+
+        try:
+            await response.prepare(request)
+            async for chunk in exchange.shown(chunks()):
+                await response.write(chunk)
+        except Cut:
+            if request.transport is not None:
+                request.transport.abort()
+            return response
+        finally:
+            self._book(exchange)
+        if reply.meter.complete:
+            self._record(exchange, Answer(status=reply.status, type="text/event-stream", body=b"".join(passed)))
+        await response.write_eof()
+        return response
+
+    def _record(self, exchange: Exchange, answer: Answer) -> None:
+        """Start writing a recording; whoever closes the account waits for it."""
+        if not self.settings.record or answer.status not in RECORDED:
+            return
+        account = exchange.account
+        task = asyncio.create_task(self._write(exchange, answer, account.recordings[-1:]))
+        account.recordings.append(task)
+
+    async def _write(self, exchange: Exchange, answer: Answer, before: list[asyncio.Task[None]]) -> None:
+        account = exchange.account
+        await asyncio.gather(*before, return_exceptions=True)
+        try:
+            await asyncio.to_thread(self._keep, exchange, answer)
+        except (OSError, ValueError) as error:
+            account.lasting = account.lasting or f"an answer could not be recorded in {self.cassettes.folder}: {error}"
+
+    def _keep(self, exchange: Exchange, answer: Answer) -> None:
+        self.cassettes.record(self._question(exchange), answer, (exchange.account.token,))
+
+    # --- replayed ---------------------------------------------------------------------------------------------------
+
+    async def _replay(self, request: web.Request, exchange: Exchange) -> web.StreamResponse:
+        question = await asyncio.to_thread(self._question, exchange)
+        exchange.replayed = True
+        try:
+            answer = await asyncio.to_thread(self.cassettes.find, question)
+        except Miss as miss:
+            where = f"{exchange.provider}{exchange.path} ({exchange.account.label})"
+            sentence = f"--crab-replay: a request to {where} has no recording, run without it to make one; {miss}"
+            raise Refusal(400, sentence, lasting=True) from miss
+        except (OSError, ValueError) as error:
+            raise Refusal(400, f"--crab-replay: a recording cannot be read: {error}", lasting=True) from error
+        streams = answer.type.startswith("text/event-stream")
+        exchange.status, exchange.meter = answer.status, StreamMeter() if streams else BodyMeter()
+        for chunk in answer.chunks():
+            exchange.meter.feed(chunk)
+        self._book(exchange)
+        headers = {"content-type": answer.type}
+        if not streams:
+            return web.Response(status=answer.status, headers=headers, body=answer.body)
+        response = web.StreamResponse(status=answer.status, headers=headers)
+        await response.prepare(request)
+        async for chunk in exchange.shown(_slowly(answer.chunks())):
+            await response.write(chunk)
+        await response.write_eof()
+        return response
+
+    # --- both -------------------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def _question(exchange: Exchange) -> Question:
+        content = normalise(exchange.document)
+        key = key_of(exchange.provider, exchange.path, content)
+        return Question(
+            key=key,
+            provider=exchange.provider,
+            path=exchange.path,
+            content=content,
+            label=exchange.account.label,
+            number=exchange.account.number(key),
+        )
+
+    def _book(self, exchange: Exchange) -> None:
+        meter, account = exchange.meter, exchange.account
+        exchange.booked = True
+        tokens = meter.tokens if meter else None
+        entry = Entry(
+            time=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds"),
+            trial=account.trial,
+            step=account.step,
+            attempt=account.attempt,
+            provider=exchange.provider,
+            path=exchange.path,
+            model=exchange.model,
+            status=exchange.status,
+            tries=exchange.tries,
+            seconds=time.monotonic() - exchange.clock,
+            complete=meter is not None and meter.complete,
+            tokens=tokens,
+            cost=cost_of(tokens, price_of(exchange.model, self.settings.prices)),
+            replayed=exchange.replayed,
+        )
+        self.accounts.enter(account, entry)
+
+
+async def _without_usage(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    events = WithoutUsage()
+    async for chunk in chunks:
+        if shown := events.feed(chunk):
+            yield shown
+    if rest := events.rest():
+        yield rest
+
+
+async def _slowly(chunks: Iterable[bytes]) -> AsyncIterator[bytes]:
+    """Chunks one at a time, between which others have their turn."""
+    for chunk in chunks:
+        yield chunk
+        await asyncio.sleep(0)
+
+
+def _document(body: bytes) -> Mapping[str, Any]:
+    try:
+        document = json.loads(body)
+    except ValueError:
+        document = None
+    if not isinstance(document, dict):
+        raise Refusal(400, "the body of a request should be one JSON object")
+    return document
+
+
+def _listed(paths: frozenset[str]) -> str:
+    return " and ".join(f"/v1{path}" for path in sorted(paths))

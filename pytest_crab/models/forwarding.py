@@ -1,0 +1,165 @@
+"""Carries one request to a provider: again where that helps, and as a stream from its first byte on."""
+
+from __future__ import annotations
+
+import asyncio
+import email.utils
+import random
+import time
+from collections.abc import AsyncIterator
+from collections.abc import Awaitable
+from collections.abc import Callable
+from collections.abc import Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from dataclasses import field
+
+import aiohttp
+
+from pytest_crab.models.metering import BodyMeter
+from pytest_crab.models.metering import StreamMeter
+
+#: Answers that may be another one in a moment.
+RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
+
+#: Seconds: no wait is longer, and a provider that asks for more gets no second try.
+MOST_WAIT = 60.0
+
+_TIMEOUT = aiohttp.ClientTimeout(total=None, connect=30, sock_read=900)
+
+
+class Unreachable(Exception):
+    """No try brought an answer; the text says why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retries:
+    """How often to try again, and the seconds before the first time; each further wait is twice as long."""
+
+    most: int
+    wait: float
+
+    def pause(self, tries: int, headers: Mapping[str, str]) -> float | None:
+        """Seconds until the next try after so many; None: there is none."""
+        if tries > self.most:
+            return None
+        asked = asked_wait(headers, time.time())
+        if asked is not None:
+            return asked if asked <= MOST_WAIT else None
+        return min(self.wait * 2.0 ** (tries - 1) * random.uniform(0.75, 1.25), MOST_WAIT)  # noqa: S311 - no secret
+
+
+def asked_wait(headers: Mapping[str, str], now: float) -> float | None:
+    """The seconds that a Retry-After asks for, given as a number or as a date; None if it asks for nothing."""
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        text = headers.get(name, "")
+        try:
+            return max(float(text) * unit, 0.0)
+        except ValueError:
+            pass  # no number, perhaps a date
+        if text:
+            try:
+                return max(email.utils.parsedate_to_datetime(text).timestamp() - now, 0.0)
+            except ValueError:
+                return None
+    return None
+
+
+@dataclass(kw_only=True)
+class Reply:
+    """An answer under way: its head, its first bytes, and the rest as it comes.
+
+    ``meter`` has seen what was read so far. Reading on raises Cut where the provider goes away.
+    """
+
+    status: int
+    headers: Mapping[str, str]
+    tries: int
+    meter: BodyMeter | StreamMeter
+    first: bytes
+    rest: Callable[[], AsyncIterator[bytes]] = field(repr=False)
+
+    @property
+    def streams(self) -> bool:
+        """Whether it is a stream of events."""
+        return isinstance(self.meter, StreamMeter)
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """All bytes, metered."""
+        self.meter.feed(self.first)
+        yield self.first
+        async for chunk in self.rest():
+            self.meter.feed(chunk)
+            yield chunk
+
+
+class Cut(Exception):
+    """The provider went away in the middle of an answer."""
+
+
+@asynccontextmanager
+async def ask(
+    session: aiohttp.ClientSession,
+    url: str,
+    headers: Mapping[str, str],
+    body: bytes,
+    retries: Retries,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> AsyncIterator[Reply]:
+    """An answer of the provider, be it good or bad, whose first bytes are there. Raises Unreachable."""
+    tries = 0
+    while True:
+        tries += 1
+        try:
+            response = await session.post(url, data=body, headers=headers, timeout=_TIMEOUT, allow_redirects=False)
+        except (aiohttp.ClientError, OSError, asyncio.TimeoutError) as error:
+            pause, why = retries.pause(tries, {}), _why(error)
+        else:
+            async with response:
+                pause = retries.pause(tries, response.headers) if response.status in RETRIED else None
+                if pause is None:
+                    try:
+                        reply = await _begin(response, tries)
+                    except Cut as cut:
+                        pause, why = retries.pause(tries, {}), str(cut)
+                    else:
+                        yield reply
+                        return
+        if pause is None:
+            raise Unreachable(why)
+        await sleep(pause)
+
+
+async def _begin(response: aiohttp.ClientResponse, tries: int) -> Reply:
+    """The reply with its first bytes: of a stream what comes first, of anything else all of it. Raises Cut."""
+    streams = response.status == 200 and response.content_type == "text/event-stream"
+
+    async def rest() -> AsyncIterator[bytes]:
+        while streams and (chunk := await _read(response.content.readany)):
+            yield chunk
+
+    first = await _read(response.content.readany if streams else response.read)
+    if streams and not first:
+        raise Cut("the stream ended before its first byte")
+    return Reply(
+        status=response.status,
+        headers=response.headers,
+        tries=tries,
+        meter=StreamMeter() if streams else BodyMeter(),
+        first=first,
+        rest=rest,
+    )
+
+
+async def _read(read: Callable[[], Awaitable[bytes]]) -> bytes:
+    try:
+        return await read()
+    except (aiohttp.ClientError, OSError, asyncio.TimeoutError) as error:
+        raise Cut(_why(error)) from error
+
+
+def _why(error: BaseException) -> str:
+    """An error of the network in a few words; some of them have none of their own."""
+    if isinstance(error, asyncio.TimeoutError):
+        return "it did not answer in time"
+    return " ".join(str(error).split()) or type(error).__name__

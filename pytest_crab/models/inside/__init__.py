@@ -1,0 +1,1 @@
+"""What is sent into sandboxes as text: it imports the standard library only."""

@@ -1,0 +1,316 @@
+"""How the scripted provider words its replies in each protocol, whole and as events."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from typing import Any
+
+if TYPE_CHECKING:
+    from pytest_crab.testing.provider import Reply
+
+#: What the end of a path says about the protocol.
+PATHS = {"/messages": "messages", "/responses": "responses", "/chat/completions": "chat"}
+
+_KINDS = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    429: "rate_limit_error",
+    529: "overloaded_error",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A call of one tool."""
+
+    tool: str
+    arguments: Mapping[str, Any]
+
+
+# --- what a request says --------------------------------------------------------------------------------------------
+
+
+def tools_of(body: Mapping[str, Any]) -> frozenset[str]:
+    """The names of the tools that a request offers."""
+    return frozenset(str(tool["function"]["name"] if "function" in tool else tool.get("name")) for tool in _tools(body))
+
+
+def turn_of(body: Mapping[str, Any]) -> int:
+    """How many answers a conversation holds: runs of parts that a model wrote."""
+    parts = body.get("messages", body.get("input", []))
+    if not isinstance(parts, list):
+        return 0
+    by_model = [_by_model(part) for part in parts if isinstance(part, Mapping)]
+    return sum(now and not before for before, now in zip([False, *by_model], by_model, strict=False))
+
+
+def _by_model(part: Mapping[str, Any]) -> bool:
+    own = {"function_call", "custom_tool_call", "local_shell_call", "reasoning"}
+    return part.get("role") == "assistant" or part.get("type") in own
+
+
+def _tools(body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [tool for tool in body.get("tools") or [] if isinstance(tool, Mapping)]
+
+
+def structured_tool(tools: frozenset[str]) -> str | None:
+    """The tool that a client takes structured output through, if it offers one."""
+    return next((name for name in ("StructuredOutput", "submit_findings") if name in tools), None)
+
+
+#: The shell tools of known clients, with the argument that takes a command, and whether it is a list.
+_SHELLS = {"Bash": "command", "bash": "command", "exec_command": "cmd", "shell_command": "command", "shell": "command"}
+
+
+def shell_call(body: Mapping[str, Any], command: str) -> tuple[str, dict[str, Any]]:
+    """The call that runs a command with the shell tool that a request offers. Raises LookupError if it offers none."""
+    offered = tools_of(body)
+    name = next((name for name in _SHELLS if name in offered), None)
+    if name is None:
+        raise LookupError(f"no shell tool among {', '.join(sorted(offered)) or 'no tools'}")
+    return name, {_SHELLS[name]: ["bash", "-lc", command] if name == "shell" else command}
+
+
+# --- what a reply looks like ----------------------------------------------------------------------------------------
+
+
+def error(api: str, status: int, message: str) -> dict[str, Any]:
+    """An error's body."""
+    kind = _KINDS.get(status, "api_error")
+    if api == "messages":
+        return {"type": "error", "error": {"type": kind, "message": message}}
+    return {"error": {"message": message, "type": kind, "param": None, "code": None}}
+
+
+def whole(api: str, body: Mapping[str, Any], reply: Reply) -> dict[str, Any]:
+    """A reply as one document."""
+    return {"messages": _message, "responses": _response, "chat": _completion}[api](body, reply)
+
+
+def events(api: str, body: Mapping[str, Any], reply: Reply) -> Iterator[bytes]:
+    """A reply as the events of a stream."""
+    return {"messages": _message_events, "responses": _response_events, "chat": _chat_events}[api](body, reply)
+
+
+def _id(prefix: str, body: Mapping[str, Any], number: int = 0) -> str:
+    """An id that is the same for the same request, so that whole runs can be compared."""
+    text = json.dumps([body, number], sort_keys=True)
+    return f"{prefix}_{hashlib.sha256(text.encode()).hexdigest()[:24]}"
+
+
+def _pieces(text: str, count: int) -> list[str]:
+    size = max(-(-len(text) // max(count, 1)), 1)
+    return [text[start : start + size] for start in range(0, len(text), size)]
+
+
+def _event(data: Mapping[str, Any], *, named: bool) -> bytes:
+    name = f"event: {data['type']}\n" if named else ""
+    return f"{name}data: {json.dumps(data)}\n\n".encode()
+
+
+# --- Anthropic Messages ---------------------------------------------------------------------------------------------
+
+
+def _message(body: Mapping[str, Any], reply: Reply) -> dict[str, Any]:
+    content: list[dict[str, Any]] = [{"type": "text", "text": reply.text}] if reply.text else []
+    content += [
+        {"type": "tool_use", "id": _id("toolu", body, number), "name": each.tool, "input": dict(each.arguments)}
+        for number, each in enumerate(reply.calls)
+    ]
+    return {
+        "id": _id("msg", body),
+        "type": "message",
+        "role": "assistant",
+        "model": body.get("model"),
+        "content": content,
+        "stop_reason": _message_stop(reply),
+        "stop_sequence": None,
+        "usage": _message_usage(reply),
+    }
+
+
+def _message_stop(reply: Reply) -> str:
+    if reply.calls and reply.stop == "end":
+        return "tool_use"
+    return {"end": "end_turn", "refusal": "refusal", "length": "max_tokens"}[reply.stop]
+
+
+def _message_usage(reply: Reply) -> dict[str, int]:
+    return {
+        "input_tokens": reply.usage.get("input", 0),
+        "cache_creation_input_tokens": reply.usage.get("cache_write", 0),
+        "cache_read_input_tokens": reply.usage.get("cached", 0),
+        "output_tokens": reply.usage.get("output", 0),
+    }
+
+
+def _message_events(body: Mapping[str, Any], reply: Reply) -> Iterator[bytes]:
+    message = _message(body, reply)
+    start = {**message, "content": [], "stop_reason": None, "usage": {**message["usage"], "output_tokens": 1}}
+    yield _event({"type": "message_start", "message": start}, named=True)
+    for index, block in enumerate(message["content"]):
+        is_text = block["type"] == "text"
+        empty = {**block, "text": ""} if is_text else {**block, "input": {}}
+        yield _event({"type": "content_block_start", "index": index, "content_block": empty}, named=True)
+        told = block["text"] if is_text else json.dumps(block["input"])
+        for piece in _pieces(told, reply.pieces):
+            delta = (
+                {"type": "text_delta", "text": piece}
+                if is_text
+                else {"type": "input_json_delta", "partial_json": piece}
+            )
+            yield _event({"type": "content_block_delta", "index": index, "delta": delta}, named=True)
+        yield _event({"type": "content_block_stop", "index": index}, named=True)
+    yield _event(
+        {
+            "type": "message_delta",
+            "delta": {"stop_reason": message["stop_reason"], "stop_sequence": None},
+            "usage": {"output_tokens": message["usage"]["output_tokens"]},
+        },
+        named=True,
+    )
+    yield _event({"type": "message_stop"}, named=True)
+
+
+# --- OpenAI Responses -----------------------------------------------------------------------------------------------
+
+
+def _response(body: Mapping[str, Any], reply: Reply) -> dict[str, Any]:
+    part = (
+        {"type": "refusal", "refusal": reply.text}
+        if reply.stop == "refusal"
+        else {"type": "output_text", "text": reply.text, "annotations": []}
+    )
+    output: list[dict[str, Any]] = (
+        [{"type": "message", "id": _id("msg", body), "status": "completed", "role": "assistant", "content": [part]}]
+        if reply.text
+        else []
+    )
+    output += [
+        {
+            "type": "function_call",
+            "id": _id("fc", body, number),
+            "call_id": _id("call", body, number),
+            "status": "completed",
+            "name": each.tool,
+            "arguments": json.dumps(dict(each.arguments)),
+        }
+        for number, each in enumerate(reply.calls)
+    ]
+    cut = reply.stop == "length"
+    return {
+        "id": _id("resp", body),
+        "object": "response",
+        "created_at": 0,
+        "status": "incomplete" if cut else "completed",
+        "incomplete_details": {"reason": "max_output_tokens"} if cut else None,
+        "error": None,
+        "model": body.get("model"),
+        "output": output,
+        "usage": _response_usage(reply),
+    }
+
+
+def _response_usage(reply: Reply) -> dict[str, Any]:
+    read, written = reply.usage.get("input", 0), reply.usage.get("output", 0)
+    return {
+        "input_tokens": read,
+        "input_tokens_details": {"cached_tokens": reply.usage.get("cached", 0)},
+        "output_tokens": written,
+        "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": read + written,
+    }
+
+
+def _response_events(body: Mapping[str, Any], reply: Reply) -> Iterator[bytes]:
+    response = _response(body, reply)
+    for number, data in enumerate(_response_data(response, reply)):
+        yield _event({**data, "sequence_number": number}, named=True)
+
+
+def _response_data(response: Mapping[str, Any], reply: Reply) -> Iterator[dict[str, Any]]:
+    begun = {**response, "status": "in_progress", "output": [], "usage": None, "incomplete_details": None}
+    yield {"type": "response.created", "response": begun}
+    for index, item in enumerate(response["output"]):
+        is_message = item["type"] == "message"
+        empty = {**item, "status": "in_progress", **({"content": []} if is_message else {"arguments": ""})}
+        yield {"type": "response.output_item.added", "output_index": index, "item": empty}
+        place = {"item_id": item["id"], "output_index": index}
+        if is_message and reply.stop != "refusal":
+            for piece in _pieces(reply.text, reply.pieces):
+                yield {"type": "response.output_text.delta", **place, "content_index": 0, "delta": piece}
+        if not is_message:
+            for piece in _pieces(item["arguments"], reply.pieces):
+                yield {"type": "response.function_call_arguments.delta", **place, "delta": piece}
+        yield {"type": "response.output_item.done", "output_index": index, "item": item}
+    yield {"type": f"response.{response['status']}", "response": response}
+
+
+# --- OpenAI chat/completions ----------------------------------------------------------------------------------------
+
+
+def _chat_usage(reply: Reply) -> dict[str, Any]:
+    read, written = reply.usage.get("input", 0), reply.usage.get("output", 0)
+    return {
+        "prompt_tokens": read,
+        "completion_tokens": written,
+        "total_tokens": read + written,
+        "prompt_tokens_details": {"cached_tokens": reply.usage.get("cached", 0)},
+    }
+
+
+def _chat_calls(body: Mapping[str, Any], reply: Reply) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": _id("call", body, number),
+            "type": "function",
+            "function": {"name": each.tool, "arguments": json.dumps(dict(each.arguments))},
+        }
+        for number, each in enumerate(reply.calls)
+    ]
+
+
+def _chat_stop(reply: Reply) -> str:
+    if reply.calls and reply.stop == "end":
+        return "tool_calls"
+    return {"end": "stop", "refusal": "content_filter", "length": "length"}[reply.stop]
+
+
+def _completion(body: Mapping[str, Any], reply: Reply) -> dict[str, Any]:
+    said = {"content": None, "refusal": reply.text} if reply.stop == "refusal" else {"content": reply.text}
+    calls = _chat_calls(body, reply)
+    message = {"role": "assistant", **said, **({"tool_calls": calls} if calls else {})}
+    return {
+        "id": _id("chatcmpl", body),
+        "object": "chat.completion",
+        "created": 0,
+        "model": body.get("model"),
+        "choices": [{"index": 0, "message": message, "finish_reason": _chat_stop(reply), "logprobs": None}],
+        "usage": _chat_usage(reply),
+    }
+
+
+def _chat_events(body: Mapping[str, Any], reply: Reply) -> Iterator[bytes]:
+    head = {"id": _id("chatcmpl", body), "object": "chat.completion.chunk", "created": 0, "model": body.get("model")}
+
+    def chunk(delta: Mapping[str, Any], stop: str | None = None) -> bytes:
+        choice = {"index": 0, "delta": delta, "finish_reason": stop, "logprobs": None}
+        return _event({**head, "choices": [choice]}, named=False)
+
+    yield chunk({"role": "assistant", "content": ""})
+    word = "refusal" if reply.stop == "refusal" else "content"
+    for piece in _pieces(reply.text, reply.pieces):
+        yield chunk({word: piece})
+    for index, each in enumerate(_chat_calls(body, reply)):
+        yield chunk({"tool_calls": [{"index": index, **each}]})
+    yield chunk({}, _chat_stop(reply))
+    if (body.get("stream_options") or {}).get("include_usage"):
+        yield _event({**head, "choices": [], "usage": _chat_usage(reply)}, named=False)
+    yield b"data: [DONE]\n\n"

@@ -1,0 +1,120 @@
+"""Budgets and the ledger."""
+
+# ruff: noqa: SIM117 - the outer block says what is expected of the inner one
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+from typing import Any
+
+import pytest
+
+from pytest_crab.errors import GatewayError
+from pytest_crab.testing.provider import say
+
+STEP = {"trial": "i::r", "step": "review", "attempt": 1}
+
+#: What one answer of the script costs: 100 tokens at 1 dollar and 20 at 10 dollars a million.
+COST = 0.0003
+
+
+def test_the_budget_of_the_run_is_exceeded_by_one_request_at_most(make: Any, client: Any, messages: Any) -> None:
+    protocol = messages
+    gateway = make(budget=2.5 * COST)
+    statuses = []
+    with pytest.raises(GatewayError, match=r"the budget of the run is spent \(0.0009 of 0.00075 USD\): raise"):  # noqa: PT012
+        with gateway.open(**STEP) as access, client(access) as http:
+            for number in range(5):
+                answer = http.post(protocol.path, json=protocol.body(f"question {number}"))
+                statuses.append(answer.status_code)
+    assert statuses == [200, 200, 200, 400, 400]
+    assert "the budget of the run is spent" in answer.json()["error"]["message"]
+    assert len(make.provider.asked) == 3
+    with pytest.raises(GatewayError, match="the budget of the run is spent"):
+        with gateway.open(trial="other", step="review", attempt=1) as access, client(access) as http:
+            http.post(protocol.path, json=protocol.body())
+
+
+def test_requests_beside_each_other_exceed_it_by_one_per_trial(make: Any, client: Any, messages: Any) -> None:
+    make.provider.script = lambda _: say("x", delay=0.02)
+    gateway = make(budget=COST / 2)
+
+    def worker(trial: str) -> None:
+        def one(number: int) -> None:
+            with client(access) as http:
+                http.post(messages.path, json=messages.body(str(number)))
+
+        with pytest.raises(GatewayError, match="budget"):  # noqa: PT012
+            with gateway.open(trial=trial, step="review", attempt=1) as access:
+                threads = [threading.Thread(target=one, args=(number,)) for number in range(4)]
+                for thread in threads:
+                    thread.start()
+                for thread in threads:
+                    thread.join()
+
+    workers = [threading.Thread(target=worker, args=(f"trial{number}",)) for number in range(2)]
+    for each in workers:
+        each.start()
+    for each in workers:
+        each.join()
+    assert 1 <= len(make.provider.asked) <= 2
+
+
+def test_a_trial_has_a_budget_of_its_own_over_its_steps(make: Any, client: Any, messages: Any) -> None:
+    gateway = make(trial_budget=1.5 * COST)
+    with gateway.open(**STEP) as access, client(access) as http:
+        assert http.post(messages.path, json=messages.body()).status_code == 200
+    with pytest.raises(GatewayError, match=r"the budget of trial i::r is spent \(0.0006 of 0.00045 USD\)"):  # noqa: PT012
+        with gateway.open(trial="i::r", step="revision", attempt=1) as access, client(access) as http:
+            assert http.post(messages.path, json=messages.body()).status_code == 200
+            assert http.post(messages.path, json=messages.body()).status_code == 400
+    with gateway.open(trial="i::other", step="review", attempt=1) as access, client(access) as http:
+        assert http.post(messages.path, json=messages.body()).status_code == 200
+
+
+def test_a_budget_cannot_be_kept_without_a_price(make: Any, client: Any, messages: Any) -> None:
+    with pytest.raises(GatewayError, match="unheard-of has no price, so that no budget can be kept: add it to"):
+        with make(budget=1.0).open(**STEP) as access, client(access) as http:
+            http.post(messages.path, json=messages.body(model="unheard-of"))
+    assert not make.provider.asked
+
+
+def test_what_was_replayed_costs_no_budget(make: Any, client: Any, messages: Any) -> None:
+    with make().open(**STEP) as access, client(access) as http:
+        for number in range(3):
+            http.post(messages.path, json=messages.body(str(number)))
+    with make(budget=COST / 2, replay=True).open(**STEP) as access, client(access) as http:
+        statuses = [http.post(messages.path, json=messages.body(str(number))).status_code for number in range(3)]
+    assert statuses == [200, 200, 200]
+
+
+def test_the_ledger_has_a_line_for_every_request(make: Any, client: Any, messages: Any) -> None:
+    gateway = make("run")
+    with gateway.open(**STEP) as access, client(access) as http:
+        http.post(messages.path, json=messages.body())
+        http.post(messages.path, json=messages.body(model="unheard-of", stream=True))
+    lines = [json.loads(line) for line in (make.ledgers / "run.jsonl").read_text().splitlines()]
+    shared = {"trial": "i::r", "step": "review", "attempt": 1, "provider": "anthropic", "path": "/messages"}
+    assert all(shared.items() <= line.items() for line in lines)
+    assert [line["model"] for line in lines] == ["scripted", "unheard-of"]
+    assert lines[0]["cost_usd"] == pytest.approx(COST)
+    assert "cost_usd" not in lines[1]
+    assert [(line["status"], line["tries"], line["complete"], line["output_tokens"]) for line in lines] == [
+        (200, 1, True, 20)
+    ] * 2
+
+
+def test_what_was_spent_outlives_the_gateway(make: Any, client: Any, messages: Any) -> None:
+    gateway = make("run", budget=1.5 * COST)
+    with pytest.raises(GatewayError, match="died or does not answer"):  # noqa: PT012
+        with gateway.open(**STEP) as access, client(access) as http:
+            assert http.post(messages.path, json=messages.body("one")).status_code == 200
+            assert http.post(messages.path, json=messages.body("two")).status_code == 200
+            os.kill(gateway.process_id, signal.SIGKILL)
+    with pytest.raises(GatewayError, match="the budget of the run is spent"):
+        with gateway.open(**STEP) as access, client(access) as http:
+            http.post(messages.path, json=messages.body("three"))
+    assert len(make.provider.asked) == 2

@@ -1,0 +1,258 @@
+"""What the gateway promises in each of the three protocols, whole and streamed."""
+
+# ruff: noqa: SIM117 - the outer block says what is expected of the inner one
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx2
+import pytest
+
+from pytest_crab.models import Gateway
+from pytest_crab.testing.provider import Reply
+from pytest_crab.testing.provider import ScriptedProvider
+from pytest_crab.testing.provider import call
+from pytest_crab.testing.provider import fail
+from pytest_crab.testing.provider import garbage
+from pytest_crab.testing.provider import in_order
+from pytest_crab.testing.provider import refuse
+from pytest_crab.testing.provider import say
+from pytest_crab.types import Usage
+
+STEP = {"trial": "i::r", "step": "review", "attempt": 1}
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        say("two pieces of text, and ünïcode"),
+        call("Bash", {"command": "ls"}),
+        refuse(),
+        say("", usage={"input": 3, "output": 0}, stop="length"),
+    ],
+    ids=["text", "tool", "refusal", "empty"],
+)
+def test_every_byte_is_the_providers(
+    gateway: Gateway, provider: ScriptedProvider, protocol: Any, reply: Reply, stream: Any, client: Any
+) -> None:
+    provider.script = lambda _: reply
+    body = protocol.body(stream=stream)
+    direct = httpx2.post(f"http://127.0.0.1:{provider.port}{protocol.path}", json=body, verify=False)
+    with gateway.open(**STEP) as access, client(access) as http:
+        through = http.post(protocol.path, json=body)
+        usage = gateway.usage(access)
+    if (
+        protocol.name == "chat" and stream
+    ):  # the gateway asks for the usage, and so the ids that are made of the request differ
+        assert provider.asked[1].body["stream_options"] == {"include_usage": True}
+        assert through.text.count("data:") == direct.text.count("data:")
+        assert b'"usage"' not in through.content
+    else:
+        assert through.content == direct.content
+    assert through.headers["content-type"] == direct.headers["content-type"]
+    assert (usage.input_tokens, usage.output_tokens) == (reply.usage["input"], reply.usage["output"])
+    assert usage.requests == 1
+
+
+def test_tokens_are_priced_by_their_kind(
+    gateway: Gateway, provider: ScriptedProvider, stream: Any, client: Any, messages: Any
+) -> None:
+    provider.script = lambda _: say("x", usage={"input": 1000, "output": 100, "cached": 2000, "cache_write": 500})
+    with gateway.open(**STEP) as access, client(access) as http:
+        http.post(messages.path, json=messages.body(stream=stream))
+    cost = (1000 * 1.0 + 100 * 10.0 + 2000 * 0.1 + 500 * 2.0) / 1e6
+    assert gateway.usage(access) == Usage(
+        input_tokens=3500, output_tokens=100, cost_usd=pytest.approx(cost), requests=1
+    )
+
+
+def test_an_unknown_price_is_none_and_spoils_the_sum(
+    gateway: Gateway, provider: ScriptedProvider, client: Any, messages: Any
+) -> None:
+    provider.script = lambda _: say("x")
+    with gateway.open(**STEP) as access, client(access) as http:
+        http.post(messages.path, json=messages.body())
+        http.post(messages.path, json=messages.body(model="nobody-knows"))
+    assert gateway.usage(access) == Usage(input_tokens=200, output_tokens=40, cost_usd=None, requests=2)
+
+
+def test_nothing_asked_is_zero(
+    gateway: Gateway,
+) -> None:
+    with gateway.open(**STEP) as access:
+        pass
+    assert gateway.usage(access) == Usage(input_tokens=0, output_tokens=0, cost_usd=0, requests=0)
+
+
+@pytest.mark.parametrize("header", ["x-api-key", "authorization"])
+def test_the_key_goes_to_the_provider_and_the_token_does_not(
+    gateway: Gateway, provider: ScriptedProvider, protocol: Any, header: str, client: Any, keys: dict[str, str]
+) -> None:
+    provider.script = lambda _: say("x")
+    with gateway.open(**STEP) as access, client(access, token="") as http:
+        credential = access.token if header == "x-api-key" else f"Bearer {access.token}"
+        answer = http.post(protocol.path, json=protocol.body(), headers={header: credential, "cookie": access.token})
+    assert answer.status_code == 200
+    (asked,) = provider.asked
+    told = " ".join(asked.headers.values())
+    key = keys[protocol.key]
+    assert key in told
+    assert access.token not in told
+    assert key not in str(answer.headers)
+
+
+@pytest.mark.parametrize("what", ["wrong", "none", "expired"])
+def test_a_token_that_is_not_valid_is_refused_in_the_protocols_own_shape(
+    gateway: Gateway, provider: ScriptedProvider, protocol: Any, what: str, client: Any
+) -> None:
+    with gateway.open(**STEP) as old:
+        pass
+    with gateway.open(**STEP) as access:
+        token = {"wrong": "crab-" + "x" * 43, "none": "", "expired": old.token}[what]
+        with client(access, token=token) as http:
+            answer = http.post(protocol.path, json=protocol.body())
+    assert answer.status_code == 401
+    error = answer.json()["error"]
+    assert error["type"] == "authentication_error"
+    assert "this token is not valid" in error["message"]
+    assert (answer.json().get("type") == "error") == (protocol.name == "messages")
+    assert not provider.asked
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", "/anthropic/v1/files"),
+        ("POST", "/openai/v1/images/generations"),
+        ("GET", "/openai/v1/files"),
+        ("POST", "/openai/v1/chat/completions/../files"),
+        ("POST", "/elsewhere/v1/messages"),
+        ("POST", "/anthropic/v1/messages/batches"),
+        ("DELETE", "/anthropic/v1/messages"),
+    ],
+)
+def test_what_is_not_on_the_list_is_not_forwarded(
+    gateway: Gateway, provider: ScriptedProvider, method: str, path: str, client: Any
+) -> None:
+    with gateway.open(**STEP) as access, client(access) as http:
+        answer = http.request(method, path, json={})
+    assert answer.status_code == 404
+    assert not provider.asked
+    assert not provider.heads
+
+
+def test_what_clients_ask_when_they_start_costs_no_call(
+    gateway: Gateway, provider: ScriptedProvider, client: Any
+) -> None:
+    provider.heads = 0
+    with gateway.open(**STEP) as access, client(access) as http:
+        assert http.head("/anthropic").status_code == 200
+        assert http.head("/anthropic/").status_code == 200
+        assert [model["id"] for model in http.get("/anthropic/v1/models").json()["data"]] == ["scripted*"]
+        assert http.get("/openai/v1/models").json()["object"] == "list"
+    assert not provider.asked
+    assert not provider.heads
+
+
+@pytest.mark.parametrize("first", [fail(429), fail(529), fail(500), fail(503), Reply(cut=0), Reply(cut=1)], ids=str)
+def test_what_passes_is_tried_again(
+    gateway: Gateway, provider: ScriptedProvider, protocol: Any, first: Reply, client: Any
+) -> None:
+    whole_is_cut = first.cut is not None
+    stream = whole_is_cut and first.cut == 0
+    provider.script = in_order(first, say("at last", pieces=1))
+    with gateway.open(**STEP) as access, client(access) as http:
+        answer = http.post(protocol.path, json=protocol.body(stream=stream))
+    assert answer.status_code == 200
+    assert "at last" in answer.text
+    assert len(provider.asked) == 2
+    assert gateway.usage(access).requests == 1
+
+
+def test_a_failure_that_stays_is_the_providers_own(
+    gateway: Gateway, provider: ScriptedProvider, protocol: Any, client: Any
+) -> None:
+    provider.script = lambda _: fail(429, "slow down", retry_after="0")
+    with gateway.open(**STEP) as access, client(access) as http:
+        answer = http.post(protocol.path, json=protocol.body())
+    assert answer.status_code == 429
+    assert answer.json()["error"]["message"] == "slow down"
+    assert answer.headers["retry-after"] == "0"
+    assert len(provider.asked) == 3
+
+
+def test_a_provider_that_wants_to_be_left_alone_for_long_is(
+    gateway: Gateway, provider: ScriptedProvider, client: Any, messages: Any
+) -> None:
+    provider.script = lambda _: fail(429, retry_after="3600")
+    with gateway.open(**STEP) as access, client(access) as http:
+        assert http.post(messages.path, json=messages.body()).status_code == 429
+    assert len(provider.asked) == 1
+
+
+@pytest.mark.parametrize("status", [400, 401])
+def test_what_does_not_pass_is_not_tried_again(
+    gateway: Gateway, provider: ScriptedProvider, protocol: Any, status: int, client: Any, keys: dict[str, str]
+) -> None:
+    provider.script = lambda _: fail(status, f"no: {keys['OPENAI_API_KEY']} {keys['ANTHROPIC_API_KEY']}")
+    with gateway.open(**STEP) as access, client(access) as http:
+        answer = http.post(protocol.path, json=protocol.body())
+    assert answer.status_code == status
+    assert len(provider.asked) == 1
+    assert keys[protocol.key] not in answer.text
+
+
+def test_a_stream_that_is_cut_is_cut_for_the_client(
+    gateway: Gateway, provider: ScriptedProvider, protocol: Any, client: Any
+) -> None:
+    provider.script = lambda _: say("never told to its end", cut=2)
+    with gateway.open(**STEP) as access, client(access) as http:
+        with http.stream("POST", protocol.path, json=protocol.body(stream=True)) as answer:
+            chunks = answer.iter_raw()
+            assert next(chunks)
+            with pytest.raises(httpx2.RemoteProtocolError):
+                list(chunks)
+    assert len(provider.asked) == 1
+    assert gateway.usage(access) == Usage(input_tokens=None, output_tokens=None, cost_usd=None, requests=1)
+
+
+def test_garbage_is_passed_on(gateway: Gateway, provider: ScriptedProvider, protocol: Any, client: Any) -> None:
+    provider.script = lambda _: garbage()
+    with gateway.open(**STEP) as access, client(access) as http:
+        answer = http.post(protocol.path, json=protocol.body())
+    assert answer.content == b"<html>not what was asked for</html>"
+    assert gateway.usage(access).input_tokens is None
+
+
+def test_a_request_that_is_no_json_stops_here(
+    gateway: Gateway, provider: ScriptedProvider, protocol: Any, client: Any
+) -> None:
+    with gateway.open(**STEP) as access, client(access) as http:
+        answer = http.post(protocol.path, content=b"[1, 2")
+    assert answer.status_code == 400
+    assert "should be one JSON object" in answer.json()["error"]["message"]
+    assert not provider.asked
+
+
+def test_what_is_under_way_ends_with_its_step(gateway: Gateway, provider: ScriptedProvider, messages: Any) -> None:
+    provider.script = lambda _: say("long", stall=30)
+    with gateway.open(**STEP) as access:
+        transport = httpx2.HTTPTransport(uds=str(access.socket), verify=False)
+        http = httpx2.Client(transport=transport, headers={"x-api-key": access.token})
+        request = http.build_request("POST", f"http://x{messages.path}", json=messages.body(stream=True))
+        chunks = http.send(request, stream=True).iter_raw()
+        next(chunks)
+    with pytest.raises(httpx2.RemoteProtocolError):
+        list(chunks)
+    http.close()
+    assert gateway.usage(access).cost_usd is None
+
+
+def test_a_client_that_leaves_before_its_answer_leaves_an_unknown_cost(
+    gateway: Gateway, provider: ScriptedProvider, client: Any, messages: Any
+) -> None:
+    provider.script = lambda _: say("late", delay=30)
+    with gateway.open(**STEP) as access, client(access) as http, pytest.raises(httpx2.ReadTimeout):
+        http.post(messages.path, json=messages.body(), timeout=0.3)
+    assert gateway.usage(access) == Usage(input_tokens=None, output_tokens=None, cost_usd=None, requests=1)

@@ -1,0 +1,94 @@
+"""Reading what was used, wherever a stream is cut into chunks, and pricing it."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_crab.models.forwarding import asked_wait
+from pytest_crab.models.metering import StreamMeter
+from pytest_crab.models.metering import Tokens
+from pytest_crab.models.metering import WithoutUsage
+from pytest_crab.models.metering import cost_of
+from pytest_crab.models.metering import price_of
+from pytest_crab.models.metering import read_usage
+from pytest_crab.settings import Price
+from pytest_crab.testing import dialogue
+from pytest_crab.testing.provider import say
+
+REPLY = say('he said "usage" and "message_stop"', usage={"input": 7, "output": 5, "cached": 3})
+ASKED = {"model": "m", "stream": True, "stream_options": {"include_usage": True}}
+STREAMS = {api: b"".join(dialogue.events(api, ASKED, REPLY)) for api in dialogue.PATHS.values()}
+
+
+def cut(body: bytes, places: list[int]) -> list[bytes]:
+    edges = sorted({0, len(body), *(place % len(body) for place in places)})
+    return [body[start:end] for start, end in itertools.pairwise(edges)]
+
+
+@pytest.mark.parametrize("api", STREAMS)
+@given(places=st.lists(st.integers(0, 10_000), max_size=12))
+def test_a_stream_is_metered_wherever_it_is_cut(api: str, places: list[int]) -> None:
+    meter = StreamMeter()
+    for chunk in cut(STREAMS[api], places):
+        meter.feed(chunk)
+    total = 10 if api == "messages" else 7  # Anthropic counts what was cached beside the input, OpenAI within it
+    assert meter.tokens == Tokens(input=total, output=5, cached=3)
+    assert meter.complete
+
+
+@pytest.mark.parametrize("api", STREAMS)
+def test_a_stream_without_its_end_is_not_complete(api: str) -> None:
+    events = list(dialogue.events(api, ASKED, REPLY))
+    meter = StreamMeter()
+    for event in events[:-1]:
+        meter.feed(event)
+    assert not meter.complete
+
+
+@given(places=st.lists(st.integers(0, 10_000), max_size=12))
+def test_the_usage_of_a_chat_stream_is_hidden_and_nothing_else(places: list[int]) -> None:
+    hiding = WithoutUsage()
+    shown = b"".join(hiding.feed(chunk) for chunk in cut(STREAMS["chat"], places)) + hiding.rest()
+    assert shown == b"".join(dialogue.events("chat", {**ASKED, "stream_options": {}}, REPLY)).replace(
+        dialogue._id("chatcmpl", {**ASKED, "stream_options": {}}).encode(), dialogue._id("chatcmpl", ASKED).encode()
+    )
+
+
+@pytest.mark.parametrize("usage", [None, {}, 3, {"tokens": 1}, []])
+def test_what_is_no_usage_is_not_measured(usage: Any) -> None:
+    assert read_usage(usage) is None
+
+
+def test_a_kind_of_token_without_a_price_makes_the_cost_unknown() -> None:
+    price = Price(input=1.0, output=2.0)
+    assert cost_of(Tokens(input=10, output=1), price) == pytest.approx(12e-6)
+    assert cost_of(Tokens(input=10, output=1, cached=1), price) is None
+    assert cost_of(Tokens(input=10, output=1, cache_write=1), price) is None
+    assert cost_of(Tokens(input=10, output=1), None) is None
+    assert cost_of(None, price) is None
+
+
+def test_the_longest_pattern_that_fits_gives_the_price() -> None:
+    prices = {name: Price(input=number, output=0.0) for number, name in enumerate(("*", "claude-*", "claude-x"))}
+    assert [price_of(model, prices).input for model in ("gpt", "claude-y", "claude-x")] == [0, 1, 2]  # type: ignore[union-attr]
+    assert price_of("gpt", {"claude-*": prices["*"]}) is None
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"retry-after": "3"}, 3.0),
+        ({"retry-after": "-3"}, 0.0),
+        ({"retry-after-ms": "250", "retry-after": "3"}, 0.25),
+        ({"retry-after": "Thu, 01 Jan 1970 00:01:40 GMT"}, 90.0),
+        ({"retry-after": "soon"}, None),
+    ],
+)
+def test_what_a_provider_asks_to_wait(headers: dict[str, str], seconds: float | None) -> None:
+    assert asked_wait(headers, now=10.0) == seconds

@@ -1,0 +1,182 @@
+"""The gateway's process: it starts late, ends with those who use it, and its death is never a miss."""
+
+# ruff: noqa: SIM117 - the outer block says what is expected of the inner one
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_crab.errors import AgentError
+from pytest_crab.errors import GatewayError
+from pytest_crab.protocols import ModelAccess
+from pytest_crab.settings import Api
+from pytest_crab.settings import Provider
+
+STEP = {"trial": "i::r", "step": "revision", "attempt": 1}
+
+USER = """
+import sys, time
+from pathlib import Path
+from pytest_crab.models import Gateway
+from pytest_crab.settings import ModelSettings
+place = Path(sys.argv[1])
+gateway = Gateway(lambda: place / "gateway", ModelSettings(), cassettes=place / "c", ledgers=place / "l")
+with gateway.open(trial="t", step="s", attempt=1) as access:
+    print(gateway.process_id, flush=True)
+    time.sleep(60)
+"""
+
+
+def gone(process: int) -> bool:
+    """Whether a process ends within a few seconds."""
+    for _ in range(200):
+        try:
+            state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+        except FileNotFoundError:
+            return True
+        if state == "Z":
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_nothing_starts_before_the_first_access(make: Any) -> None:
+    gateway = make("run")
+    gateway.close()
+    assert not (make.folder / "run").exists()
+
+
+def test_the_sandboxes_socket_lies_alone_and_the_desk_is_elsewhere(make: Any) -> None:
+    with make("run").open(**STEP) as access:
+        folder = access.socket.parent
+        assert [file.name for file in folder.iterdir()] == [access.socket.name]
+        assert stat.S_IMODE(access.socket.stat().st_mode) == 0o666
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        assert stat.S_IMODE(folder.parent.stat().st_mode) == 0o700
+
+
+def test_no_key_is_in_arguments_and_the_desk_is_not_behind_the_door(
+    make: Any, client: Any, keys: Any, messages: Any
+) -> None:
+    gateway = make()
+    with gateway.open(**STEP) as access, client(access) as http:
+        assert http.post("/open", json={"trial": "t", "step": "s", "attempt": 1}).status_code == 404
+        arguments = Path(f"/proc/{gateway.process_id}/cmdline").read_bytes()
+    assert not any(key.encode() in arguments for key in keys.values())
+    assert access.token.encode() not in arguments
+
+
+def test_a_killed_gateway_breaks_the_step_whatever_the_client_made_of_it(make: Any) -> None:
+    gateway = make()
+    for error in (None, AgentError("the client saw a closed connection")):
+        with pytest.raises(GatewayError, match=r"the gateway died or does not answer .*: run again"):  # noqa: PT012
+            with gateway.open(**STEP):
+                os.kill(gateway.process_id, signal.SIGKILL)
+                if error is not None:
+                    raise error
+    with pytest.raises(GatewayError, match="the gateway died again"), gateway.open(**STEP):
+        pytest.fail("it is started anew once and no more")
+
+
+def test_after_its_death_it_is_started_once_more(make: Any, client: Any, messages: Any) -> None:
+    gateway = make()
+    with pytest.raises(GatewayError), gateway.open(**STEP) as old:
+        os.kill(gateway.process_id, signal.SIGKILL)
+    with gateway.open(**STEP) as access, client(access) as http:
+        assert http.post(messages.path, json=messages.body()).status_code == 200
+        with client(access, token=old.token) as stranger:
+            assert stranger.post(messages.path, json=messages.body()).status_code == 401
+
+
+def test_it_dies_with_its_killed_parent(make: Any) -> None:
+    argv = [sys.executable, "-c", USER, str(make.folder / "run")]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE) as user:
+        assert user.stdout is not None
+        gateway = int(user.stdout.readline())
+        assert Path(f"/proc/{gateway}").exists()
+        user.kill()
+    assert gone(gateway)
+
+
+def test_processes_of_one_run_share_it_and_the_last_one_ends_it(make: Any, client: Any, messages: Any) -> None:
+    argv = [sys.executable, "-c", USER, str(make.folder / "run")]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE) as user:
+        assert user.stdout is not None
+        process = int(user.stdout.readline())
+        gateway = make("run")
+        with gateway.open(**STEP) as access, client(access) as http:
+            assert gateway.process_id is None  # it is not this process's child
+            user.kill()
+            user.wait()
+            assert http.head("/anthropic").status_code == 200
+            assert Path(f"/proc/{process}").exists()
+    gateway.close()
+    assert gone(process)
+
+
+def test_a_missing_key_is_one_sentence_and_breaks_the_step(
+    make: Any, client: Any, chat: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY")
+    with pytest.raises(GatewayError) as caught:
+        with make().open(**STEP) as access, client(access) as http:
+            assert http.post(chat.path, json=chat.body()).status_code == 401
+    assert str(caught.value) == "there is no key for openai: set OPENAI_API_KEY in the environment of the run"
+    assert not make.provider.asked
+
+
+def test_a_provider_that_cannot_be_reached_is_said(make: Any, client: Any, messages: Any) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{closed.getsockname()[1]}"
+        providers = {"anthropic": Provider(base_url=url, api=Api.ANTHROPIC)}
+        with pytest.raises(GatewayError, match=f"anthropic at {url} gave no answer .*: check the network and models"):
+            with make(providers=providers).open(**STEP) as access, client(access) as http:
+                assert http.post(messages.path, json=messages.body()).status_code == 502
+
+
+def test_a_fault_that_passed_is_forgotten(make: Any, client: Any, messages: Any, chat: Any) -> None:
+    providers = {
+        "anthropic": Provider(base_url="http://127.0.0.1:9", api=Api.ANTHROPIC),
+        "openai": Provider(base_url=make.provider.openai_url, api=Api.OPENAI),
+    }
+    with make(providers=providers, retries=0).open(**STEP) as access, client(access) as http:
+        assert http.post(messages.path, json=messages.body()).status_code == 502
+        assert http.post(chat.path, json=chat.body()).status_code == 200
+
+
+def test_a_server_of_the_users_own_is_a_provider_like_any_other(make: Any, client: Any, chat: Any) -> None:
+    providers = {"local": Provider(base_url=make.provider.openai_url, api=Api.OPENAI)}
+    with make(providers=providers).open(**STEP) as access, client(access) as http:
+        assert http.post("/local/v1/chat/completions", json=chat.body()).status_code == 200
+        assert http.post(chat.path, json=chat.body()).status_code == 404
+    (asked,) = make.provider.asked
+    assert not {"authorization", "Authorization", "x-api-key"} & asked.headers.keys()
+
+
+def test_a_gateway_that_cannot_start_says_why(make: Any) -> None:
+    make.ledgers.mkdir()
+    (make.ledgers / "run.jsonl").mkdir()
+    with (
+        pytest.raises(GatewayError, match=r"the gateway did not start \(IsADirectoryError: "),
+        make("run").open(**STEP),
+    ):
+        pytest.fail("there is no gateway")
+
+
+def test_what_nobody_knows_about_is_no_usage(make: Any) -> None:
+    gateway = make()
+    with pytest.raises(GatewayError, match="the gateway is not running"):
+        gateway.usage(ModelAccess(socket=Path("/nowhere"), token="x"))
+    with gateway.open(**STEP), pytest.raises(GatewayError, match="started anew since"):
+        gateway.usage(ModelAccess(socket=Path("/nowhere"), token="x"))

@@ -1,0 +1,98 @@
+"""The relay inside a sandbox: every byte both ways, on old interpreters too."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pytest_crab.models.inside import relay
+
+SOURCE = Path(relay.__file__).read_text()
+OLD = sorted(Path("/root/.pyenv/versions").glob("3.[67].*/bin/python")) if Path("/root/.pyenv").exists() else []
+
+
+@pytest.fixture
+def echo() -> Iterator[str]:
+    """A Unix socket that gives back all that it is sent once its sender is done."""
+    with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as listener:
+        path = f"{folder}/s"
+        listener.bind(path)
+        listener.listen()
+
+        def serve() -> None:
+            while True:
+                try:
+                    peer, _ = listener.accept()
+                except OSError:
+                    return
+                with peer:
+                    peer.sendall(rest_of(peer))
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield path
+        listener.shutdown(socket.SHUT_RDWR)
+        thread.join()
+
+
+def through(port: int, content: bytes) -> bytes:
+    with socket.create_connection(("127.0.0.1", port)) as peer:
+        peer.sendall(content)
+        peer.shutdown(socket.SHUT_WR)
+        return rest_of(peer)
+
+
+def rest_of(peer: socket.socket) -> bytes:
+    return b"".join(iter(lambda: peer.recv(65536), b""))
+
+
+def pythons() -> list[str]:
+    return [sys.executable, *([str(OLD[0])] if OLD else [])]
+
+
+@pytest.mark.parametrize("python", pythons())
+def test_every_byte_comes_back(echo: str, python: str) -> None:
+    content = random.Random(1).randbytes(3_000_000)
+    with subprocess.Popen([python, "-I", "-S", "-c", SOURCE, echo, "0"], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        port = int(process.stdout.readline())
+        found: list[bytes] = []
+        threads = [threading.Thread(target=lambda: found.append(through(port, content))) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        process.kill()
+    assert found == [content] * 4
+
+
+def test_it_ends_as_its_command_does(echo: str) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    asks = (
+        f"import socket; s = socket.create_connection(('127.0.0.1', {port})); "
+        "s.sendall(input().encode()); s.shutdown(1); print(s.recv(9))"
+    )
+    for code, ending in ((f"{asks}; raise SystemExit(7)", 7), ("import os; os.kill(os.getpid(), 15)", 143)):
+        argv = [sys.executable, "-I", "-S", "-c", SOURCE, echo, str(port), sys.executable, "-c", code]
+        done = subprocess.run(argv, input=b"hello\n", capture_output=True)
+        assert done.returncode == ending
+        assert done.stdout == (b"b'hello'\n" if ending == 7 else b"")
+
+
+def test_a_gateway_that_is_gone_closes_the_connection() -> None:
+    argv = [shutil.which("python3") or sys.executable, "-I", "-S", "-c", SOURCE, "/nowhere/at/all", "0"]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert through(int(process.stdout.readline()), b"") == b""
+        process.kill()
