@@ -24,8 +24,9 @@ ARG SSL_CERT_FILE
 ARG REQUESTS_CA_BUNDLE
 RUN : install the pinned packages; \
     set -e; \
+    export PIP_NO_CACHE_DIR=1; \
     python3 -m venv /opt/crab/venv; \
-    /opt/crab/venv/bin/python -m pip install --no-cache-dir --disable-pip-version-check -r /opt/crab/packages.txt; \
+    /opt/crab/venv/bin/python -m pip install --disable-pip-version-check -r /opt/crab/packages.txt; \
     ls "$(/opt/crab/venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" \
         > /opt/crab/distributions.txt
 
@@ -36,6 +37,6 @@ COPY install.sh /opt/crab/install.sh
 WORKDIR ${WORKDIR}
 RUN : run the install commands; \
     set -e; \
-    HOME=/tmp sh /opt/crab/install.sh; \
+    HOME=/tmp PIP_NO_CACHE_DIR=1 sh /opt/crab/install.sh; \
     mkdir /opt/crab/tree; \
     cp -a ./. /opt/crab/tree/

@@ -20,9 +20,14 @@ COMMANDS = {
         "pytest_crab.cli.certify:certify", "Prove oracles, finding environments where none is given."
     ),
     "check": Subcommand("pytest_crab.cli.check:check", "Validate instances without running them."),
+    "compare": Subcommand("pytest_crab.cli.compare:compare", "Compare two earlier runs, oracle by oracle."),
     "doctor": Subcommand("pytest_crab.cli.doctor:doctor", "Say what of this machine a run can use."),
+    "merge": Subcommand("pytest_crab.cli.merge:merge", "Make one report of those of several shards."),
+    "new": Subcommand("pytest_crab.cli.new:new", "Write the skeleton of an instance."),
     "prune": Subcommand("pytest_crab.cli.prune:prune", "Remove what dead runs left, and on request what is stored."),
     "import": Subcommand("pytest_crab.cli.import_:import_", "Make a native set of another benchmark's release."),
+    "shell": Subcommand("pytest_crab.cli.shell:shell", "Open a shell in the workspace of an instance."),
+    "show": Subcommand("pytest_crab.cli.show:show", "Show one trial: findings on the diff, oracles, revision."),
     "report": Subcommand("pytest_crab.cli.report:report", "Print what recorded verdicts come to."),
 }
 

@@ -2,41 +2,37 @@
 
 from __future__ import annotations
 
-import platform
-from collections.abc import Iterator
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from importlib import metadata
 from pathlib import Path
 
 import click
 
 from pytest_crab import runtimes
-from pytest_crab.agents import AGENTS
+from pytest_crab.cli.naming import instance_files
+from pytest_crab.cli.resolving import crew_with
+from pytest_crab.cli.resolving import resolve_all
+from pytest_crab.cli.worlds import open_world
+from pytest_crab.curation import audit as auditing
 from pytest_crab.curation import proofs
 from pytest_crab.curation.certify import Certificate
 from pytest_crab.curation.certify import certify as certify_instance
+from pytest_crab.curation.counting import ENOUGH
 from pytest_crab.errors import BadInput
 from pytest_crab.errors import CrabError
 from pytest_crab.instances import FILE
-from pytest_crab.instances import find_instances
 from pytest_crab.instances import load_instance
 from pytest_crab.instances import lock
+from pytest_crab.instances import resolved
+from pytest_crab.instances.content import content_faults
 from pytest_crab.instances.loading import duplicates
 from pytest_crab.instances.rewriting import rewrite
-from pytest_crab.reviewers import REVIEWERS
-from pytest_crab.runtimes import bubblewrap
-from pytest_crab.runtimes.runs import Run
-from pytest_crab.store import FileStore
-from pytest_crab.trial import Crew
-from pytest_crab.trial import CrewSpec
-from pytest_crab.trial import World
+from pytest_crab.instances.unwritten import unwritten
 from pytest_crab.types import Instance
 
 
 @click.command()
-@click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.argument("names", metavar="PATH|ID...", nargs=-1, required=True)
 @click.option(
     "--runtime", type=click.Choice(["auto", *sorted(runtimes.RUNTIMES)]), default="auto", show_default=True,
     help="What runs the oracles.",
@@ -50,91 +46,99 @@ from pytest_crab.types import Instance
     "--write/--no-write", default=True, show_default=True,
     help=f"Write environments into {FILE} and proofs into {proofs.FILE} beside {lock.FILE}.",
 )  # fmt: skip
+@click.option("--audit", is_flag=True, help="Print a table of how strict, sharp and steady each oracle is.")
+@click.option(
+    "--min-checks", "least", type=click.IntRange(min=0), default=0, show_default=True,
+    help="With --audit: exit with 1 if an oracle has fewer accepts or fewer rejects than this.",
+)  # fmt: skip
+@click.option(
+    "--agent", metavar="NAME",
+    help=f"Mark in {resolved.FILE} which oracles this agent resolves from the human comment alone.",
+)  # fmt: skip
+@click.option(
+    "--attempts", type=click.IntRange(min=1), default=1, show_default=True,
+    help="With --agent: ask it so often at most for one comment.",
+)  # fmt: skip
+@click.option(
+    "--budget", type=click.FloatRange(min=0, min_open=True), help="With --agent: spend so many US dollars at most."
+)
 @click.pass_context
-def certify(ctx: click.Context, paths: tuple[Path, ...], *, runtime: str, store: Path, jobs: int, write: bool) -> None:
-    """Prove the oracles of the instances at or below PATHS.
+def certify(
+    ctx: click.Context,
+    names: tuple[str, ...],
+    *,
+    runtime: str,
+    store: Path,
+    jobs: int,
+    write: bool,
+    audit: bool,
+    least: int,
+    agent: str | None,
+    attempts: int,
+    budget: float | None,
+) -> None:
+    """Prove the oracles of the instances at or below a PATH, or of one that is named by its ID.
 
     An instance of a real pull request that names no packages gets the first environment of the ladder in which its
-    oracles prove: bare, declared, missing, tests, installed, merged. Prints one line per oracle; exits with 1 if one of
-    them is not proved. Runs the projects' own build code, in a sandbox that has the network.
+    oracles prove: bare, declared, missing, tests, installed, merged. Prints one line per oracle, and why it is not
+    proved if it is not; exits with 1 then, or if nothing could be reached. Runs the projects' own build code, in a
+    sandbox that has the network.
     """
-    instances = _loaded(paths)
-    name = runtimes.choose(runtime).name
+    instances = _loaded(instance_files(names))
+    asked = None if agent is None else crew_with(agent)
+    settings = None if asked is None else asked.settings
+    try:
+        name = runtimes.choose(runtime).name
+    except CrabError as error:
+        raise click.ClickException(str(error)) from error
     measured = [instance for instance in instances if instance.measured]
-    certificates = []
-    with _world(name, store) as (crew, world), ThreadPoolExecutor(max_workers=jobs) as pool:
+    certificates, unknown = [], False
+    with open_world(name, store, settings, budget) as (crew, world), ThreadPoolExecutor(max_workers=jobs) as pool:
         futures = [pool.submit(certify_instance, instance, crew, world, lambda _: None) for instance in measured]
         try:
             for future in futures:
                 certificates.append(future.result())
                 _tell(certificates[-1])
-                if write:
+                if write and certificates[-1].skipped is None:
                     _write(certificates[-1], name)
+            if asked is not None:
+                found = resolve_all(certificates, asked, world, pool, attempts=attempts, write=write)
+                unknown = any(one.mark is None for one in found)
         except BaseException:
             for future in futures:
                 future.cancel()
             world.stop()
             raise
+    sound = _audit(certificates, least) if audit else True
     _summary(certificates, without=len(instances) - len(measured))
     if write and any(each.changed for each in certificates):
         _hint(certificates)
-    ctx.exit(1 if any(each.problems for each in certificates) else 0)
+    nothing = bool(certificates) and all(each.skipped is not None for each in certificates)
+    ctx.exit(1 if nothing or unknown or not sound or any(each.problems for each in certificates) else 0)
 
 
-def _loaded(paths: Sequence[Path]) -> list[Instance]:
-    files = list(dict.fromkeys(file for path in paths for file in find_instances(path)))
-    if not files:
-        raise click.UsageError(f"there is no {FILE} at or below {', '.join(map(str, paths))}")
+def _loaded(files: Sequence[Path]) -> list[Instance]:
+    """The instances, if nothing is wrong with any file and none is still to be written."""
     instances, faults = [], []
     for file in files:
         try:
             instances.append(load_instance(file))
         except BadInput as error:
             faults.append(str(error))
+            continue
+        told = (*content_faults(instances[-1]), *unwritten(instances[-1]))
+        faults.extend(f"{file}: {sentence}" for sentence in told)
     faults.extend(duplicates(instances))
     if faults:
         raise click.ClickException("\n".join(faults))
     return instances
 
 
-@contextmanager
-def _world(name: str, store: Path) -> Iterator[tuple[Crew, World]]:
-    """What proofs are made with; a crew belongs to every stage, and this one is never asked."""
-    here = Path.cwd()
-    crew = Crew.build(
-        CrewSpec(
-            reviewer="none",
-            reviewer_spec=REVIEWERS.spec("none", {}, here),
-            agent="reference",
-            agent_spec=AGENTS.spec("reference", {}, here),
-        )
-    )
-    kept = FileStore(store.absolute())
-    problem = bubblewrap.problem()
-    run = Run()
-    try:
-        runtime = runtimes.make(name, rootdir=here, cache=kept.cache, unconfined=problem is not None)
-    except CrabError as error:
-        raise click.ClickException(str(error)) from error
-    world = World(
-        runtime=runtime,
-        store=kept,
-        cache=kept.cache,
-        run=run,
-        resume=run.id,
-        no_sandbox=problem,
-        versions={"pytest_crab": metadata.version("pytest-crab"), "python": platform.python_version()},
-    )
-    try:
-        runtime.sweep()
-        yield crew, world
-    finally:
-        runtime.close()
-        run.close()
-
-
 def _tell(certificate: Certificate) -> None:
     instance = certificate.instance
+    if certificate.skipped is not None:
+        click.echo(f"{instance.id}: skipped: {certificate.skipped.removeprefix(f'{instance.id}: ')}")
+        return
     found = {one.comment.id: one for one in certificate.proven}
     rung = f" ({certificate.rung}, {certificate.seconds:g} s)"
     for comment in instance.measured:
@@ -159,12 +163,31 @@ def _write(certificate: Certificate, runtime: str) -> None:
         raise click.ClickException(str(error)) from error
 
 
+def _audit(certificates: Sequence[Certificate], least: int) -> bool:
+    """Print the table and what it shows; whether every oracle may ship."""
+    found = auditing.rows(certificates)
+    for line in auditing.table(found):
+        click.echo(line)
+    sound = True
+    for row in found:
+        for fault in row.faults:
+            click.echo(f"{row.instance} {row.comment}: {fault}")
+        lack = row.lacks(max(least, ENOUGH))
+        if lack is not None:
+            click.echo(f"{row.instance} {row.comment}: {'' if row.lacks(least) else 'note: '}{lack}")
+        sound = sound and not row.faults and row.lacks(least) is None
+    return sound
+
+
 def _summary(certificates: Sequence[Certificate], *, without: int) -> None:
-    oracles = sum(len(each.instance.measured) for each in certificates)
+    reached = [each for each in certificates if each.skipped is None]
+    oracles = sum(len(each.instance.measured) for each in reached)
     rungs = [each.rung for each in certificates if each.rung is not None and each.proved]
     counted = ", ".join(f"{rungs.count(rung)} {rung}" for rung in dict.fromkeys(sorted(rungs)))
     parts = [f"{sum(each.proved for each in certificates)} of {oracles} oracles proved"]
     parts += [f"instances by rung: {counted}"] if counted else []
+    skipped = len(certificates) - len(reached)
+    parts += [f"{skipped} instance{'' if skipped == 1 else 's'} skipped"] if skipped else []
     parts += [f"{without} instances have no oracle"] if without else []
     click.echo("; ".join(parts))
 

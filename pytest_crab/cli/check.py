@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections import Counter
 from collections.abc import Iterable
 from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
+from datetime import date
 from pathlib import Path
 
 import click
 
+from pytest_crab import diffs
+from pytest_crab.curation.counting import Counted
+from pytest_crab.curation.counting import statistics
 from pytest_crab.errors import BadInput
 from pytest_crab.errors import CrabError
 from pytest_crab.errors import SourceUnreachable
@@ -20,11 +26,15 @@ from pytest_crab.instances import find_instances
 from pytest_crab.instances import load_instance
 from pytest_crab.instances import lock
 from pytest_crab.instances.content import content_faults
+from pytest_crab.instances.dates import day
+from pytest_crab.instances.dates import why_not_since
 from pytest_crab.instances.loading import duplicates
+from pytest_crab.instances.unwritten import unwritten
 from pytest_crab.protocols import Snapshot
 from pytest_crab.sources import coherence
 from pytest_crab.sources import source_for
 from pytest_crab.sources import trees
+from pytest_crab.sources.trees import diff_text
 from pytest_crab.store import FileStore
 from pytest_crab.types import Instance
 
@@ -64,9 +74,20 @@ class Report:
         return ", ".join(parts)
 
 
+def _day(_ctx: click.Context, _param: click.Parameter, value: str | None) -> date | None:
+    try:
+        return None if value is None else day(value)
+    except ValueError as error:
+        raise click.BadParameter(f"{value!r} is no day; it should be one such as 2024-05-01") from error
+
+
 @click.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--lock", "write", is_flag=True, help="Write crab.lock in each set's folder, if there are no faults.")
+@click.option("--stats", is_flag=True, help="Count what is there: categories, kinds, sizes, dates, checks of oracles.")
+@click.option(
+    "--since", metavar="DAY", callback=_day, help="Only instances merged since this day (2024-05-01), by merged_at."
+)
 @click.option("--fetch", is_flag=True, help="Bring sources that are not on this machine yet, to check diffs on them.")
 @click.option(
     "--store",
@@ -76,7 +97,16 @@ class Report:
     help="The folder in which fetched sources are kept.",
 )
 @click.pass_context
-def check(ctx: click.Context, paths: tuple[Path, ...], *, write: bool, fetch: bool, store: Path) -> None:
+def check(
+    ctx: click.Context,
+    paths: tuple[Path, ...],
+    *,
+    write: bool,
+    stats: bool,
+    since: date | None,
+    fetch: bool,
+    store: Path,
+) -> None:
     """Validate the instances at or below PATHS without running them.
 
     Prints one line per fault; exits with 1 if there is any. Each set is compared with its crab.lock, where it has one.
@@ -85,13 +115,22 @@ def check(ctx: click.Context, paths: tuple[Path, ...], *, write: bool, fetch: bo
     if not files:
         raise click.UsageError(f"there is no {FILE} at or below {', '.join(map(str, paths))}")
     report = Report()
+    if since is not None and write:
+        raise click.UsageError("--lock is for whole sets, and --since takes a part of one")
     instances = list(_loaded(files, report))
+    if since is not None:
+        instances = _since(instances, since)
     for sentence in duplicates(instances):
         report.fault("ids", sentence)
+    counted = []
     with tempfile.TemporaryDirectory(prefix="crab-check-") as passing:
         for instance in instances:
-            _check_trees(instance, report, FileStore(store).cache, Path(passing), fetch=fetch)
+            snapshot = _check_trees(instance, report, FileStore(store).cache, Path(passing), fetch=fetch)
+            if stats:
+                counted.append(Counted(instance=instance, changed=_changed(instance, snapshot)))
     _check_locks(instances, report, write=write)
+    for line in statistics(counted) if stats else ():
+        click.echo(line)
     click.echo(report.summary(map(_shown, files)))
     ctx.exit(1 if report.faults else 0)
 
@@ -106,28 +145,50 @@ def _loaded(files: Iterable[Path], report: Report) -> Iterator[Instance]:
             for problem in error.problems:
                 report.fault(_shown(file), problem)
             continue
-        sentences = list(content_faults(instance))
+        sentences = [*content_faults(instance), *unwritten(instance)]
         for sentence in sentences:
             report.fault(_where(instance), sentence)
         if not sentences:
             yield instance
 
 
-def _check_trees(instance: Instance, report: Report, cache: Path, passing: Path, *, fetch: bool) -> None:
+def _since(instances: Sequence[Instance], since: date) -> list[Instance]:
+    """The instances merged since a day; a line says how many are left out, and why."""
+    reasons = {instance.id: why_not_since(instance, since) for instance in instances}
+    left_out = Counter(reason for reason in reasons.values() if reason is not None)
+    if left_out:
+        told = ", ".join(f"{count} {reason}" for reason, count in sorted(left_out.items()))
+        click.echo(f"left out of {_many(len(instances), 'instance')}: {told}")
+    return [instance for instance in instances if reasons[instance.id] is None]
+
+
+def _changed(instance: Instance, snapshot: Snapshot | None) -> int | None:
+    """How many lines the pull request changes; a diff of the set tells it without the source."""
+    authored = instance.source.sdist or instance.source.tree
+    if authored is not None:
+        return sum(diffs.counts(diff_text(instance, authored.head)))
+    return None if snapshot is None else sum(diffs.counts(snapshot.pull_request_diff()))
+
+
+def _check_trees(instance: Instance, report: Report, cache: Path, passing: Path, *, fetch: bool) -> Snapshot | None:
+    """Hold an instance against its trees; the trees, if they could be had."""
     where = _where(instance)
     try:
         snapshot = _snapshot(instance, cache, passing, fetch=fetch)
         if snapshot is None:
             report.not_checked(where, "diffs and lines, since the source is not on this machine; --fetch brings it")
-            return
+            return None
         for sentence in coherence.faults(instance, snapshot):
             report.fault(where, sentence)
         for sentence in coherence.warnings(instance, snapshot):
             report.warning(where, sentence)
     except SourceUnreachable as error:
         report.not_checked(where, f"diffs and lines: {error}")
+        return None
     except CrabError as error:
         report.fault(where, str(error))
+        return None
+    return snapshot
 
 
 def _snapshot(instance: Instance, cache: Path, passing: Path, *, fetch: bool) -> Snapshot | None:

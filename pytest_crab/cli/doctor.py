@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from pytest_crab.clients import installed
 from pytest_crab.errors import CrabError
 from pytest_crab.runtimes import DEFAULT_BASE
 from pytest_crab.runtimes import bubblewrap
@@ -18,7 +19,7 @@ from pytest_crab.runtimes.interpreters import running_version
 
 #: Environment variables that hold keys of model providers; only whether they are set is ever told.
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "DEVIN_API_KEY", "GITHUB_TOKEN")
-CLIENTS = ("claude", "codex", "pr-agent", "mini", "ruff", "git")
+PROGRAMS = ("ruff", "git", "node")
 
 
 @click.command(name="doctor")
@@ -26,31 +27,55 @@ CLIENTS = ("claude", "codex", "pr-agent", "mini", "ruff", "git")
 @click.option(
     "--python", "version", metavar="X.Y", help="The Python of the base image; the running one's if not given."
 )
+@click.option("--node", metavar="X[.Y]", help="Build the base image for this node, out of the one on PATH.")
 @click.option(
     "--from", "origin", type=click.Choice(["cpython", "debian"]),
     help="Make the base image of this machine's own CPython or of Debian packages; the first that can if not given.",
 )  # fmt: skip
+@click.option(
+    "--install-client", "clients", metavar="NAME", multiple=True, type=click.Choice(sorted(installed.KINDS)),
+    help="Install this client into the folder of clients, in the version that was tested; repeatable.",
+)  # fmt: skip
+@click.option("--call", "calls", metavar="PROVIDER:MODEL", multiple=True, help="Ask this model for a word; repeatable.")
 @click.option("--base", default=DEFAULT_BASE, show_default=True, help="The base image to look for; {python} is X.Y.")
-def doctor(*, build_base: bool, version: str | None, origin: str | None, base: str) -> None:
+def doctor(
+    *,
+    build_base: bool,
+    version: str | None,
+    node: str | None,
+    origin: str | None,
+    clients: tuple[str, ...],
+    calls: tuple[str, ...],
+    base: str,
+) -> None:
     """Say what of this machine a run can use: engine, base image, sandbox, clients, and keys by name only."""
     if build_base:
-        _build(version or running_version(), origin)
+        if node is not None and origin == "debian":
+            raise click.UsageError("--node makes the base image of this machine's own node and CPython")
+        _build(version or running_version(), origin, node)
         return
-    rows = [*_engine(base, version), *_sandbox(), *_programs(), *_keys()]
+    if clients:
+        _install(clients)
+        return
+    rows = [*_engine(base, version), *_sandbox(), *_clients(), *_programs(), *_keys(), *_calls(calls)]
     width = max(len(name) for name, _ in rows)
     for name, state in rows:
         click.echo(f"{name:<{width}}  {state}")
 
 
-def _build(version: str, origin: str | None) -> None:
+def _build(version: str, origin: str | None, node: str | None) -> None:
     from pytest_crab.runtimes.base import build_base
+    from pytest_crab.runtimes.base import build_node_base
     from pytest_crab.runtimes.engine import Engine
     from pytest_crab.runtimes.runs import Run
 
     engine = Engine(Run(), timeout=600)
     try:
         with engine.calling("building a base image") as client:
-            _, said = build_base(client, version, origin=origin)
+            if node is None:
+                _, said = build_base(client, version, origin=origin)
+            else:
+                _, said = build_node_base(client, node, version)
     except CrabError as error:
         raise click.ClickException(str(error)) from error
     finally:
@@ -77,9 +102,45 @@ def _sandbox() -> list[tuple[str, str]]:
     return [("bubblewrap", "yes" if reason is None else f"no: {reason}"), ("control groups", limits)]
 
 
+def _install(names: tuple[str, ...]) -> None:
+    for name in names:
+        try:
+            client = installed.install(name)
+            click.echo(f"{name} {client.version} is installed in {installed.folder() / name}")
+        except CrabError as error:
+            raise click.ClickException(str(error)) from error
+
+
+def _clients() -> list[tuple[str, str]]:
+    rows = []
+    for name in installed.KINDS:
+        try:
+            client = installed.find(name)
+            rows.append((name, f"yes: {client.version} at {client.program}"))
+        except CrabError as error:
+            rows.append(
+                (name, f"no: {error}" if installed.is_there(name) else f"no: --install-client {name} installs it")
+            )
+    return rows
+
+
+def _calls(asked: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Ask models; nothing is asked that was not named, since a call costs money."""
+    if not asked:
+        return []
+    from pytest_crab.cli.calling import call
+    from pytest_crab.settings import load_settings
+
+    try:
+        settings = load_settings(Path.cwd()).models
+        return [(each, call(each, settings)) for each in asked]
+    except CrabError as error:
+        raise click.ClickException(str(error)) from error
+
+
 def _programs() -> list[tuple[str, str]]:
     rows = []
-    for program in CLIENTS:
+    for program in PROGRAMS:
         place = shutil.which(
             program, path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
         )

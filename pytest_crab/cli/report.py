@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -17,16 +18,23 @@ from pytest_crab.errors import BadInput
 from pytest_crab.instances.recorded import FOLDER
 from pytest_crab.report.agreement import agreement_lines
 from pytest_crab.report.agreement import agreements
+from pytest_crab.report.files import read_summary
 from pytest_crab.report.files import read_trials
+from pytest_crab.report.files import write_summary
+from pytest_crab.report.loading import SUMMARY
+from pytest_crab.report.loading import trials_file
 from pytest_crab.report.recorded import recorded_lines
 from pytest_crab.report.recorded import summarise_recording
+from pytest_crab.report.rendering import render
+from pytest_crab.report.summary import summarise
+from pytest_crab.report.terminal import summary_lines
 
 
 @click.command()
+@click.argument("place", required=False, type=click.Path(exists=True, path_type=Path))
 @click.option(
     "--recorded",
     "folder",
-    required=True,
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="A set that was imported, or c-CRAB's release itself: its recorded verdicts, and nothing is run.",
 )
@@ -37,13 +45,25 @@ from pytest_crab.report.recorded import summarise_recording
     help="A report's folder or its trials.jsonl: compare the verdicts that a replay came to with the recorded ones.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
-def report(folder: Path, trials: Path | None, *, as_json: bool) -> None:
-    """Print what recorded verdicts come to: rates, union and overlaps, rates per repository."""
+def report(place: Path | None, folder: Path | None, trials: Path | None, *, as_json: bool) -> None:
+    """Print what is on record and write its pages, running nothing.
+
+    With a PLACE (a report's folder, its trials.jsonl, or a store): print the summary, and write summary.json,
+    index.html, summary.md and oracles.csv beside the records. With --recorded: print what recorded verdicts come to,
+    with union and overlaps and rates per repository.
+    """
+    if (place is None) == (folder is None) or (trials is not None and folder is None):
+        raise click.UsageError("name a report's folder, or --recorded with a set; --against goes with --recorded")
     try:
-        recording = _recording(folder)
-        found, lines = _summary(recording) if trials is None else _agreement(recording, trials)
+        if place is not None:
+            found, lines = _again(place)
+        else:
+            recording = _recording(folder)
+            found, lines = _summary(recording) if trials is None else _agreement(recording, trials)
     except BadInput as error:
         raise click.ClickException(str(error)) from error
+    except OSError as error:
+        raise click.ClickException(f"{error.filename} cannot be written: {error.strerror}") from error
     if as_json:
         click.echo(json.dumps(plain.dump(found), indent=1))
         return
@@ -51,7 +71,19 @@ def report(folder: Path, trials: Path | None, *, as_json: bool) -> None:
         click.echo(line)
 
 
-def _recording(folder: Path) -> Recording:
+def _again(place: Path) -> tuple[Any, Iterable[str]]:
+    file = trials_file(place)
+    before = file.with_name(SUMMARY)
+    strict = before.is_file() and read_summary(before).errors_as_misses
+    summary = summarise(read_trials(file), errors_as_misses=strict)
+    write_summary(before, summary)
+    written = render(file.parent, summary)
+    width = shutil.get_terminal_size().columns
+    return summary, [*(line.text for line in summary_lines(summary, max(80, width))), f"report: {written[0]}"]
+
+
+def _recording(folder: Path | None) -> Recording:
+    assert folder is not None
     if (folder / FOLDER).is_dir():
         return read_recording(folder)
     return ccrab.recording(ccrab.read(ccrab.find(folder)))

@@ -8,9 +8,13 @@ import functools
 import time
 from collections.abc import Callable
 from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
+from dataclasses import field
 from pathlib import Path
 
+from pytest_crab.curation.advice import advice
 from pytest_crab.curation.diagnose import NETWORK
 from pytest_crab.curation.diagnose import Diagnosis
 from pytest_crab.curation.diagnose import diagnose
@@ -20,12 +24,15 @@ from pytest_crab.curation.ladder import Attempt
 from pytest_crab.curation.ladder import Ladder
 from pytest_crab.curation.ladder import Rung
 from pytest_crab.curation.ladder import Sides
+from pytest_crab.curation.measuring import Seen
+from pytest_crab.curation.measuring import measure
 from pytest_crab.curation.resolve import Resolver
 from pytest_crab.curation.resolve import why
 from pytest_crab.errors import Cancelled
 from pytest_crab.errors import CrabError
 from pytest_crab.errors import EngineError
 from pytest_crab.errors import ImageError
+from pytest_crab.errors import SourceUnreachable
 from pytest_crab.harness.inside import tree
 from pytest_crab.protocols import Snapshot
 from pytest_crab.runtimes import interpreters
@@ -47,7 +54,9 @@ GIVEN = "given"
 class Certificate:
     """What certifying found: the instance with the environment that serves best, its proofs, a sentence for each gap.
 
-    ``changed`` is whether the environment is another than the file has; ``notes`` are sentences worth knowing.
+    ``changed`` is whether the environment is another than the file has; ``notes`` are sentences worth knowing;
+    ``seen`` is what oracles without a proof said of each state, by comment; ``skipped`` is why there was nothing to
+    prove here: the source cannot be reached from this machine.
     """
 
     instance: Instance
@@ -57,6 +66,8 @@ class Certificate:
     changed: bool = False
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
+    seen: Mapping[str, tuple[Seen, ...]] = field(default_factory=dict)
+    skipped: str | None = None
 
     @property
     def proved(self) -> int:
@@ -80,6 +91,8 @@ def certify(instance: Instance, crew: Crew, world: World, notice: Callable[[str]
         found = _certify(instance, crew, world, notice)
     except Cancelled:
         raise
+    except SourceUnreachable as error:
+        found = Certificate(instance=instance, rung=None, proven=(), problems={}, skipped=_sentence(str(error)))
     except CrabError as error:
         problems = {comment.id: _sentence(str(error)) for comment in instance.measured}
         found = Certificate(instance=instance, rung=None, proven=(), problems=problems)
@@ -103,8 +116,28 @@ def _as_it_is(instance: Instance, crew: Crew, world: World, notice: Callable[[st
     if world.unconfined:
         world.permit(instance, crew)
     proven = prove(stage)
-    problems = {one.comment.id: _sentence(one.problem) for one in proven if one.problem is not None}
-    return Certificate(instance=instance, rung=GIVEN, proven=proven, problems=problems)
+    unproved = [one for one in proven if one.proof is None]
+    seen = _seen(stage, unproved)
+    problems = {one.comment.id: _plain(instance, one, seen) for one in unproved}
+    return Certificate(instance=instance, rung=GIVEN, proven=proven, problems=problems, seen=seen)
+
+
+def _seen(stage: Stage, unproved: Sequence[Proven]) -> Mapping[str, tuple[Seen, ...]]:
+    """What the oracles that have no proof say of every state: a proof only says that something is wrong."""
+    return measure(stage, [one.comment for one in unproved]) if unproved else {}
+
+
+def _plain(instance: Instance, one: Proven, seen: Mapping[str, tuple[Seen, ...]]) -> str:
+    """Why an oracle has no proof, in words for who wrote it.
+
+    What is wrong with the workspace itself goes first; a second look that finds nothing leaves what the proof said.
+    """
+    problem = _sentence(one.problem).removeprefix(f"{instance.id}: ")
+    around = f"{instance.id} is not proved: "
+    told = advice(seen.get(one.comment.id, ()))
+    if problem.startswith(around):
+        return "; ".join([problem.removeprefix(around), *told])
+    return _sentence("; ".join(told)) if told else problem
 
 
 def _climbed(instance: Instance, crew: Crew, world: World, notice: Callable[[str], None]) -> Certificate:
@@ -134,6 +167,7 @@ def _climbed(instance: Instance, crew: Crew, world: World, notice: Callable[[str
             problems = {comment.id: sentence for comment in instance.measured}
             return Certificate(instance=instance, rung=None, proven=(), problems=problems, notes=tuple(notes))
         unproved = [one for one in best.proven if one.proof is None]
+        seen = _seen(best.stage, unproved)
         cause = _cause(_diagnosis(best), ladder.problems) if unproved else ""
     found = dataclasses.replace(
         instance,
@@ -144,9 +178,10 @@ def _climbed(instance: Instance, crew: Crew, world: World, notice: Callable[[str
         instance=found if best.proved else instance,
         rung=best.rung.name if best.proved else None,
         proven=best.proven,
-        problems={one.comment.id: _sentence(f"{one.problem}{cause}") for one in unproved},
+        problems={one.comment.id: _sentence(f"{_plain(instance, one, seen)}{cause}") for one in unproved},
         changed=bool(best.proved),
         notes=tuple(notes),
+        seen=seen,
     )
 
 

@@ -2,39 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from pytest_crab.gate.baseline import Against
+from pytest_crab.gate.baseline import rule_against
+from pytest_crab.gate.rulings import CODES
+from pytest_crab.gate.rulings import ORDER
+from pytest_crab.gate.rulings import Ruling
 from pytest_crab.types import Reason
 from pytest_crab.types import Verdict
-from pytest_crab.types import Word
-
-#: What a gate may answer: pytest's own numbers end at 6, and a well-known plugin uses 7.
-PASSED, FAILED, INCONCLUSIVE, BROKEN = 0, 1, 8, 9
 
 #: The share of a reviewer's oracles that may be broken before its numbers stand for nothing.
 MAX_BROKEN = 0.05
 
 #: The statuses of pytest that a gate may replace; interrupted, internal error, usage error and the rest stay.
 _REPLACEABLE = (0, 1)
-
-
-class Ruling(Word):
-    """What the rule found."""
-
-    NO_GATE = "no gate"
-    STANDS = "pytest's status stands"
-    PASSED = "passed"
-    FAILED = "failed"
-    INCONCLUSIVE = "inconclusive"
-    BROKEN = "broken"
-
-
-_CODES = {Ruling.PASSED: PASSED, Ruling.FAILED: FAILED, Ruling.INCONCLUSIVE: INCONCLUSIVE, Ruling.BROKEN: BROKEN}
-
-#: The worst first: what one reviewer's ruling does to the others'.
-ORDER = (Ruling.BROKEN, Ruling.FAILED, Ruling.INCONCLUSIVE, Ruling.PASSED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +62,8 @@ class RunOutcome:
     """What the rule decides on; rates and shares lie between 0 and 1.
 
     ``status`` is pytest's own; ``only_trials_failed`` is whether every failed or errored report is a trial's.
-    ``fail_under`` None means that there is no gate.
+    ``fail_under`` None means that there is no floor, ``against`` None that there is no baseline; with neither there is
+    no gate.
     """
 
     status: int
@@ -86,6 +72,7 @@ class RunOutcome:
     max_broken: float = MAX_BROKEN
     errors_as_misses: bool = False
     tallies: tuple[Tally, ...] = ()
+    against: tuple[Against, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,20 +90,21 @@ def decide(outcome: RunOutcome) -> Decision:
     Without a gate pytest's status stays. A gate may replace 0 and 1 only, and 1 only if nothing but trials failed. Each
     reviewer that is no control is ruled on, and the worst ruling decides: broken (9), failed (1), inconclusive (8),
     passed (0). Where nothing was measured the gate is inconclusive, never passed. ``errors_as_misses`` lowers the upper
-    bound to the lower one; what is broken is still broken.
+    bound to the lower one; what is broken is still broken. With a baseline see rule_against; a floor and a baseline
+    must both hold.
     """
-    if outcome.fail_under is None:
+    if outcome.fail_under is None and outcome.against is None:
         return Decision(exit_code=outcome.status, verdict=Ruling.NO_GATE, paragraph="")
     gated = [tally for tally in outcome.tallies if not tally.is_control]
-    rulings = [_rule(tally, outcome, _exact(outcome.fail_under)) for tally in gated]
+    rulings = [ruling for tally in gated for ruling in _rulings(tally, outcome)]
     worst = min((ruling for ruling, _ in rulings), key=ORDER.index, default=Ruling.INCONCLUSIVE)
     account = " ".join(sentence for _, sentence in rulings) or "No reviewer was measured."
     if outcome.status not in _REPLACEABLE:
         return _stands(outcome, f"pytest itself ended with {outcome.status}", account)
     if outcome.status != 0 and not outcome.only_trials_failed:
         return _stands(outcome, "something besides the trials failed", account)
-    paragraph = f"Gate {worst}, exit status {_CODES[worst]}. {account}"
-    return Decision(exit_code=_CODES[worst], verdict=worst, paragraph=paragraph)
+    paragraph = f"Gate {worst}, exit status {CODES[worst]}. {account}"
+    return Decision(exit_code=CODES[worst], verdict=worst, paragraph=paragraph)
 
 
 def refuse(
@@ -129,6 +117,8 @@ def refuse(
     defaulted: bool = False,
     runtime_named: bool = True,
     gated: bool = True,
+    baseline: bool = False,
+    sharded: bool = False,
 ) -> str | None:
     """Return the sentence of a usage error if this gate cannot be trusted, else None; ask before anything runs.
 
@@ -137,9 +127,9 @@ def refuse(
     """
     if not 0 <= max_broken <= 1:
         return f"--crab-max-broken is {max_broken:g}; it should be a share between 0 and 1"
-    if fail_under is None:
+    if fail_under is None and not baseline:
         return None
-    if not 0 <= fail_under <= 1:
+    if fail_under is not None and not 0 <= fail_under <= 1:
         return f"--crab-fail-under is {fail_under:g}; it should be a rate between 0 and 1, such as 0.3"
     faults = {
         f"the agent {agent} was only the default; name one with --agent": defaulted,
@@ -147,8 +137,10 @@ def refuse(
         f"the agent {agent} is shown the answer; name another with --agent": privileged,
         "the runtime is not named, so it may differ between runs; add --crab-runtime": not runtime_named,
         "no reviewer but the control is named; add --reviewer": not gated,
+        "a shard is only a part; merge all of them and use pytest-crab compare --margin": sharded,
     }
-    return next((f"--crab-fail-under cannot gate this run: {fault}" for fault, is_so in faults.items() if is_so), None)
+    option = "--crab-baseline" if fail_under is None else "--crab-fail-under"
+    return next((f"{option} cannot gate this run: {fault}" for fault, is_so in faults.items() if is_so), None)
 
 
 def _exact(value: float) -> Fraction:
@@ -161,14 +153,24 @@ def _stands(outcome: RunOutcome, reason: str, account: str) -> Decision:
     return Decision(exit_code=outcome.status, verdict=Ruling.STANDS, paragraph=paragraph)
 
 
-def _rule(tally: Tally, outcome: RunOutcome, floor: Fraction) -> tuple[Ruling, str]:
-    """Return the ruling on one reviewer and the sentence that says why."""
-    total, caught, broken = tally.total, _exact(tally.caught), _exact(tally.broken)
+def _rulings(tally: Tally, outcome: RunOutcome) -> Iterator[tuple[Ruling, str]]:
+    """Yield the rulings on one reviewer, each with the sentences that say why."""
+    total, broken = tally.total, _exact(tally.broken)
     if not total:
-        return Ruling.INCONCLUSIVE, f"{tally.reviewer}: no oracle was selected, so there is no rate."
+        yield Ruling.INCONCLUSIVE, f"{tally.reviewer}: no oracle was selected, so there is no rate."
+        return
     if broken / total > _exact(outcome.max_broken):
         share = f"{_count(broken)} of {_count(total)} oracles are broken ({_percent(broken / total)})"
-        return Ruling.BROKEN, f"{tally.reviewer}: {share}, and at most {_percent(_exact(outcome.max_broken))} may be."
+        yield Ruling.BROKEN, f"{tally.reviewer}: {share}, and at most {_percent(_exact(outcome.max_broken))} may be."
+        return
+    if outcome.fail_under is not None:
+        yield _rule(tally, outcome, _exact(outcome.fail_under))
+    yield from (rule_against(one) for one in outcome.against or () if one.reviewer == tally.reviewer)
+
+
+def _rule(tally: Tally, outcome: RunOutcome, floor: Fraction) -> tuple[Ruling, str]:
+    """Return the ruling on one reviewer's rate and the sentence that says why."""
+    total, caught = tally.total, _exact(tally.caught)
     low = caught / total
     high = low if outcome.errors_as_misses else 1 - _exact(tally.missed) / total
     ruling = Ruling.PASSED if low >= floor else Ruling.FAILED if high < floor else Ruling.INCONCLUSIVE

@@ -34,6 +34,11 @@ def locked(instance: Instance) -> dict[str, str]:
     }
 
 
+def digest(instance: Instance) -> str:
+    """Return one digest of all that decides an instance."""
+    return plain.digest(locked(instance))
+
+
 def named_files(instance: Instance) -> list[str]:
     """Return every file that an instance names, sorted: diffs and oracles."""
     names = {comment.examined.file for comment in instance.measured}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Iterable
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ import pytest
 
 from pytest_crab import plain
 from pytest_crab.errors import CrabError
+from pytest_crab.gate.baseline import Against
 from pytest_crab.gate.exit import Decision
 from pytest_crab.gate.exit import RunOutcome
 from pytest_crab.gate.exit import Tally
@@ -21,11 +23,14 @@ from pytest_crab.gate.exit import refuse
 from pytest_crab.instances.recorded import FOLDER
 from pytest_crab.plugin.collect import TrialItem
 from pytest_crab.plugin.crew import Crews
+from pytest_crab.plugin.gate import BaselineGate
+from pytest_crab.plugin.gate import gate_record
 from pytest_crab.plugin.options import Options
 from pytest_crab.report.account import instance_line
 from pytest_crab.report.files import TrialLog
 from pytest_crab.report.files import write_summary
 from pytest_crab.report.junit import write_junit
+from pytest_crab.report.rendering import render
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.summary import summarise
 from pytest_crab.report.terminal import summary_lines
@@ -75,12 +80,14 @@ class Account:
         self.foreign_failures = 0
         self.decision: Decision | None = None
         self.problems: list[str] = []
+        self.warnings: tuple[str, ...] = ()
         self.complete = False
         self._expected: dict[str, Planned | None] = {}
         self._reported: dict[str, Trial] = {}
         self._faults: dict[str, str] = {}
         self._log: TrialLog | None = None
         self._refuse_gate()
+        self.gate = BaselineGate.of(options, crews)
 
     # --- hearing ----------------------------------------------------------------------------------------------------
 
@@ -133,9 +140,9 @@ class Account:
         if self._log is not None:
             self._log.close()
         summary = self.summary()
+        if self.trials:
+            self._write_summary(summary)
         try:
-            if self.trials:
-                write_summary(self.options.report / "summary.json", summary)
             if self.options.junit is not None:
                 write_junit(self.options.junit, self.in_order(), summary)
         except OSError as error:
@@ -143,7 +150,14 @@ class Account:
         objections = (
             self.config.hook.pytest_crab_gate(summary=summary, config=self.config) if self.options.gated else []
         )
-        self.decision = self._decide(status, summary, [text for text in objections if text])
+        against = None if self.gate is None else self.gate.against(summary)
+        self.decision = self._decide(status, summary, [text for text in objections if text], against)
+        summary = dataclasses.replace(summary, gate=gate_record(self.decision, self.options, against or ()))
+        self.warnings = summary.gate.warnings if summary.gate is not None else ()
+        if summary.gate is not None and self.trials:
+            self._write_summary(summary)
+        if self.trials:
+            self._render(summary)
         return self.decision.exit_code
 
     def summary(self) -> Summary:
@@ -158,7 +172,9 @@ class Account:
         }
         return list(listed.values())
 
-    def _decide(self, status: int, summary: Summary, objections: Sequence[str]) -> Decision:
+    def _decide(
+        self, status: int, summary: Summary, objections: Sequence[str], against: tuple[Against, ...] | None
+    ) -> Decision:
         tallies = tuple(
             Tally.of(row.reviewer, row.outcomes, is_control=self._is_control(row.reviewer)) for row in summary.reviewers
         )
@@ -170,6 +186,7 @@ class Account:
                 max_broken=self.options.max_broken,
                 errors_as_misses=self.options.errors_as_misses,
                 tallies=tallies,
+                against=against,
             )
         )
         if objections and decision.exit_code in (0, 8):
@@ -177,9 +194,22 @@ class Account:
             return Decision(exit_code=1, verdict=decision.verdict, paragraph=paragraph)
         return decision
 
+    def _write_summary(self, summary: Summary) -> None:
+        try:
+            write_summary(self.options.report / "summary.json", summary)
+        except OSError as error:
+            self._complain(f"{error.filename or self.options.report} cannot be written: {error.strerror}")
+
+    def _render(self, summary: Summary) -> None:
+        """Write the files for people; the records are written already, so these can be made again."""
+        try:
+            render(self.options.report, summary, self.decision.paragraph if self.decision else None)
+        except (CrabError, OSError) as error:
+            self._complain(f"{self.options.report}: the pages cannot be written: {error}")
+
     def _is_control(self, reviewer: str) -> bool:
         crew = self.crews.by_reviewer.get(reviewer)
-        return crew is not None and crew.spec.control
+        return crew is not None and crew.spec.arm is not None
 
     def _missing(self) -> Iterator[Trial]:
         """Yield a record for each item that has none."""
@@ -228,7 +258,7 @@ class Account:
         """The header's lines: crew, agent and why, runtime and why, store."""
         crews = self.crews
         reviewers = ", ".join(
-            name + (" (privileged)" if crew.privileged_reviewer else " (control)" if crew.spec.control else "")
+            name + (f" ({crew.spec.arm})" if crew.spec.arm else " (privileged)" if crew.privileged_reviewer else "")
             for name, crew in crews.by_reviewer.items()
         )
         any_crew = next(iter(crews.by_reviewer.values()))
@@ -243,6 +273,7 @@ class Account:
             f"crab: reviewers {reviewers}; agent {agent}",
             f"crab: runtime {runtime}; {options.jobs} at a time; store {options.store}",
         ]
+        lines += self.gate.header() if self.gate is not None else []
         if options.allow_unconfined:
             lines.append("crab: --crab-allow-unconfined: code runs without a sandbox where none is to be had")
         return lines
@@ -281,13 +312,15 @@ class Account:
     def _print_tables(self, reporter: pytest.TerminalReporter) -> None:
         reporter.write_sep("=", "review measured by what it led to")
         summary = self.summary()
+        for warning in self.warnings:
+            reporter.write_line(f"not as in the baseline: {warning}", yellow=True)
         for line in summary_lines(summary, reporter._tw.fullwidth):  # noqa: SLF001 - the only way to the width
             markup = {line.style: True} if line.style else {}
             reporter.write_line(line.text, **markup)
         for lines in self.config.hook.pytest_crab_summary_lines(summary=summary, config=self.config):
             for text in lines or ():
                 reporter.write_line(text)
-        reporter.write_line(f"records: {self.options.report / 'trials.jsonl'}")
+        reporter.write_line(f"report: {self.options.report / 'index.html'} (records: trials.jsonl beside it)")
 
     def sets(self) -> list[Path]:
         """The folders of the instance sets that the run's items come from and that hold recorded results."""
@@ -311,7 +344,9 @@ class Account:
             simulated=any(crew.simulated for crew in crews),
             defaulted=self.crews.agent_defaulted,
             runtime_named=self.options.runtime != "auto",
-            gated=any(not crew.spec.control for crew in crews),
+            gated=any(crew.spec.arm is None for crew in crews),
+            baseline=self.options.baseline is not None,
+            sharded=self.options.shard is not None,
         )
         if sentence:
             raise pytest.UsageError(sentence)

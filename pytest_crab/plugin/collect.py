@@ -98,7 +98,7 @@ class OneInstance(pytest.Collector):
 def items_of(instance: Instance, parent: pytest.Collector) -> Iterator[pytest.Item]:
     """Yield an item per reviewer and repeat, in the order of the command line."""
     plugin = session_of(parent.config)
-    for reviewer in plugin.options.reviewers:
+    for reviewer in plugin.crews.by_reviewer:
         for repeat in range(1, plugin.options.repeat + 1):
             name = reviewer if repeat == 1 else f"{reviewer}[{repeat}]"
             if not instance.measured:
@@ -135,6 +135,7 @@ class BareItem(pytest.Item):
 
     def __init__(self, *, instance: Instance, **kwargs: Any) -> None:
         super().__init__(**kwargs)
+        self.instance = instance
         mark(self, instance, instance.comments)
         self.add_marker(pytest.mark.skip(reason="no oracle: nothing to run"))
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import os
+from collections.abc import Iterator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,28 +16,37 @@ import pytest
 from pytest_crab.adapters import AdapterSpec
 from pytest_crab.adapters import Family
 from pytest_crab.agents import AGENTS
+from pytest_crab.campaign.placebo import mismatched
+from pytest_crab.campaign.placebo import write_reviews
+from pytest_crab.clients.installed import is_there
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.recorded import is_recorded_name
 from pytest_crab.plugin.options import Options
+from pytest_crab.report.files import read_trials
+from pytest_crab.report.loading import trials_file
 from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.settings import Settings
 from pytest_crab.settings import Variant
 from pytest_crab.settings import load_settings
 from pytest_crab.trial import Crew
 from pytest_crab.trial import CrewSpec
+from pytest_crab.types import CONTROL
+from pytest_crab.types import FIRST
+from pytest_crab.types import PLACEBO
 
 #: The reviewer that says nothing, and whose agent runs all the same.
-CONTROL = "none"
+NOTHING = "none"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Crews:
-    """The crews of a run by reviewer name, and how their agent came to be chosen."""
+    """The crews of a run by reviewer name, how their agent came to be chosen, and what crab.yaml says."""
 
     by_reviewer: Mapping[str, Crew]
     agent: str
     agent_defaulted: bool
     why_agent: str
+    settings: Settings
 
     @property
     def replays(self) -> bool:
@@ -52,23 +63,52 @@ def crews_of(options: Options, config: pytest.Config) -> Crews:
             AGENTS, agent, settings.agents, settings.folder, config.hook.pytest_crab_make_agent, config
         )
         crews = {}
-        for name in options.reviewers:
+        for name in dict.fromkeys((*options.reviewers, *([NOTHING] if options.control else []))):
             of = _replaying(agent_spec, name)
             spec, use = _reviewer_spec(name, settings, config, recorded=of is not agent_spec)
-            crews[name] = Crew.build(
-                CrewSpec(reviewer=name, reviewer_spec=spec, agent=agent, agent_spec=of, control=use == CONTROL)
+            is_control = use == NOTHING
+            whole = CrewSpec(
+                reviewer=name,
+                reviewer_spec=spec,
+                agent=agent,
+                agent_spec=of,
+                control=is_control,
+                arm=CONTROL if is_control else None,
             )
+            for each in (whole, *_arms(whole, options)):
+                crews[each.reviewer] = Crew.build(each)
     except BadInput as error:
         raise pytest.UsageError(str(error)) from error
-    return Crews(by_reviewer=crews, agent=agent, agent_defaulted=options.agent is None, why_agent=why)
+    return Crews(
+        by_reviewer=crews, agent=agent, agent_defaulted=options.agent is None, why_agent=why, settings=settings
+    )
+
+
+def _arms(whole: CrewSpec, options: Options) -> Iterator[CrewSpec]:
+    """Yield what is asked for beside a contestant: its first findings alone, and findings of other pull requests."""
+    if whole.control:
+        return
+    for count in sorted(set(options.first)):
+        yield dataclasses.replace(whole, reviewer=f"{whole.reviewer}@{count}", first=count, arm=FIRST)
+    if options.placebo is not None:
+        folder = options.store / "placebo" / hashlib.sha256(str(options.placebo).encode()).hexdigest()[:16]
+        folder = folder / whole.reviewer
+        reviews = mismatched(read_trials(trials_file(options.placebo)), whole.reviewer)
+        if not reviews:
+            raise BadInput(str(options.placebo), [f"it has no two reviews of {whole.reviewer} to exchange"])
+        write_reviews(folder, reviews)
+        spec = REVIEWERS.spec("replay", {"reviews": str(folder)}, folder)
+        yield dataclasses.replace(whole, reviewer=f"{whole.reviewer}@placebo", reviewer_spec=spec, arm=PLACEBO)
 
 
 def _default_agent(settings: Settings) -> tuple[str, str]:
     """The agent where none is named: a model's if there is one and its key, else the simulated one; and why."""
     known = set(AGENTS.table) | set(settings.agents)
-    if "claude-code" in known and os.environ.get("ANTHROPIC_API_KEY"):
-        return "claude-code", "the default, since ANTHROPIC_API_KEY is set; --agent names another"
-    return "reference", "the default; --agent names another"
+    if "claude-code" not in known or not os.environ.get("ANTHROPIC_API_KEY"):
+        return "reference", "the default, since ANTHROPIC_API_KEY is not set; --agent names another"
+    if not is_there("claude-code"):
+        return "reference", "the default, since claude-code is not installed; --agent names another"
+    return "claude-code", "the default, since ANTHROPIC_API_KEY is set; --agent names another"
 
 
 def _replaying(agent: AdapterSpec, reviewer: str) -> AdapterSpec:

@@ -6,11 +6,14 @@ import os
 from collections.abc import Callable
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any
 from typing import Literal
 
 import pytest
+
+from pytest_crab.gate.comparable import CONDITIONS
 
 FRESH_STEPS = ("review", "revision")
 
@@ -22,11 +25,38 @@ def _count(text: str) -> int:
     return number
 
 
+def _dollars(text: str) -> float:
+    number = float(text)
+    if not 0 < number < float("inf"):
+        raise ValueError
+    return number
+
+
 def _rate(text: str) -> float:
     number = float(text)
     if not 0 <= number <= 1:
         raise ValueError
     return number
+
+
+def _points(text: str) -> float:
+    number = float(text)
+    if not 0 <= number < 100:
+        raise ValueError
+    return number
+
+
+def _shard(text: str) -> tuple[int, int]:
+    at, of = (int(part) for part in text.split("/"))
+    if not 1 <= at <= of:
+        raise ValueError
+    return at, of
+
+
+def _condition(text: str) -> str:
+    if text not in CONDITIONS:
+        raise ValueError
+    return text
 
 
 def _switch(text: str) -> bool:
@@ -41,6 +71,12 @@ def _switch(text: str) -> bool:
         "off": False,
         "": False,
     }[text.lower()]
+
+
+def _since(text: str) -> date:
+    from pytest_crab.instances.dates import day
+
+    return day(text)
 
 
 def _step(text: str) -> str:
@@ -97,6 +133,40 @@ OPTIONS = (
     ),
     Option("jobs", _count, min(4, os.cpu_count() or 1), "run so many trials at a time", "a whole number from 1", "N"),
     Option("repeat", _count, 1, "run every trial so many times", "a whole number from 1", "N"),
+    Option(
+        "since",
+        _since,
+        None,
+        "run only instances that were merged since this day, as models may know the older ones",
+        "a day such as 2024-05-01",
+        "DAY",
+    ),
+    Option("shard", _shard, None, "run only this part of the instances, as in 2/4", "i/n, as in 2/4", "I/N"),
+    Option("control", _switch, False, "also run the agent with no findings, and show the net lift", "true or false"),
+    Option(
+        "placebo",
+        str,
+        None,
+        "also hand the agent findings of other pull requests, taken from this earlier report",
+        "a report's folder or its trials.jsonl",
+        "FILE",
+    ),
+    Option(
+        "first",
+        _count,
+        (),
+        "also run the agent with only the first so many findings of every review; repeatable",
+        "a whole number from 1",
+        "N",
+        many=True,
+    ),
+    Option(
+        "attribute",
+        _switch,
+        False,
+        "run the agent again with one finding at a time where an oracle was caught, and say which finding did it",
+        "true or false",
+    ),
     Option("store", str, ".crab", "keep finished steps in this folder", "a folder", "DIR"),
     Option(
         "fresh",
@@ -106,6 +176,21 @@ OPTIONS = (
         "review or revision",
         "STEP",
         many=True,
+    ),
+    Option(
+        "replay",
+        _switch,
+        False,
+        "let recorded answers of models stand for live ones; a request without a recording is an error",
+        "true or false",
+    ),
+    Option(
+        "budget",
+        _dollars,
+        None,
+        "ask no model any more once the run has cost so many US dollars",
+        "a number of dollars above 0",
+        "USD",
     ),
     Option("plan", _switch, False, "say what is stored and what would run, and run nothing", "true or false"),
     Option(
@@ -124,6 +209,30 @@ OPTIONS = (
         "let the rate of caught oracles decide the exit status",
         "a number from 0 to 1",
         "RATE",
+    ),
+    Option(
+        "baseline",
+        str,
+        None,
+        "compare with this earlier run and let the difference decide the exit status",
+        "a summary.json, or the folder of a report or a store",
+        "FILE",
+    ),
+    Option(
+        "margin",
+        _points,
+        5.0,
+        "allow the rate to be this much below the baseline's",
+        "a number of points from 0 to 100",
+        "POINTS",
+    ),
+    Option(
+        "allow-difference",
+        _condition,
+        None,
+        "compare with the baseline though this one thing differs",
+        "dataset, agent, agent-version, harness or runtime",
+        "WHAT",
     ),
     Option(
         "max-broken",
@@ -200,12 +309,23 @@ class Options:
     runtime: str
     jobs: int
     repeat: int
+    since: date | None
+    shard: tuple[int, int] | None
+    control: bool
+    placebo: Path | None
+    first: tuple[int, ...]
+    attribute: bool
     store: Path
     fresh: tuple[str, ...]
+    replay: bool
+    budget: float | None
     plan: bool
     report: Path
     junit: Path | None
     fail_under: float | None
+    baseline: Path | None
+    margin: float
+    allow_difference: str | None
     max_broken: float
     errors_as_misses: bool
     allow_unconfined: bool
@@ -216,7 +336,7 @@ class Options:
     @property
     def gated(self) -> bool:
         """Whether a gate decides the exit status."""
-        return self.fail_under is not None
+        return self.fail_under is not None or self.baseline is not None
 
     @classmethod
     def read(cls, config: pytest.Config) -> Options:
@@ -230,11 +350,14 @@ class Options:
         store = here / values.pop("store")
         invocation = config.invocation_params.dir
         report, junit = values.pop("report"), values.pop("junit")
+        baseline, placebo = values.pop("baseline"), values.pop("placebo")
         return cls(
             reviewers=reviewers,
             store=store,
             report=invocation / report if report else store / "report",
             junit=invocation / junit if junit else None,
+            baseline=invocation / baseline if baseline else None,
+            placebo=invocation / placebo if placebo else None,
             **values,
         )
 

@@ -26,6 +26,7 @@ from pytest_crab.plugin.crew import crews_of
 from pytest_crab.plugin.options import Options
 from pytest_crab.plugin.progress import ProgressLine
 from pytest_crab.plugin.progress import progress_text
+from pytest_crab.plugin.since import Since
 from pytest_crab.plugin.trust import require_trust
 from pytest_crab.plugin.work import Work
 from pytest_crab.plugin.work import runs_items
@@ -54,6 +55,8 @@ class CrabSession:
         if self.options.plan and hasattr(config.option, "dist"):
             config.option.dist = "no"  # a plan needs what this process collects, and pytest-xdist would have none of it
         self.account = None if self.is_worker else Account(self.options, self.crews, config)
+        if self.options.since is not None:
+            config.pluginmanager.register(Since(self.options.since))
         self._items: list[TrialItem] = []
         self._places: dict[TrialItem, int] = {}
         self._claims: dict[str, Path] = {}
@@ -88,12 +91,36 @@ class CrabSession:
         """Load an instance.yaml."""
         return [load_instance(path)] if path.name == INSTANCE_FILE else None
 
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        """Keep this shard's instances, after all else has been deselected; what is no trial runs in every shard."""
+        if self.options.shard is None:
+            return
+        at, of = self.options.shard
+        names = sorted({item.instance.id for item in items if isinstance(item, TrialItem)})
+        mine = set(names[at - 1 :: of])
+        others = [item for item in items if isinstance(item, TrialItem) and item.instance.id not in mine]
+        if others:
+            config.hook.pytest_deselected(items=others)
+            gone = set(others)
+            items[:] = [item for item in items if item not in gone]
+
+    @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Note what will be run, after deselection."""
+        """Note what will be run, after deselection, and refuse what could not be compared."""
         self._items = [item for item in session.items if isinstance(item, TrialItem)]
         self._places = {item: place for place, item in enumerate(self._items)}
         if self.account is not None:
+            if self.account.gate is not None and self._items and self.runs_trials:
+                self.account.gate.check([item.instance for item in self._items])
             self.account.expect(self._items)
+
+    def pytest_report_collectionfinish(self) -> list[str]:
+        """Before anything runs, say what a gate will be able to see."""
+        gate = self.account.gate if self.account is not None else None
+        if gate is None or not self._items or not self.runs_trials:
+            return []
+        return gate.foresight([(item.reviewer, item.instance) for item in self._items if item.repeat == 1])
 
     # --- the run ----------------------------------------------------------------------------------------------------
 
@@ -196,7 +223,9 @@ class CrabSession:
 
     def pytest_report_header(self) -> list[str]:
         """Say who reviews, who revises, where and with what."""
-        return self.account.header(self.work.runtime_in_words()) if self.account is not None else []
+        if self.account is None:
+            return []
+        return [*self.account.header(self.work.runtime_in_words()), *self.work.models_in_words()]
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the tables."""

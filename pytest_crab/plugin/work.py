@@ -12,22 +12,27 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 from typing import cast
 
 import pytest
 
+from pytest_crab import harness
 from pytest_crab import runtimes
 from pytest_crab.adapters import Family
 from pytest_crab.campaign.executor import Campaign
 from pytest_crab.campaign.executor import Progress
 from pytest_crab.campaign.plan import plan_lines
 from pytest_crab.errors import CrabError
+from pytest_crab.models import Gateway
 from pytest_crab.plugin.account import TrialKey
 from pytest_crab.plugin.collect import TrialItem
 from pytest_crab.plugin.crew import Crews
 from pytest_crab.plugin.options import Options
 from pytest_crab.protocols import Runtime
+from pytest_crab.report.subjects import subject_of
+from pytest_crab.report.subjects import write_subject
 from pytest_crab.runtimes import Choice
 from pytest_crab.runtimes import bubblewrap
 from pytest_crab.runtimes.runs import Run
@@ -36,7 +41,9 @@ from pytest_crab.store.open_run import OpenRun
 from pytest_crab.store.open_run import token_of
 from pytest_crab.trial import World
 from pytest_crab.trial import run_trial
+from pytest_crab.trial.world import secrets_of
 from pytest_crab.types import Instance
+from pytest_crab.types import PullRequest
 from pytest_crab.types import Trial
 
 log = logging.getLogger(__name__)
@@ -56,6 +63,7 @@ class Work:
         self._campaign: Campaign | None = None
         self._guard = threading.Lock()
         self._closed = False
+        self._subjects: set[str] = set()
         self._open_run: OpenRun | None = None
         self._check_runtime()
 
@@ -107,7 +115,40 @@ class Work:
 
     def shared(self) -> dict[str, str]:
         """What a worker is told, as plain data."""
-        return {"runtime": self.choice.name, "why_runtime": self.choice.reason, "resume": self.resume}
+        return {
+            "runtime": self.choice.name,
+            "why_runtime": self.choice.reason,
+            "resume": self.resume,
+            "gateway": str(self._gateway_folder()),
+        }
+
+    def _gateway_folder(self) -> Path:
+        """Where the processes of this run find their one gateway: below the controller's own folder."""
+        return Path(self._shared["gateway"]) if "gateway" in self._shared else self.run.folder / "gateway"
+
+    def models_in_words(self) -> list[str]:
+        """How models are asked, for the header, where something was said about it."""
+        words = [f"recordings in {self._cassettes} and nothing else (--crab-replay)"] if self.options.replay else []
+        words += [f"a budget of {self.options.budget:g} USD"] if self.options.budget is not None else []
+        return [f"crab: models: {', '.join(words)}"] if words else []
+
+    @property
+    def _cassettes(self) -> Path:
+        settings = self.crews.settings
+        named = settings.models.cassettes
+        return settings.folder / named if named else self.options.store / "cassettes"
+
+    @functools.cached_property
+    def models(self) -> Gateway:
+        """The gateway; no process is started before the first access."""
+        return Gateway(
+            self._gateway_folder,
+            self.crews.settings.models,
+            cassettes=self._cassettes,
+            ledgers=self.options.store / "ledger",
+            budget=self.options.budget,
+            replay=self.options.replay,
+        )
 
     # --- trials -----------------------------------------------------------------------------------------------------
 
@@ -152,6 +193,9 @@ class Work:
                 self._campaign.stop()
             if "world" in self.__dict__:
                 self.world.runtime.close()
+            if "models" in self.__dict__:
+                self.models.close()
+            if "run" in self.__dict__:
                 self.run.close()
         except KeyboardInterrupt:
             os._exit(int(pytest.ExitCode.INTERRUPTED))
@@ -176,8 +220,28 @@ class Work:
             fresh=options.fresh,
             no_sandbox=bubblewrap.problem(),
             allow_unconfined=options.allow_unconfined,
-            versions={"pytest_crab": metadata.version("pytest-crab"), "python": platform.python_version()},
+            attribute=options.attribute,
+            seen=self._note_subject,
+            versions={
+                "pytest_crab": metadata.version("pytest-crab"),
+                "python": platform.python_version(),
+                "harness": harness.VERSION[:16],
+            },
+            models=self.models,
+            secrets=secrets_of(self.crews.settings.models),
         )
+
+    def _note_subject(self, instance: Instance, pull_request: PullRequest) -> None:
+        """Keep for the report what an instance is about; a report can do without."""
+        with self._guard:
+            new = instance.id not in self._subjects
+            self._subjects.add(instance.id)
+        if not new:
+            return
+        try:
+            write_subject(self.options.report, subject_of(instance, pull_request))
+        except OSError as error:
+            log.warning("%s: what it is about cannot be written for the report: %s", instance.id, error)
 
     def _runtime(self, store: FileStore) -> Runtime:
         name = self.choice.name

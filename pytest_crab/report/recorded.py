@@ -15,6 +15,7 @@ from fractions import Fraction
 from pytest_crab.benchmarks.recorded import HUMAN
 from pytest_crab.benchmarks.recorded import Recording
 from pytest_crab.report.text import ascii_line
+from pytest_crab.statistics.comparison import Measured
 from pytest_crab.types import SCHEMA
 from pytest_crab.types import Kind
 
@@ -100,6 +101,17 @@ def summarise_recording(recording: Recording) -> RecordedSummary:
         overlaps=tuple(_overlaps(tools, caught, keys)),
         notes=(*recording.notes, *notes),
     )
+
+
+def measured_of(recording: Recording, tool: str) -> dict[Key, Measured]:
+    """One tool's verdicts as comparisons take them; what is not on record counts as missed, as in the tables."""
+    keys, _ = _oracles(recording)
+    repositories = {name: result.repo for results in recording.results.values() for name, result in results.items()}
+    caught = _caught(recording, tool, keys)
+    return {
+        key: Measured(repo=repositories[key[0]], caught=int(key in caught), missed=int(key not in caught))
+        for key in keys
+    }
 
 
 def _oracles(recording: Recording) -> tuple[list[Key], list[str]]:

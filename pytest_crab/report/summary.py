@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
 from fractions import Fraction
 
+from pytest_crab.report import oracles as letters
+from pytest_crab.report.burden import Burden
+from pytest_crab.report.burden import Load
+from pytest_crab.report.burden import burden
+from pytest_crab.report.burden import load
+from pytest_crab.report.contrasts import Contestant
+from pytest_crab.report.contrasts import Lift
+from pytest_crab.report.contrasts import Together
+from pytest_crab.report.contrasts import lifts
+from pytest_crab.report.contrasts import together
+from pytest_crab.report.oracles import OracleRecord
+from pytest_crab.report.repeats import Stability
+from pytest_crab.report.repeats import stability
+from pytest_crab.statistics.comparison import Comparison
+from pytest_crab.statistics.comparison import Interval
+from pytest_crab.types import CONTROL
+from pytest_crab.types import FIRST
 from pytest_crab.types import SCHEMA
 from pytest_crab.types import Category
 from pytest_crab.types import Kind
@@ -35,7 +54,8 @@ class Score:
     ``oracles`` counts all, ``known`` those with a known repeat, ``caught`` adds up the values of the known ones.
     ``micro`` is caught / known, ``macro`` the mean of s_i = caught_i / known_i over the instances where any is known.
     ``low`` and ``high`` are the micro rate over all oracles had everything unknown been missed, or caught. Rates lie
-    between 0 and 1; None is "not measured".
+    between 0 and 1; None is "not measured". ``interval`` and ``macro_interval`` are 95% intervals of ``micro`` and
+    ``macro`` that know of clusters; what is unknown does not widen them.
     """
 
     oracles: int
@@ -45,6 +65,8 @@ class Score:
     macro: float | None = None
     low: float | None = None
     high: float | None = None
+    interval: Interval | None = None
+    macro_interval: Interval | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +83,9 @@ class ReviewerSummary:
 
     ``outcomes`` are shares of oracles under every word of OUTCOMES, adding up to ``overall.oracles``: with n repeats,
     one repeat's outcome is 1/n of an oracle. ``comments`` adds up the mean number of findings over instances.
-    ``cost_usd`` adds up what is known; ``unpriced`` counts the reviews and revisions whose cost is not.
+    ``cost_usd`` adds up what is known; ``unpriced`` counts the reviews and revisions whose cost is not. ``arm`` is None
+    for a contestant. ``curve`` has the micro rate with only the first k findings by k, in the reviewer's own order,
+    where such arms ran, and ``all``. ``versions`` are what was seen of each part that a comparison depends on.
     """
 
     reviewer: str
@@ -86,6 +110,13 @@ class ReviewerSummary:
     cost_usd: float | None = None
     unpriced: int
     seconds: float
+    arm: str | None = None
+    versions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    burden: Burden = field(default_factory=Burden)
+    lift: Lift | None = None
+    stability: Stability | None = None
+    curve: Mapping[str, float] = field(default_factory=dict)
+    oracles: tuple[OracleRecord, ...] = ()
 
     @property
     def unknown(self) -> float:
@@ -94,13 +125,36 @@ class ReviewerSummary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Gate:
+    """What a gate decided: ``comparisons`` are by reviewer, shares; ``margin`` is in points.
+
+    ``warnings`` say what differs from the baseline and may: clients' versions, or what was allowed to.
+    """
+
+    exit_code: int
+    ruling: str
+    paragraph: str
+    fail_under: float | None = None
+    baseline: str | None = None
+    margin: float | None = None
+    comparisons: Mapping[str, Comparison] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """A run's reviewers in order of first appearance; ``superseded`` counts trials that a later record replaced."""
+    """A run's reviewers in order of first appearance; ``superseded`` counts trials that a later record replaced.
+
+    ``digests`` say by instance what it was made of, where that is on record.
+    """
 
     schema: int = SCHEMA
     errors_as_misses: bool = False
     superseded: int = 0
     reviewers: tuple[ReviewerSummary, ...] = ()
+    together: Together = field(default_factory=Together)
+    digests: Mapping[str, str] = field(default_factory=dict)
+    gate: Gate | None = None
 
 
 def summarise(trials: Iterable[Trial], *, errors_as_misses: bool = False) -> Summary:
@@ -120,10 +174,15 @@ def summarise(trials: Iterable[Trial], *, errors_as_misses: bool = False) -> Sum
     by_reviewer: dict[str, list[_Row]] = {}
     for (reviewer, _, _), row in rows.items():
         by_reviewer.setdefault(reviewer, []).append(row)
+    found = [_reviewer(name, own, strict=errors_as_misses) for name, own in by_reviewer.items()]
     return Summary(
         errors_as_misses=errors_as_misses,
         superseded=superseded,
-        reviewers=tuple(_reviewer(name, own, strict=errors_as_misses) for name, own in by_reviewer.items()),
+        reviewers=tuple(_contrasted(found)),
+        together=together(
+            [_contestant(own) for own in found if own.arm is None and own.reviewer not in own.privileged]
+        ),
+        digests={row.instance: row.digest for row in rows.values() if row.digest is not None},
     )
 
 
@@ -132,53 +191,58 @@ class _Row:
     """What is kept of a trial: no text and no diff."""
 
     instance: str
+    repo: str
     provenance: Provenance
     agent: str
     runtime: str
+    repeat: int
+    arm: str | None
     privileged: tuple[str, ...]
     simulated: bool
     skipped: str | None
-    findings: int | None
+    load: Load
     costs: tuple[float | None, ...]
     damage: bool | None
     seconds: float
-    results: tuple[tuple[str, Category, Kind, Reason], ...]
+    versions: tuple[tuple[str, str], ...]
+    digest: str | None
+    results: tuple[tuple[str, Category, Kind, str], ...]
 
 
 def _row(trial: Trial) -> _Row:
     steps = [step for step in (trial.review, trial.revision) if step is not None]
     return _Row(
         instance=trial.instance,
+        repo=trial.repo,
         provenance=trial.provenance,
         agent=trial.agent,
         runtime=trial.runtime,
+        repeat=trial.repeat,
+        arm=trial.arm,
         privileged=trial.privileged,
         simulated=trial.simulated,
         skipped=trial.skipped,
-        findings=None if trial.review is None else trial.review.size,
+        load=load(trial),
         costs=tuple(None if step.usage is None else step.usage.cost_usd for step in steps),
         damage=trial.damage,
         seconds=trial.seconds,
-        results=tuple((result.comment, result.category, result.kind, result.reason) for result in trial.results),
+        versions=_versions(trial),
+        digest=trial.versions.get("instance"),
+        results=tuple(
+            (result.comment, result.category, result.kind, letters.letter(result.reason)) for result in trial.results
+        ),
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Oracle:
-    """One oracle and how often each outcome came of it."""
-
-    instance: str
-    category: Category
-    kind: Kind
-    runs: Counter[str] = field(default_factory=Counter)
-
-    def share(self, outcome: str) -> Fraction:
-        return Fraction(self.runs[outcome], self.runs.total())
-
-    def value(self, *, strict: bool) -> Fraction | None:
-        caught = self.runs[Verdict.CAUGHT.value]
-        known = self.runs.total() if strict else caught + self.runs[Verdict.MISSED.value]
-        return Fraction(caught, known) if known else None
+def _versions(trial: Trial) -> tuple[tuple[str, str], ...]:
+    """What took part, by the part's name; only what is on record."""
+    found = {
+        "reviewer": trial.review and trial.review.version,
+        "agent": trial.revision and trial.revision.version,
+        "harness": trial.versions.get("harness"),
+        "pytest_crab": trial.versions.get("pytest_crab"),
+    }
+    return tuple((name, str(version)) for name, version in found.items() if version is not None)
 
 
 def _reviewer(name: str, rows: Sequence[_Row], *, strict: bool) -> ReviewerSummary:
@@ -208,62 +272,108 @@ def _reviewer(name: str, rows: Sequence[_Row], *, strict: bool) -> ReviewerSumma
         overall=_score(oracles, strict=strict),
         by_kind={kind.value: _score(_of(oracles, kind), strict=strict) for kind in Kind if _of(oracles, kind)},
         by_category={word.value: _score(_of(oracles, word), strict=strict) for word in Category if _of(oracles, word)},
-        outcomes={outcome: float(sum(oracle.share(outcome) for oracle in oracles)) for outcome in OUTCOMES},
+        outcomes={outcome: float(_sum(oracle.share(outcome) for oracle in oracles)) for outcome in OUTCOMES},
         damage=Damage(
             damaged=sum(row.damage is True for row in rows), measured=sum(row.damage is not None for row in rows)
         ),
         cost_usd=sum(known_costs) if known_costs else None,
         unpriced=len(costs) - len(known_costs),
         seconds=sum(row.seconds for row in rows),
+        arm=rows[0].arm,
+        versions={
+            part: tuple(sorted({version for row in rows for name, version in row.versions if name == part}))
+            for part in _distinct(name for row in rows for name, _ in row.versions)
+        },
+        burden=burden(row.load for row in rows),
+        stability=stability(oracles),
+        oracles=tuple(oracles),
     )
 
 
-def _oracles(rows: Iterable[_Row]) -> list[_Oracle]:
-    """Return the oracles of all rows, each once, with the outcomes of its repeats."""
-    oracles: dict[tuple[str, str], _Oracle] = {}
+def _contrasted(found: Sequence[ReviewerSummary]) -> Iterator[ReviewerSummary]:
+    """Add what each comes to beside the others: the lift over the control, and the curve of its first findings."""
+    control = next((own for own in found if own.arm == CONTROL), None)
+    others = [own for own in found if own.arm != CONTROL]
+    lift = lifts([_contestant(own) for own in others], _contestant(control)) if control is not None else {}
+    for own in found:
+        curve = {
+            other.reviewer.rpartition("@")[2]: other.overall.micro
+            for other in found
+            if other.arm == FIRST and other.reviewer.rpartition("@")[0] == own.reviewer
+        }
+        points = {**curve, "all": own.overall.micro} if curve else {}
+        yield dataclasses.replace(
+            own,
+            lift=lift.get(own.reviewer),
+            curve={name: rate for name, rate in points.items() if rate is not None},
+        )
+
+
+def _contestant(own: ReviewerSummary) -> Contestant:
+    return Contestant(name=own.reviewer, oracles=own.oracles, cost_usd=own.cost_usd, seconds=own.seconds)
+
+
+def _oracles(rows: Iterable[_Row]) -> list[OracleRecord]:
+    """Return the oracles of all rows, each once, with the verdicts of its repeats in their order."""
+    places: dict[tuple[str, str], tuple[str, Category, Kind]] = {}
+    verdicts: dict[tuple[str, str], dict[int, str]] = {}
     for row in rows:
-        for comment, category, kind, reason in row.results:
-            key = (row.instance, comment)
-            if key not in oracles:
-                oracles[key] = _Oracle(instance=row.instance, category=category, kind=kind)
-            known = reason.verdict is not Verdict.UNKNOWN
-            oracles[key].runs[reason.verdict.value if known else reason.value] += 1
-    return list(oracles.values())
+        for comment, category, kind, one in row.results:
+            places.setdefault((row.instance, comment), (row.repo, category, kind))
+            verdicts.setdefault((row.instance, comment), {})[row.repeat] = one
+    return [
+        OracleRecord(
+            instance=instance,
+            comment=comment,
+            repo=repo,
+            category=category,
+            kind=kind,
+            verdicts="".join(own[repeat] for repeat in sorted(own)),
+        )
+        for (instance, comment), (repo, category, kind) in places.items()
+        for own in (verdicts[instance, comment],)
+    ]
 
 
-def _of(oracles: Iterable[_Oracle], word: Kind | Category) -> list[_Oracle]:
+def _of(oracles: Iterable[OracleRecord], word: Kind | Category) -> list[OracleRecord]:
     return [oracle for oracle in oracles if word in (oracle.kind, oracle.category)]
 
 
-def _score(oracles: Sequence[_Oracle], *, strict: bool) -> Score:
-    values: dict[str, list[Fraction]] = {}
-    for oracle in oracles:
-        value = oracle.value(strict=strict)
-        if value is not None:
-            values.setdefault(oracle.instance, []).append(value)
-    caught = sum((sum(own, Fraction()) for own in values.values()), Fraction())
+def _score(oracles: Sequence[OracleRecord], *, strict: bool) -> Score:
+    values = {oracle.key: value for oracle in oracles if (value := oracle.value(strict=strict)) is not None}
+    by_instance: dict[str, list[Fraction]] = {}
+    for (instance, _), value in values.items():
+        by_instance.setdefault(instance, []).append(value)
+    repos = {oracle.key: oracle.repo for oracle in oracles}
     return Score(
         oracles=len(oracles),
-        known=sum(map(len, values.values())),
-        caught=float(caught),
-        micro=_mean([value for own in values.values() for value in own]),
-        macro=_mean([sum(own, Fraction()) / len(own) for own in values.values()]),
+        known=len(values),
+        caught=float(_sum(values.values())),
+        micro=_mean(list(values.values())),
+        macro=_mean([_sum(own) / len(own) for own in by_instance.values()]),
         low=_mean([oracle.share(Verdict.CAUGHT.value) for oracle in oracles]),
         high=_mean([1 - oracle.share(Verdict.MISSED.value) for oracle in oracles]),
+        interval=letters.micro_interval(values, repos),
+        macro_interval=letters.macro_interval(values, repos),
     )
 
 
 def _mean(values: Sequence[Fraction]) -> float | None:
     """Return the mean, exact until the end, so that 7 of 10 is what a person types as 0.7; None of nothing."""
-    return float(sum(values, Fraction()) / len(values)) if values else None
+    return float(_sum(values) / len(values)) if values else None
+
+
+def _sum(values: Iterable[Fraction]) -> Fraction:
+    """Return the sum, exact; many values are alike, and adding fractions takes long."""
+    return sum((value * count for value, count in Counter(values).items()), Fraction())
 
 
 def _comments(rows: Iterable[_Row]) -> tuple[Fraction, int]:
     """Return the findings, averaged over each instance's reviews, and the number of instances that have a review."""
     findings: dict[str, list[int]] = {}
     for row in rows:
-        if row.findings is not None:
-            findings.setdefault(row.instance, []).append(row.findings)
+        if row.load.findings is not None:
+            findings.setdefault(row.instance, []).append(row.load.findings)
     means = [Fraction(sum(own), len(own)) for own in findings.values()]
     return sum(means, Fraction()), len(means)
 

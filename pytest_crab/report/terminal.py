@@ -8,12 +8,17 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pytest_crab.report.sentences import burden_lines
+from pytest_crab.report.sentences import lift_lines
+from pytest_crab.report.sentences import repeat_lines
+from pytest_crab.report.sentences import together_lines
 from pytest_crab.report.summary import CAUSES
 from pytest_crab.report.summary import SIMULATED
 from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import Score
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.text import ascii_line
+from pytest_crab.statistics.comparison import Interval
 from pytest_crab.types import Category
 from pytest_crab.types import Kind
 
@@ -50,9 +55,10 @@ def _per_pull_request(reviewer: ReviewerSummary) -> str:
 _COLUMNS = (
     _Column("Total", lambda reviewer: number(reviewer.comments)),
     _Column("Per PR", _per_pull_request, "Comments"),
-    _Column("Behavioral", _kind(Kind.BEHAVIORAL)),
-    _Column("Structural", _kind(Kind.STRUCTURAL)),
+    _Column("Behav.", _kind(Kind.BEHAVIORAL)),
+    _Column("Struct.", _kind(Kind.STRUCTURAL)),
     _Column("Overall", lambda reviewer: percent(reviewer.overall.micro)),
+    _Column("95%", lambda reviewer: span(reviewer.overall.interval)),
     _Column("Macro", lambda reviewer: percent(reviewer.overall.macro), "Pass rate (%)"),
     _Column("oracles", lambda reviewer: of(reviewer.overall, reviewer.overall.oracles), "Caught/"),
     _Column("Unknown", lambda reviewer: number(reviewer.unknown)),
@@ -63,7 +69,14 @@ def summary_lines(summary: Summary, width: int = 80) -> list[Line]:
     """Return the account of a run in lines of at most ``width`` columns (80 are needed); none if there was no trial."""
     if not summary.reviewers:
         return []
-    blocks = [_table(summary, width), _categories(summary, width), _unknown(summary, width), _notes(summary, width)]
+    blocks = [
+        _table(summary, width),
+        [line for text in lift_lines(summary) for line in _wrapped(text, width, "bold")],
+        _categories(summary, width),
+        [line for text in together_lines(summary) for line in _wrapped(text, width)],
+        _unknown(summary, width),
+        _notes(summary, width),
+    ]
     return [line for block in blocks if block for line in (Line(""), *block)][1:]
 
 
@@ -77,6 +90,11 @@ def number(value: float | None) -> str:
 def percent(rate: float | None) -> str:
     """Write a rate between 0 and 1 in percent with one decimal, as the paper prints it."""
     return NOTHING if rate is None else f"{100 * rate:.1f}"
+
+
+def span(interval: Interval | None) -> str:
+    """Write an interval of a rate in percent: 26.4-38.3."""
+    return NOTHING if interval is None else f"{percent(interval.low)}-{percent(interval.high)}"
 
 
 def of(score: Score, total: int) -> str:
@@ -169,14 +187,15 @@ def _unknown(summary: Summary, width: int) -> list[Line]:
 
 
 def _notes(summary: Summary, width: int) -> list[Line]:
-    return [line for text, style in _remarks(summary) for line in _wrapped(text, width, style)]
+    return [line for text, style in remarks(summary) for line in _wrapped(text, width, style)]
 
 
 def _wrapped(text: str, width: int, style: str = "") -> list[Line]:
     return [Line(part, style) for part in textwrap.wrap(text, width, subsequent_indent="    ")]
 
 
-def _remarks(summary: Summary) -> Iterator[tuple[str, str]]:
+def remarks(summary: Summary) -> Iterator[tuple[str, str]]:
+    """Yield what is to be said beside the numbers, and its style."""
     reviewers = summary.reviewers
     simulated = [label(reviewer) for reviewer in reviewers if reviewer.simulated]
     if simulated:
@@ -208,6 +227,8 @@ def _mix(reviewer: ReviewerSummary) -> str:
 def _own_remarks(reviewer: ReviewerSummary) -> Iterator[tuple[str, str]]:
     if reviewer.repeats > 1:
         yield f"{reviewer.repeats} repeats, an oracle counts as their mean", ""
+    yield from ((text, "") for text in repeat_lines(reviewer))
+    yield from ((text, "") for text in burden_lines(reviewer))
     if len(reviewer.agents) > 1:
         yield f"its trials used different agents: {', '.join(map(ascii_line, reviewer.agents))}", "yellow"
     if reviewer.skipped:

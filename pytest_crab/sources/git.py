@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from datetime import timezone
 from pathlib import Path
@@ -86,9 +87,7 @@ class GitSource:
 
     def _brought(self, instance: Instance, cache: Path) -> Git:
         """The cache of the instance's repository, with its three commits."""
-        name = hashlib.sha256(_facts(instance).url.encode()).hexdigest()[:32]
-        with trees.held(cache.absolute(), f"repository-{name}"):
-            git = _repository(cache.absolute() / "repositories" / f"{name}.git")
+        with kept(_facts(instance).url, cache) as git:
             self._bring(git, instance)
         return git
 
@@ -97,7 +96,7 @@ class GitSource:
         facts = _facts(instance)
         heard: list[str] = []
         lacking: list[str] = []
-        for place in _places(facts.url):
+        for place in places(facts.url):
             if not _missing(git, facts):
                 return
             if place in self._silent or not self._answers(git, place):
@@ -107,7 +106,7 @@ class GitSource:
                 _fetch(git, place, instance)
             except GitError as error:
                 heard.append(f"{place} ({error.words})")
-                if _is_local(place) and partial.is_partial(error):
+                if is_local(place) and partial.is_partial(error):
                     partial.borrow(git, Path(place))
             else:
                 lacking.append(place)
@@ -124,18 +123,18 @@ class GitSource:
 
     def _answers(self, git: Git, place: str) -> bool:
         """Whether there is a repository at ``place``; why not is kept."""
-        if _is_local(place) and not Path(place).is_dir():
+        if is_local(place) and not Path(place).is_dir():
             self._silent[place] = "there is no such folder"
             return False
         try:
-            _ask(git, "ls-remote", "--quiet", "--", place, "HEAD", seconds=_PROBE_SECONDS)
+            ask(git, "ls-remote", "--quiet", "--", place, "HEAD", seconds=_PROBE_SECONDS)
         except GitError as error:
             self._silent[place] = error.words
             return False
         return True
 
 
-def _places(url: str) -> Iterator[str]:
+def places(url: str) -> Iterator[str]:
     """Where to look for a repository, the mirror first: it is named where the rest cannot be reached."""
     mirror = os.environ.get(MIRROR, "").rstrip("/")
     if mirror:
@@ -149,11 +148,20 @@ def _owner_and_name(url: str) -> str:
     return "/".join(urlsplit(url).path.strip("/").removesuffix(".git").split("/")[-2:])
 
 
-def _is_local(place: str) -> bool:
+def is_local(place: str) -> bool:
+    """Whether a place to fetch from is a folder of this machine."""
     return "://" not in place
 
 
-def _repository(folder: Path) -> Git:
+@contextmanager
+def kept(url: str, cache: Path, kind: str = "repositories") -> Iterator[Git]:
+    """The cache of one public repository, nobody else's while this is held."""
+    name = hashlib.sha256(url.encode()).hexdigest()[:32]
+    with trees.held(cache.absolute(), f"repository-{name}"):
+        yield repository(cache.absolute() / kind / f"{name}.git")
+
+
+def repository(folder: Path) -> Git:
     """The cache of one public repository; all its instances share it. Call with its lock held."""
     if not (folder / "HEAD").exists():
         aside = folder.with_suffix(".aside")
@@ -201,14 +209,14 @@ def _says(error: GitError, words: Sequence[str]) -> bool:
 
 def _fetch_refs(git: Git, place: str, options: Sequence[str], refs: Sequence[str]) -> None:
     fixed = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--no-recurse-submodules")
-    _ask(git, "fetch", *fixed, *options, "--", place, *refs, seconds=_FETCH_SECONDS)
+    ask(git, "fetch", *fixed, *options, "--", place, *refs, seconds=_FETCH_SECONDS)
 
 
-def _ask(git: Git, *arguments: str, seconds: float) -> bytes:
-    """Run git against another repository, with this machine's proxies and authorities."""
+def ask(git: Git, *arguments: str, seconds: float, local: bool = False) -> bytes:
+    """Run git against another repository, with this machine's proxies and authorities; ``local``: one lies here."""
     env = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     env["GIT_CONFIG_GLOBAL"] = str(git.folder / "mirror.config")
-    if os.environ.get(MIRROR):
+    if os.environ.get(MIRROR) or local:
         env["GIT_ALLOW_PROTOCOL"] = "https:http:ssh:git:file"
     return git.run(*arguments, env=env, settings=_SLOW, seconds=seconds)
 

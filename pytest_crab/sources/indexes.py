@@ -73,6 +73,40 @@ def download(facts: Facts, into: Path, instance_id: str) -> None:
     raise SourceError(f"{what} is in none of {', '.join(map(_shown, places.indexes))}; source.sdist should be checked")
 
 
+def locate(name: str, version: str, into: Path) -> str:
+    """Write the archive of a release to ``into``, and return its SHA-256: what is to be written down of it.
+
+    Raises SourceUnreachable where no index answers, SourceError where those that answer have it not.
+    """
+    anything = Facts(name=name, version=version, sha256="0" * 64, head="", reference="")
+    places = configured()
+    for path in _local_copies(anything, places.folders):
+        shutil.copyfile(path, into)
+        return file_digest(into)
+    silent = []
+    with requests.Session() as session:
+        session.verify = places.cert or session.verify
+        for index in places.indexes:
+            try:
+                package = _package(anything, index, session)
+                if package is None:
+                    continue
+                _write(package.url, into, session)
+            except (requests.RequestException, UnsupportedContentTypeError) as error:
+                silent.append(f"{_shown(index)} ({type(error).__name__})")
+                continue
+            found = file_digest(into)
+            if package.digests.get("sha256", found) != found:
+                raise SourceError(f"the sdist of {name} {version} from {_shown(index)} is not what the index says")
+            return found
+    if silent or not places.indexes:
+        raise SourceUnreachable(
+            f"the sdist of {name} {version} cannot be reached: set PIP_INDEX_URL or PIP_FIND_LINKS to where it is "
+            f"({', '.join(silent) or 'no index is configured'})"
+        )
+    raise SourceError(f"{', '.join(map(_shown, places.indexes))} has no sdist (.tar.gz) of {name} {version}")
+
+
 def configured() -> Places:
     """Where pip would look, by its environment variables and its configuration files."""
     settings = dict(_pip_files())

@@ -19,7 +19,7 @@ from pytest_crab.sources.plumbing import create_checkout
 from pytest_crab.sources.plumbing import lend
 
 _SUBMODULE = "160000"
-_DIFF = (
+DIFF = (
     *("diff-tree", "-p", "-r", "--binary", "--full-index", "--no-color", "--no-ext-diff", "--no-textconv"),
     *("--src-prefix=a/", "--dst-prefix=b/", "--unified=3", "--inter-hunk-context=0", "--diff-algorithm=myers"),
 )
@@ -48,7 +48,7 @@ class GitSnapshot:
 
     def pull_request_diff(self) -> str:
         """The pull request as a git diff, base to head; it is for reading, so bytes that are not UTF-8 are replaced."""
-        diff = self.public.run(*_DIFF, "--find-renames=50%", "-l1000", self.base_tree, self.head_tree)
+        diff = self.public.run(*DIFF, "--find-renames=50%", "-l1000", self.base_tree, self.head_tree)
         return diff.decode("utf-8", "replace")
 
     def apply(self, diff: str, onto: str | None = None) -> str:
@@ -66,7 +66,7 @@ class GitSnapshot:
 
     def diff(self, tree: str) -> str:
         """The git diff from head to ``tree``, which ``apply`` takes; text that is not UTF-8 goes as binary."""
-        diff = self.private.run(*_DIFF, "--no-renames", "--ignore-submodules=all", self.head_tree, tree)
+        diff = self.private.run(*DIFF, "--no-renames", "--ignore-submodules=all", self.head_tree, tree)
         try:
             return diff.decode()
         except UnicodeDecodeError:
@@ -108,7 +108,7 @@ class GitSnapshot:
             shutil.copytree(self.private.folder, binary.folder, ignore=shutil.ignore_patterns("objects"))
             (binary.folder / "info" / "attributes").write_text("* -diff\n")
             lend(str(self.private.folder / "objects"), binary)
-            arguments = (*_DIFF, "--no-renames", "--ignore-submodules=all", self.head_tree, tree, "--")
+            arguments = (*DIFF, "--no-renames", "--ignore-submodules=all", self.head_tree, tree, "--")
             parts = []
             for change in self._changed(tree):
                 part = self.private.run(*arguments, change.path)

@@ -16,6 +16,7 @@ from click.testing import Result
 
 from pytest_crab.cli import main
 from pytest_crab.instances import load_instance
+from pytest_crab.instances.unwritten import STUB
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -87,7 +88,10 @@ def test_every_oracle_that_is_not_proved_has_its_sentence() -> None:
     result = run("set", "--jobs=2", "--no-write")
     assert result.exit_code == 1
     lines = result.output.splitlines()
-    because = "the oracle of c0 is not red on head: no expected test failed (all passed)"
+    because = (
+        "the oracle is green at head (no expected test failed (all passed)): assert what the comment asks for and the "
+        "pull request does not do"
+    )
     assert lines[0] == f"green c0: not proved: {because}"
     assert lines[1].startswith("right c0: proved")
     assert lines[2] == "1 of 2 oracles proved; instances by rung: 1 given"
@@ -101,6 +105,98 @@ def test_faults_of_files_are_told_before_anything_runs() -> None:
     assert result.exit_code == 1
     assert "comments[0].oracle.file is 'oracles/test_c0.py', which is not there" in result.output
     assert not Path(".crab").exists()
+
+
+def held_against(folder: Path, oracle: str) -> None:
+    """Give an instance two right fixes and two near misses, and an oracle."""
+    checks = {"other": "1 + 1", "third": "4 - 2", "near": "4", "far": "1"}
+    (folder / "checks").mkdir()
+    for name, value in checks.items():
+        (folder / "checks" / f"{name}.diff").write_text(CHANGE.format("TWO = 3", f"TWO = {value}"))
+    (folder / "oracles" / "test_c0.py").write_text(oracle)
+    with (folder / "instance.yaml").open("a") as file:
+        file.write("    accepts: [checks/other.diff, checks/third.diff]\n")
+        file.write("    rejects: [checks/near.diff, checks/far.diff]\n")
+
+
+FITTED = "from pathlib import Path\n\n\ndef test_two() -> None:\n    assert 'TWO = 2' in Path('shop.py').read_text()\n"
+LOOSE = "import shop\n\n\ndef test_two() -> None:\n    assert shop.TWO != 3\n"
+
+
+def test_the_audit_names_the_over_fitted_and_the_loose() -> None:
+    for name, oracle in (("fitted", FITTED), ("good", RED_THEN_GREEN), ("loose", LOOSE)):
+        held_against(write(name), oracle)
+    result = run("set", "--audit", "--no-write")
+    assert result.exit_code == 1
+    lines = result.output.splitlines()
+    assert lines[0] == (
+        "fitted c0: not proved: another right fix is refused: checks/other.diff, test failed: test_c0.py::test_two "
+        "failed with AssertionError; checks/third.diff, test failed: test_c0.py::test_two failed with AssertionError: "
+        "the oracle is too strict, fitted to one way of writing the fix: assert what it does, not how"
+    )
+    assert lines[2].startswith("loose c0: not proved: a near miss passes: checks/near.diff, no expected test failed")
+    rows = {line.split()[0]: line.split() for line in lines[4:7]}
+    assert rows["fitted"][2:6] == ["0.00", "(0/2)", "1.00", "(2/2)"]
+    assert rows["good"][2:6] == ["1.00", "(2/2)", "1.00", "(2/2)"]
+    assert rows["loose"][2:6] == ["1.00", "(2/2)", "0.00", "(0/2)"]
+    assert lines[7].startswith("all 3      0.67 (4/6)  0.67 (4/6)")
+    assert lines[8:10] == [
+        "fitted c0: over-fitted: it refuses 2 of 2 other right fixes",
+        "loose c0: loose: it passes 2 of 2 near misses",
+    ]
+
+
+def test_few_checks_are_a_note_or_a_fault_as_asked() -> None:
+    write("a")
+    lack = "a c0: {}is held against 0 accepts and 0 rejects; 2 of each make it trustworthy"
+    noted = run("a", "--audit")
+    assert noted.exit_code == 0
+    assert lack.format("note: ") in noted.output
+    refused = run("a", "--audit", "--min-checks=2")
+    assert refused.exit_code == 1
+    assert lack.format("") in refused.output.splitlines()
+
+
+def test_what_cannot_be_reached_is_skipped_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CRAB_GIT_MIRROR", "nowhere")
+    facts = ", ".join(f"{name}: {digit * 40}" for name, digit in (("base", "1"), ("head", "2"), ("merged", "3")))
+    source = f"git: {{url: https://git.invalid/owner/shop, {facts}}}"
+    (write("far") / "instance.yaml").write_text(INSTANCE.format(id="far", source=source, provenance="github"))
+    alone = run("far")
+    assert alone.exit_code == 1
+    assert alone.output.startswith(
+        "far: skipped: https://git.invalid/owner/shop cannot be reached: set CRAB_GIT_MIRROR"
+    )
+    write("near")
+    both = run("set", "--audit")
+    assert both.exit_code == 0, both.output
+    assert both.output.endswith("1 of 1 oracles proved; instances by rung: 1 given; 1 instance skipped\n")
+    assert list(json.loads(Path("set/proofs.json").read_text())["instances"]) == ["near"]
+
+
+def test_what_is_still_to_be_written_is_refused() -> None:
+    folder = write("a", f"# {STUB}\n\ndef test_two() -> None:\n    raise NotImplementedError\n")
+    result = run("a")
+    assert result.exit_code == 1
+    assert (
+        f"{folder}/instance.yaml: comments[0].oracle.file (oracles/test_c0.py) is still to be written" in result.output
+    )
+    assert not Path(".crab").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "telling"),
+    [
+        ("b", "b is neither a path nor the id of an instance below this folder"),
+        ("shop", "shop may be set/shop-1, set/shop-2; write more of the id, or the path"),
+    ],
+)
+def test_a_name_that_is_none_or_several_is_a_usage_error(name: str, telling: str) -> None:
+    write("shop-1")
+    write("shop-2")
+    result = run(name)
+    assert result.exit_code == 2
+    assert telling in result.output
 
 
 def test_no_instance_is_a_usage_error() -> None:
@@ -173,4 +269,4 @@ def test_it_runs_as_a_program() -> None:
         [sys.executable, "-c", "from pytest_crab.cli import main; main()", "certify", "--help"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert "Prove the oracles of the instances at or below PATHS." in done.stdout
+    assert "Prove the oracles of the instances at or below a PATH" in done.stdout

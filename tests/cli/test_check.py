@@ -173,6 +173,37 @@ def test_a_faulty_or_partial_set_is_not_locked() -> None:
     assert not Path("set/crab.lock").exists()
 
 
+OTHERS = [
+    *("testing", "robustness", "compatibility", "documentation", "design"),
+    *("error-handling", "maintainability", "efficiency", "security"),
+]
+
+
+def test_a_set_is_counted() -> None:
+    for name, day in (("a", "2023-05-01"), ("b", "2024-06-30"), ("c", None)):
+        path = write(name) / "instance.yaml"
+        text = path.read_text().replace("kind: behavioral", "kind: behavioral\n    accepts: [reference.diff]")
+        path.write_text(text.replace("Add a cart", f"Add a cart, merged_at: {day}") if day else text)
+    lines = run("set", "--stats").output.splitlines()
+    assert lines[:2] == [
+        "3 instances of 1 repositories, 3 oracles",
+        f"oracles by category: functional 3, {', '.join(f'{name} 0' for name in OTHERS)}",
+    ]
+    assert lines[8:] == [
+        "instances by changed lines: up to 20 3",
+        "instances by year of merge: 2023 1, 2024 1, no date 1",
+        "merged from 2023-05-01 to 2024-06-30",
+        "accepts for an oracle: 1.0 on average, 1 to 1; 3 of 3 have fewer than 2",
+        "rejects for an oracle: 0.0 on average, 0 to 0; 3 of 3 have fewer than 2",
+        "3 of 3 instances ok, 0 faults",
+    ]
+    since = run("set", "--stats", "--since", "2024-06").output.splitlines()
+    assert since[0] == "left out of 3 instances: 1 merged before 2024-06-01, 1 without a date"
+    assert since[1] == "1 instances of 1 repositories, 1 oracles"
+    assert run("set", "--since", "2024-06-31").exit_code == 2
+    assert "--since takes a part of one" in run("set", "--since", "2024-06", "--lock").output
+
+
 @pytest.mark.parametrize("arguments", [[], ["nowhere"], ["."], ["--unknown", "."]])
 def test_usage_faults_exit_2(arguments: list[str]) -> None:
     result = run(*arguments)

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_crab.gate.exit import ORDER
 from pytest_crab.gate.exit import Decision
-from pytest_crab.gate.exit import Ruling
 from pytest_crab.gate.exit import RunOutcome
 from pytest_crab.gate.exit import Tally
 from pytest_crab.gate.exit import decide
 from pytest_crab.gate.exit import refuse
+from pytest_crab.gate.rulings import ORDER
+from pytest_crab.gate.rulings import Ruling
 
 
 def tally(caught: float, missed: float, broken: float = 0, unknown: float = 0, **fields: Any) -> Tally:

@@ -7,6 +7,15 @@ from pathlib import Path
 import pytest
 
 from pytest_crab.report import summary
+from pytest_crab.report.burden import Burden
+from pytest_crab.report.contrasts import Lift
+from pytest_crab.report.contrasts import Overlap
+from pytest_crab.report.contrasts import Pair
+from pytest_crab.report.contrasts import Together
+from pytest_crab.report.oracles import OracleRecord
+from pytest_crab.report.repeats import Stability
+from pytest_crab.statistics.comparison import Comparison
+from pytest_crab.statistics.comparison import Interval
 from pytest_crab.types import Finding
 from pytest_crab.types import OracleResult
 from pytest_crab.types import Reason
@@ -31,6 +40,16 @@ RECORDS = [
     summary.ReviewerSummary,
     summary.Score,
     summary.Damage,
+    Interval,
+    OracleRecord,
+    Burden,
+    Lift,
+    Stability,
+    Comparison,
+    Together,
+    Overlap,
+    Pair,
+    summary.Gate,
 ]
 
 

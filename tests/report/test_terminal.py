@@ -30,11 +30,11 @@ def shown(trials: list[Trial], width: int = 80, *, errors_as_misses: bool = Fals
 
 
 EXPECTED = """\
-                Comments                       Pass rate (%) Caught/
-Reviewer    Total Per PR Behavioral Structural Overall Macro oracles Unknown
-claude-code     9    4.5       50.0      100.0    66.7  75.0     2/4       1
-human*          1    1.0          -      100.0   100.0 100.0     1/1       0
-none            -      -          -          -       -     -     -/1       1
+                Comments                          Pass rate (%) Caught/
+Reviewer    Total Per PR Behav. Struct. Overall       95% Macro oracles Unknown
+claude-code     9    4.5   50.0   100.0    66.7  4.4-98.9  75.0     2/4       1
+human*          1    1.0      -   100.0   100.0 0.6-100.0 100.0     1/1       0
+none            -      -      -       -       -         -     -     -/1       1
 
 Caught/known claude-code human* none
 functional           1/1      -    -
@@ -49,8 +49,10 @@ privileged (*), shown the answer: human, reference
 claude-code: 2 instances: 1 authored, 1 github
 human*: 1 instance: 1 authored
 none: 1 instance: 1 authored
+claude-code: 9 findings, 0 in reviews that led to no catch
 claude-code: 1 of 2 trials broke passing tests
 claude-code: 1.25 USD, and 3 steps of unknown cost
+human*: 1 finding, 0 in reviews that led to no catch
 none: 1 trial skipped: github cannot be reached"""
 
 
@@ -92,7 +94,7 @@ def test_the_papers_table_fits_80_columns(make_trial: MakeTrial) -> None:
         for at in range(184)
     ]
     row = shown(trials).splitlines()[2]
-    assert row == "claude-code  1336    7.3       33.7          -    33.7  33.7  62/184       0"
+    assert row == "claude-code  1336    7.3   33.7       -    33.7 27.2-40.9  33.7  62/184       0"
 
 
 def test_no_trials_no_lines() -> None:
@@ -126,7 +128,7 @@ def test_replaced_records_and_mixed_agents_are_said(make_trial: MakeTrial) -> No
 def test_many_reasons_for_skipping_stay_short(make_trial: MakeTrial) -> None:
     text = shown([make_trial("codex", f"i{at}", skipped=f"reason {min(at, 4)}") for at in range(6)])
     assert "6 trials skipped: reason 4; reason 0; reason 1; and other reasons" in text
-    assert text.splitlines()[2].split() == ["codex", "0", "0.0", "-", "-", "-", "-", "-", "0"]
+    assert text.splitlines()[2].split() == ["codex", "0", "0.0", "-", "-", "-", "-", "-", "-", "0"]
 
 
 def test_a_long_name_has_a_line_of_its_own(make_trial: MakeTrial) -> None:

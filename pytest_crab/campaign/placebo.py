@@ -1,0 +1,51 @@
+"""Findings of another pull request for every pull request: as many and as long, and about something else."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from collections.abc import Mapping
+from pathlib import Path
+
+from pytest_crab import plain
+from pytest_crab.types import Review
+from pytest_crab.types import Trial
+
+
+def mismatched(trials: Iterable[Trial], reviewer: str) -> dict[str, Review]:
+    """Return for each instance that this reviewer reviewed the most alike review of another one.
+
+    Reviews of another repository come first; alike is by the number of findings, then by the length of their text.
+    """
+    reviews = {
+        trial.instance: (trial.repo, trial.review)
+        for trial in trials
+        if trial.reviewer == reviewer and trial.review is not None and trial.review.count is None
+    }
+    return {name: found for name in reviews if (found := _other(name, reviews)) is not None}
+
+
+def write_reviews(folder: Path, reviews: Mapping[str, Review]) -> None:
+    """Write one file per instance, as the replay reviewer reads them. Raises OSError."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, review in reviews.items():
+        findings = [plain.dump(finding) for finding in review.findings]
+        aside = folder / f".{name}.{os.getpid()}"  # workers of pytest-xdist write the same files at the same time
+        aside.write_text(json.dumps({"schema": 1, "findings": findings}), encoding="utf-8")
+        aside.replace(folder / f"{name}.json")
+
+
+def _other(name: str, reviews: Mapping[str, tuple[str, Review]]) -> Review | None:
+    repo, own = reviews[name]
+
+    def unlike(other: str) -> tuple[bool, int, int, str]:
+        their_repo, review = reviews[other]
+        return their_repo == repo, abs(review.size - own.size), abs(_length(review) - _length(own)), other
+
+    others = [other for other in reviews if other != name]
+    return reviews[min(others, key=unlike)][1] if others else None
+
+
+def _length(review: Review) -> int:
+    return sum(len(finding.body) for finding in review.findings)

@@ -1,0 +1,96 @@
+"""The merge command: the reports of several shards made into one, as a single run would have written it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from pytest_crab.errors import BadInput
+from pytest_crab.report import subjects
+from pytest_crab.report.files import read_trials
+from pytest_crab.report.files import write_summary
+from pytest_crab.report.files import write_trials
+from pytest_crab.report.loading import SUMMARY
+from pytest_crab.report.loading import TRIALS
+from pytest_crab.report.loading import load_summary
+from pytest_crab.report.loading import trials_file
+from pytest_crab.report.rendering import render
+from pytest_crab.report.summary import summarise
+from pytest_crab.report.terminal import summary_lines
+from pytest_crab.types import Reason
+from pytest_crab.types import Trial
+
+
+@click.command()
+@click.argument("reports", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.option(
+    "--into", required=True, type=click.Path(file_okay=False, path_type=Path), help="The folder of the new report."
+)
+def merge(reports: Sequence[Path], into: Path) -> None:
+    """Make one report of several: trials.jsonl, summary.json and the pages, and print the tables.
+
+    REPORTS are report folders, stores or trials.jsonl files. Of one trial that several hold, a measured one counts
+    before one that was not run, and a later report before an earlier one.
+    """
+    if into.resolve() in {(report.parent if report.is_file() else report).resolve() for report in reports}:
+        raise click.UsageError(f"{into} is one of the reports that are merged; name another folder")
+    try:
+        files = [trials_file(report) for report in reports]
+        order = _order(files)
+        write_trials(into / TRIALS, _chosen(files, order))
+        strict = any(
+            load_summary(file.with_name(SUMMARY)).errors_as_misses
+            for file in files
+            if file.with_name(SUMMARY).is_file()
+        )
+        summary = summarise(read_trials(into / TRIALS), errors_as_misses=strict)
+        write_summary(into / SUMMARY, summary)
+        for file in files:
+            if file.with_name(subjects.FOLDER).is_dir():
+                shutil.copytree(file.with_name(subjects.FOLDER), into / subjects.FOLDER, dirs_exist_ok=True)
+        render(into, summary)
+    except BadInput as error:
+        raise click.ClickException(str(error)) from error
+    except OSError as error:
+        raise click.ClickException(f"{error.filename or into} cannot be written: {error.strerror}") from error
+    for line in summary_lines(summary, max(80, shutil.get_terminal_size().columns)):
+        click.echo(line.text)
+
+
+#: One trial: instance, reviewer, repeat.
+_Key = tuple[str, str, int]
+
+
+def _key(trial: Trial) -> _Key:
+    return trial.instance, trial.reviewer, trial.repeat
+
+
+def _order(files: Sequence[Path]) -> dict[_Key, tuple[int, int]]:
+    """The place (file, line) of the record that counts for each trial, in the order that a single run reports them."""
+    chosen: dict[_Key, tuple[bool, tuple[int, int]]] = {}
+    reviewers: dict[str, int] = {}
+    for at, file in enumerate(files):
+        for line, trial in enumerate(read_trials(file)):
+            reviewers.setdefault(trial.reviewer, len(reviewers))
+            ran = any(result.reason is not Reason.NOT_RUN for result in trial.results)
+            before = chosen.get(_key(trial))
+            if before is None or ran or not before[0]:
+                chosen[_key(trial)] = ran, (at, line)
+    ordered = sorted(chosen, key=lambda key: (key[0], reviewers[key[1]], key[2]))
+    return {key: chosen[key][1] for key in ordered}
+
+
+def _chosen(files: Sequence[Path], order: dict[_Key, tuple[int, int]]) -> Iterator[Trial]:
+    """Yield the records that count, in order."""
+    wanted = set(order.values())
+    kept = {
+        _key(trial): trial
+        for at, file in enumerate(files)
+        for line, trial in enumerate(read_trials(file))
+        if (at, line) in wanted
+    }
+    yield from (kept[key] for key in order)

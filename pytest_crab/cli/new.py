@@ -1,0 +1,168 @@
+"""The new command: the skeleton of an instance, from a pull request, a release or a folder."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from pytest_crab.curation import origins
+from pytest_crab.curation import skeleton
+from pytest_crab.curation.anchors import Anchor
+from pytest_crab.curation.anchors import named_anchor
+from pytest_crab.curation.origins import Origin
+from pytest_crab.errors import BadInput
+from pytest_crab.errors import CrabError
+from pytest_crab.sources.addresses import address_of
+from pytest_crab.sources.addresses import is_repository
+from pytest_crab.sources.pulls import Wanted
+from pytest_crab.store import FileStore
+from pytest_crab.types import INSTANCE_ID
+
+_PULL = re.compile(r"(https://[^/\s]+/[^/\s]+/[^/\s]+)/pull/(\d+)(?:/.*)?")
+_URL = re.compile(r"(https://[^/\s]+/[^/\s]+/[^/\s]+?)(?:\.git)?/?")
+_SHORT = re.compile(r"([\w.-]+/[\w.-]+)(?:#(\d+))?")
+_RELEASE = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([A-Za-z0-9][A-Za-z0-9.!+_-]*)")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What the command line says."""
+
+    source: str
+    into: Path
+    number: int | None
+    base: str | None
+    head: str | None
+    merged: str | None
+    reference: Path | None
+    url: str | None
+    cache: Path
+
+
+@click.command(name="new")
+@click.argument("source")
+@click.option(
+    "--into", type=click.Path(file_okay=False, path_type=Path), default=Path(), show_default=True,
+    help="The set's folder, in which the instance's folder is made.",
+)  # fmt: skip
+@click.option("--id", "name", help="The instance's id; made of repository, number and head if not given.")
+@click.option(
+    "--comment", "places", multiple=True, metavar="PATH[:LINE[-LINE]]", help="A place that is commented on; repeatable."
+)
+@click.option("--title", help="The pull request's title.")
+@click.option("--number", type=click.IntRange(min=1), help="The pull request's number.")
+@click.option("--repo", metavar="OWNER/NAME", help="What the project is called.")
+@click.option("--base", metavar="SHA", help="Where the pull request starts; the merge base if not given.")
+@click.option(
+    "--head", metavar="SHA|DIFF|FOLDER",
+    help="The commit that was commented on; on a release or a folder a diff, or a changed copy.",
+)  # fmt: skip
+@click.option("--merged", metavar="SHA", help="What was merged; looked for in the main line if not given.")
+@click.option(
+    "--reference", metavar="DIFF|FOLDER", type=click.Path(exists=True, path_type=Path),
+    help="On a release or a folder: every comment resolved, a diff from head or a copy.",
+)  # fmt: skip
+@click.option("--url", help="The https address of a repository that is given as a folder.")
+@click.option(
+    "--store", type=click.Path(file_okay=False, path_type=Path), default=Path(".crab"), show_default=True,
+    help="The folder in which fetched sources are kept.",
+)  # fmt: skip
+def new(
+    source: str,
+    into: Path,
+    name: str | None,
+    places: tuple[str, ...],
+    title: str | None,
+    number: int | None,
+    repo: str | None,
+    base: str | None,
+    head: str | None,
+    merged: str | None,
+    reference: Path | None,
+    url: str | None,
+    store: Path,
+) -> None:
+    """Write the skeleton of an instance of SOURCE, overwriting nothing.
+
+    SOURCE is a pull request's address (or OWNER/NAME#NUMBER), a repository's address or folder with --head SHA, a
+    release as NAME==VERSION, or a project's folder. What can be known is filled in; what is left for you is said.
+    """
+    asked = Asked(
+        source=source, into=into, number=number, base=base, head=head, merged=merged, reference=reference, url=url,
+        cache=FileStore(store).cache,
+    )  # fmt: skip
+    try:
+        anchored = [named_anchor(place) for place in places]
+        with _origin(asked) as origin:
+            folder = _make(_told(origin, title, number, repo), into, name, anchored)
+    except CrabError as error:
+        raise click.ClickException(str(error)) from error
+    click.echo(f"{folder}: written")
+    click.echo(f"write what is still open in its instance.yaml and oracles/; pytest-crab check {folder} lists it")
+
+
+def _told(origin: Origin, title: str | None, number: int | None, repo: str | None) -> Origin:
+    """The origin with what the command line says of it."""
+    facts = dataclasses.replace(origin.facts, title=title or origin.facts.title, number=number or origin.facts.number)
+    return dataclasses.replace(origin, facts=facts, repo=repo or origin.repo)
+
+
+def _make(origin: Origin, into: Path, name: str | None, anchored: list[Anchor]) -> Path:
+    name = name or origin.id
+    if not INSTANCE_ID.fullmatch(name):
+        raise BadInput("--id", [f"{name!r} is no id; it should be 1 to 120 letters, digits or any of . _ @ -"])
+    skeleton.refuse_existing(into / name)
+    instance = origin.instance(into / name, anchored)
+    files = {**origin.files, **dict(skeleton.stubs(instance.comments))}
+    skeleton.write(instance, files, skeleton.instance_text(instance, origin.diff, origin.notes))
+    return into / name
+
+
+@contextmanager
+def _origin(asked: Asked) -> Iterator[Origin]:
+    release = _RELEASE.fullmatch(asked.source)
+    folder = Path(asked.source)
+    if release:
+        with origins.of_release(release[1], release[2], _change(asked), asked.reference, asked.cache) as origin:
+            yield origin
+    elif folder.is_dir() and not (is_repository(folder) and asked.head and not Path(asked.head).exists()):
+        with origins.of_folder(folder, asked.into, _change(asked), asked.reference) as origin:
+            yield origin
+    else:
+        yield origins.of_pull(_wanted(asked, folder), asked.cache)
+
+
+def _change(asked: Asked) -> Path | None:
+    """The diff or the changed copy that makes the head of a release or a folder."""
+    for option, value in (("--base", asked.base), ("--merged", asked.merged), ("--url", asked.url)):
+        if value is not None:
+            raise click.UsageError(f"{option} is for repositories; a release or a folder has --head and --reference")
+    if asked.head is not None and not Path(asked.head).exists():
+        raise click.UsageError(f"--head is {asked.head}, which is neither a diff's file nor a folder here")
+    return None if asked.head is None else Path(asked.head)
+
+
+def _wanted(asked: Asked, folder: Path) -> Wanted:
+    if asked.reference is not None:
+        raise click.UsageError("--reference is for releases and folders; a repository's is --merged SHA")
+    shas = {"base": asked.base, "head": asked.head, "merged": asked.merged}
+    if folder.is_dir():
+        url = asked.url or address_of(folder)
+        if url is None:
+            raise click.UsageError(f"{folder} has no https origin; say with --url where the repository can be found")
+        return Wanted(url=url, number=asked.number, place=str(folder.absolute()), **shas)
+    if match := _PULL.fullmatch(asked.source):
+        return Wanted(url=match[1], number=int(match[2]), **shas)
+    if match := _URL.fullmatch(asked.source):
+        return Wanted(url=match[1], number=asked.number, **shas)
+    if match := _SHORT.fullmatch(asked.source):
+        number = int(match[2]) if match[2] else asked.number
+        return Wanted(url=f"https://github.com/{match[1]}", number=number, **shas)
+    raise click.UsageError(
+        f"{asked.source} is no pull request's address, no repository, no NAME==VERSION and no folder"
+    )

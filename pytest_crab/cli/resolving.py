@@ -1,0 +1,118 @@
+"""What certify does with an agent: the crew, the lines that it prints, and the marks that it writes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from pytest_crab.agents import AGENTS
+from pytest_crab.curation.certify import Certificate
+from pytest_crab.curation.resolvable import Resolution
+from pytest_crab.curation.resolvable import resolutions
+from pytest_crab.errors import BadInput
+from pytest_crab.instances import load_instance
+from pytest_crab.instances.resolved import write_marks
+from pytest_crab.reviewers import REVIEWERS
+from pytest_crab.settings import Settings
+from pytest_crab.settings import load_settings
+from pytest_crab.trial import Crew
+from pytest_crab.trial import CrewSpec
+from pytest_crab.trial import World
+from pytest_crab.types import Instance
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """The humans as reviewers with the agent that was named, and what crab.yaml says."""
+
+    crew: Crew
+    settings: Settings
+
+
+def crew_with(agent: str) -> Asked:
+    """This agent, a variant of crab.yaml's in the current folder or a built-in. Raises ClickException."""
+    where = AGENTS.where(agent)
+    try:
+        settings = load_settings(Path.cwd())
+        variant = settings.agents.get(agent)
+        named = AGENTS.spec(
+            variant.use if variant else agent, variant.settings if variant else {}, settings.folder, where
+        )
+        crew = Crew.build(
+            CrewSpec(
+                reviewer="human",
+                reviewer_spec=REVIEWERS.spec("human", {}, settings.folder),
+                agent=agent,
+                agent_spec=named,
+            )
+        )
+    except BadInput as error:
+        raise click.ClickException(str(error)) from error
+    if crew.simulated or crew.privileged_agent:
+        raise click.ClickException(f"--agent: {agent} understands no comment or is shown the answer; name another")
+    return Asked(crew=crew, settings=settings)
+
+
+def resolve_all(
+    certificates: Sequence[Certificate],
+    asked: Asked,
+    world: World,
+    pool: ThreadPoolExecutor,
+    *,
+    attempts: int,
+    write: bool,
+) -> list[Resolution]:
+    """Hand every proved oracle's comment to the agent, print a line each, and write the marks instance by instance."""
+    crew = asked.crew
+    futures = [
+        (each, pool.submit(_resolve, each, crew, world, attempts=attempts, write=write))
+        for each in certificates
+        if each.proved
+    ]
+    found: list[Resolution] = []
+    for certificate, future in futures:
+        own = future.result()
+        for one in own:
+            click.echo(_line(one, crew.spec.agent))
+        marks = {one.comment: one.mark for one in own if one.mark is not None}
+        if write and marks:
+            folder = Path(certificate.instance.folder).parent
+            try:
+                write_marks(folder, crew.spec.agent, {certificate.instance.id: marks})
+            except BadInput as error:
+                raise click.ClickException(str(error)) from error
+        found.extend(own)
+    marks_made = [one.mark for one in found if one.mark is not None]
+    unknown = len(found) - len(marks_made)
+    resolved = sum(mark.resolved for mark in marks_made)
+    rest = f"; {unknown} unknown" if unknown else ""
+    click.echo(f"{crew.spec.agent} resolves {resolved} of {len(marks_made)} oracles from the human comment{rest}")
+    return found
+
+
+def _resolve(
+    certificate: Certificate, crew: Crew, world: World, *, attempts: int, write: bool
+) -> tuple[Resolution, ...]:
+    instance = _as_written(certificate.instance) if write and certificate.changed else certificate.instance
+    proved = {one.comment.id for one in certificate.proven if one.proof is not None}
+    comments = [comment for comment in instance.measured if comment.id in proved]
+    return resolutions(instance, comments, crew, world, attempts=attempts)
+
+
+def _as_written(instance: Instance) -> Instance:
+    """The instance as its file now says, since that is what later runs will see."""
+    return load_instance(Path(instance.folder))
+
+
+def _line(one: Resolution, agent: str) -> str:
+    place = f"{one.instance} {one.comment}"
+    if one.mark is None:
+        return f"{place}: not known whether {agent} resolves it: {one.problem}"
+    tries = "1 attempt" if one.mark.attempts == 1 else f"{one.mark.attempts} attempts"
+    if one.mark.resolved:
+        return f"{place}: resolved by {agent} ({tries})"
+    return f"{place}: not resolved by {agent} ({tries}): {one.mark.why}"

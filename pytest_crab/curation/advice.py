@@ -1,0 +1,97 @@
+"""What is wrong with an oracle, in plain words for who wrote it, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Sequence
+
+from pytest_crab.curation.measuring import Role
+from pytest_crab.curation.measuring import Seen
+from pytest_crab.types import Ending
+from pytest_crab.types import Run
+
+#: What stands for each role's fault: what it means, and what to do.
+_WRONG = {
+    Role.HEAD: "the oracle is green at head",
+    Role.REFERENCE: "the reference does not resolve it",
+    Role.OWN: "its own reference {names} does not resolve it",
+    Role.ACCEPT: "another right fix is refused: {names}",
+    Role.REJECT: "a near miss passes: {names}",
+}
+_ADVICE = {
+    Role.HEAD: "assert what the comment asks for and the pull request does not do",
+    Role.REFERENCE: "the oracle asks for more than was done, or for something else",
+    Role.OWN: "it may need what another comment's reference does",
+    Role.ACCEPT: "the oracle is too strict, fitted to one way of writing the fix: assert what it does, not how",
+    Role.REJECT: "the oracle is too loose: assert what this diff gets wrong",
+}
+
+
+def advice(states: Sequence[Seen]) -> tuple[str, ...]:
+    """A sentence for each state in which the oracle does not do what it must.
+
+    None for a right oracle, and none for runs that were never started, which is not the oracle's doing.
+    """
+    known = [state for state in states if state.known]
+    return tuple(dict.fromkeys(_sentences(known)))
+
+
+def _sentences(states: Sequence[Seen]) -> Iterator[str]:
+    unloaded = _unloaded(states)
+    if unloaded is not None:
+        yield unloaded
+        return
+    alike: dict[Role, list[Seen]] = {}
+    for state in states:
+        if not state.agree:
+            yield (
+                f"the oracle is flaky: {len(state.runs)} runs on {state.name} do not agree; take out what changes "
+                "from run to run (time, order, chance, other processes)"
+            )
+        elif state.fault is not None:
+            strange = _strange(state, state.fault)
+            if strange is not None:
+                yield strange
+            else:
+                alike.setdefault(state.role, []).append(state)
+    for role, same in alike.items():
+        told = "; ".join(f"{state.name}, {state.fault}" for state in same)
+        names = told if role in (Role.ACCEPT, Role.REJECT) else same[0].name
+        fault = "" if role in (Role.ACCEPT, Role.REJECT) else f" ({same[0].fault})"
+        yield f"{_WRONG[role].format(names=names)}{fault}: {_ADVICE[role]}"
+
+
+def _strange(state: Seen, fault: str) -> str | None:
+    """What to say where the oracle did not even come to say the wrong thing."""
+    if not state.runs:
+        return f"{state.name} cannot be used: {fault}; make it anew with git diff from head"
+    cut = next((run for run in state.runs if run.ending is not Ending.COMPLETED), None)
+    if cut is not None and state.role.red:
+        return (
+            f"the oracle does not come to an end on {state.name} ({fault}), which is no proper red: let a test fail "
+            "by an assertion, with a time limit of its own where code may hang"
+        )
+    if state.role.red and not _passed(state.runs):
+        return (
+            f"the oracle is not properly red on {state.name} ({fault}): an error while loading or in a fixture says "
+            "nothing about the concern; import and call what may be missing inside the test"
+        )
+    return None
+
+
+def _unloaded(states: Sequence[Seen]) -> str | None:
+    """One sentence where the oracle runs nowhere, so that nothing else can be said of it."""
+    ran = [state for state in states if state.runs]
+    if not ran or any(
+        test.outcome in ("passed", "failed") for state in ran for run in state.runs for test in run.tests
+    ):
+        return None
+    reference = next((state for state in ran if state.role is Role.REFERENCE), ran[0])
+    return (
+        f"no test of the oracle runs, not even on the reference ({reference.fault}): see that it collects a test, "
+        "and that what it imports is in environment.packages or at one of environment.paths"
+    )
+
+
+def _passed(runs: Sequence[Run]) -> bool:
+    return all(test.outcome == "passed" for run in runs for test in run.tests) and any(run.tests for run in runs)

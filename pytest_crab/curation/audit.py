@@ -1,0 +1,160 @@
+"""The audit of oracles: how strict, how sharp and how steady each is, and which of them should not ship."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_crab.curation.certify import Certificate
+from pytest_crab.curation.measuring import Role
+from pytest_crab.curation.measuring import Seen
+from pytest_crab.types import Comment
+
+_HEADINGS = ("oracle", "strictness", "sharpness", "flake bound", "lines", "kind", "isolation")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """So many of so many."""
+
+    part: int
+    whole: int
+
+    @property
+    def value(self) -> float | None:
+        """The share; None of nothing."""
+        return self.part / self.whole if self.whole else None
+
+    def __str__(self) -> str:
+        return "-" if self.value is None else f"{self.value:.2f} ({self.part}/{self.whole})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One oracle: ``strictness`` is the share of other right fixes that pass, ``sharpness`` of near misses refused.
+
+    Both are None where they could not be measured. ``lines`` counts those of the oracle's file that hold something
+    and are no comment. ``proved`` is whether the whole proof holds.
+    """
+
+    instance: str
+    comment: str
+    strictness: Share | None
+    sharpness: Share | None
+    flake_bound: float | None
+    lines: int
+    kind: str
+    isolation: str
+    proved: bool
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """Why it should not ship, in words."""
+        if self.strictness is None or self.sharpness is None:
+            return ("could not be measured",)
+        found = []
+        if self.strictness.part < self.strictness.whole:
+            refused = self.strictness.whole - self.strictness.part
+            found.append(f"over-fitted: it refuses {refused} of {self.strictness.whole} other right fixes")
+        if self.sharpness.part < self.sharpness.whole:
+            passing = self.sharpness.whole - self.sharpness.part
+            found.append(f"loose: it passes {passing} of {self.sharpness.whole} near misses")
+        return tuple(found) if found or self.proved else ("not proved",)
+
+    def lacks(self, least: int) -> str | None:
+        """A sentence if it is held against fewer than ``least`` accepts or rejects."""
+        counts = {"accepts": self.strictness, "rejects": self.sharpness}
+        few = [f"{share.whole} {name}" for name, share in counts.items() if share is not None and share.whole < least]
+        return f"is held against {' and '.join(few)}; {least} of each make it trustworthy" if few else None
+
+
+def rows(certificates: Iterable[Certificate]) -> tuple[Row, ...]:
+    """A row for each oracle of what was certified, in order; skipped instances have none."""
+    return tuple(
+        _row(certificate, comment)
+        for certificate in certificates
+        if certificate.skipped is None
+        for comment in certificate.instance.measured
+    )
+
+
+def table(found: Sequence[Row]) -> Iterator[str]:
+    """The lines of the table, a line of totals last."""
+    cells = [_HEADINGS, *(_cells(row) for row in found), _totals(found)]
+    widths = [max(len(line[column]) for line in cells) for column in range(len(_HEADINGS))]
+    for line in cells:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+
+
+def _row(certificate: Certificate, comment: Comment) -> Row:
+    instance = certificate.instance
+    one = next((one for one in certificate.proven if one.comment.id == comment.id), None)
+    proof = one.proof if one is not None else None
+    seen = certificate.seen.get(comment.id)
+    if proof is not None:
+        shares: list[Share | None] = [
+            Share(part=len(names), whole=len(names)) for names in (comment.accepts, comment.rejects)
+        ]
+    elif seen is not None:
+        shares = [_share(seen, role) for role in (Role.ACCEPT, Role.REJECT)]
+    else:
+        shares = [None, None]
+    return Row(
+        instance=instance.id,
+        comment=comment.id,
+        strictness=shares[0],
+        sharpness=shares[1],
+        flake_bound=proof.flake_bound if proof is not None else None,
+        lines=code_lines(Path(instance.folder, comment.examined.file).read_text("utf-8", "replace")),
+        kind=str(comment.kind),
+        isolation=str(comment.examined.isolation),
+        proved=proof is not None and comment.id not in certificate.problems,
+    )
+
+
+def _share(seen: Sequence[Seen], role: Role) -> Share | None:
+    """None if a run was never started, which says nothing of the oracle."""
+    states = [state for state in seen if state.role is role]
+    if not all(state.known for state in states):
+        return None
+    return Share(part=sum(state.right for state in states), whole=len(states))
+
+
+def code_lines(text: str) -> int:
+    """How many lines hold something and are no comment."""
+    stripped = (line.strip() for line in text.splitlines())
+    return sum(bool(line) and not line.startswith(("#", "//")) for line in stripped)
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    return (
+        f"{row.instance} {row.comment}",
+        "?" if row.strictness is None else str(row.strictness),
+        "?" if row.sharpness is None else str(row.sharpness),
+        "-" if row.flake_bound is None else f"{row.flake_bound:.2f}",
+        str(row.lines),
+        row.kind,
+        row.isolation,
+    )
+
+
+def _totals(found: Sequence[Row]) -> tuple[str, ...]:
+    def pooled(shares: Iterable[Share | None]) -> str:
+        known = [share for share in shares if share is not None]
+        return str(Share(part=sum(share.part for share in known), whole=sum(share.whole for share in known)))
+
+    bounds = [row.flake_bound for row in found if row.flake_bound is not None]
+    behavioral = sum(row.kind == "behavioral" for row in found)
+    isolated = sum(row.isolation == "process" for row in found)
+    return (
+        f"all {len(found)}",
+        pooled(row.strictness for row in found),
+        pooled(row.sharpness for row in found),
+        f"{max(bounds):.2f}" if bounds else "-",
+        str(sum(row.lines for row in found)),
+        f"{behavioral} behavioral",
+        f"{isolated} process",
+    )

@@ -1,0 +1,90 @@
+"""What a set is made of: how many oracles of each category, kind and so on, and how well they are held against."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pytest_crab.types import Category
+from pytest_crab.types import Comment
+from pytest_crab.types import Instance
+from pytest_crab.types import Kind
+
+#: Upper bounds of the sizes of pull requests, in changed lines.
+_SIZES = (20, 50, 100, 200, 500)
+_UNKNOWN = "unknown"
+
+#: With fewer other right fixes or near misses than this, how strict and sharp an oracle is says little.
+ENOUGH = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """One instance and how many lines its pull request changes; None where its source is not on this machine."""
+
+    instance: Instance
+    changed: int | None
+
+
+def statistics(found: Sequence[Counted]) -> Iterator[str]:
+    """Yield the lines of the account of a set; each line counts oracles or instances, and says which."""
+    oracles = [(one.instance, comment) for one in found for comment in one.instance.measured]
+    bare = sum(not one.instance.measured for one in found)
+    repos = {one.instance.repo for one in found}
+    without = f", {bare} instances without an oracle" if bare else ""
+    yield f"{len(found)} instances of {len(repos)} repositories, {len(oracles)} oracles{without}"
+    comments = [comment for _, comment in oracles]
+    yield _line("oracles by category", _in_order(Counter(str(one.category) for one in comments), map(str, Category)))
+    yield _line("oracles by kind", _in_order(Counter(str(one.kind) for one in comments), map(str, Kind)))
+    yield _line("oracles by runner", Counter(str(one.examined.runner) for one in comments))
+    yield _line("oracles by isolation", Counter(str(one.examined.isolation) for one in comments))
+    yield _line("oracles by language", Counter(instance.language for instance, _ in oracles))
+    yield _line("instances by provenance", Counter(str(one.instance.provenance) for one in found))
+    yield _line("instances by licence", Counter(one.instance.license for one in found))
+    yield _line("instances by changed lines", _sizes(found))
+    yield _line("instances by year of merge", _years(found))
+    dates = sorted(day for one in found if (day := one.instance.pull_request.merged_at) is not None)
+    if dates:
+        yield f"merged from {dates[0]} to {dates[-1]}"
+    yield _checks("accepts for an oracle", comments, [len(comment.accepts) for comment in comments])
+    yield _checks("rejects for an oracle", comments, [len(comment.rejects) for comment in comments])
+
+
+def _line(heading: str, counts: Mapping[str, int]) -> str:
+    return f"{heading}: {', '.join(f'{name} {count}' for name, count in counts.items()) or 'none'}"
+
+
+def _in_order(counts: Mapping[str, int], names: Iterable[str]) -> dict[str, int]:
+    """Every name with its count: what a set has none of is worth knowing too."""
+    return {name: counts.get(name, 0) for name in names}
+
+
+def _sizes(found: Sequence[Counted]) -> dict[str, int]:
+    names = [f"up to {bound}" for bound in _SIZES]
+    labels = [*names, f"over {_SIZES[-1]}", _UNKNOWN]
+    counts = Counter(_size(one.changed) for one in found)
+    return {label: counts[label] for label in labels if counts[label]}
+
+
+def _size(changed: int | None) -> str:
+    if changed is None:
+        return _UNKNOWN
+    return next((f"up to {bound}" for bound in _SIZES if changed <= bound), f"over {_SIZES[-1]}")
+
+
+def _years(found: Sequence[Counted]) -> dict[str, int]:
+    days = (one.instance.pull_request.merged_at for one in found)
+    counts = Counter("no date" if day is None else day[:4] for day in days)
+    return dict(sorted(counts.items()))
+
+
+def _checks(what: str, comments: Sequence[Comment], counts: Sequence[int]) -> str:
+    if not comments:
+        return f"{what}: none"
+    few = sum(count < ENOUGH for count in counts)
+    short = f"; {few} of {len(counts)} have fewer than {ENOUGH}" if few else ""
+    return f"{what}: {sum(counts) / len(counts):.1f} on average, {min(counts)} to {max(counts)}{short}"

@@ -1,0 +1,65 @@
+"""Which licence a project is under, as far as its own files say so in words that are known."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from collections.abc import Iterator
+
+#: What is written where nobody knows.
+UNKNOWN = "NOASSERTION"
+
+_FILES = ("LICENSE", "LICENSE.txt", "LICENSE.md", "LICENSE.rst", "LICENCE", "LICENCE.txt", "COPYING", "COPYING.txt")
+_DECLARED = re.compile(
+    r"""^\s*license(?:-expression)?\s*[=:]\s*["']?([A-Za-z0-9.+-]+)["']?\s*$""", re.IGNORECASE | re.MULTILINE
+)
+_SPDX = re.compile(r"(?:MIT|ISC|Unlicense|PSF-2\.0|MPL-2\.0|Zlib|0BSD|Apache-2\.0|BSD-[23]-Clause|A?L?GPL-[23][^\s]*)")
+
+#: Words that only one licence has, the more special licence first.
+_WORDS = (
+    ("Apache-2.0", ("apache license", "version 2.0")),
+    ("AGPL-3.0", ("gnu affero general public license", "version 3")),
+    ("LGPL-3.0", ("gnu lesser general public license", "version 3")),
+    ("LGPL-2.1", ("gnu lesser general public license", "version 2.1")),
+    ("GPL-3.0", ("gnu general public license", "version 3")),
+    ("GPL-2.0", ("gnu general public license", "version 2")),
+    ("MPL-2.0", ("mozilla public license", "2.0")),
+    ("BSD-3-Clause", ("redistribution and use in source and binary forms", "neither the name")),
+    ("BSD-2-Clause", ("redistribution and use in source and binary forms",)),
+    ("MIT", ("permission is hereby granted, free of charge", "the above copyright notice and this permission notice")),
+    ("ISC", ("permission to use, copy, modify, and/or distribute this software for any purpose",)),
+    ("Unlicense", ("this is free and unencumbered software released into the public domain",)),
+    ("PSF-2.0", ("python software foundation license version 2",)),
+)
+
+
+def detect(read: Callable[[str], bytes | None]) -> str:
+    """The SPDX name of the licence of a tree whose files ``read`` gives (None: there is none), or NOASSERTION."""
+    return next(_found(read), UNKNOWN)
+
+
+def _found(read: Callable[[str], bytes | None]) -> Iterator[str]:
+    package = _text(read("package.json"))
+    if package:
+        yield from _of_package(package)
+    for name in ("pyproject.toml", "setup.cfg", "PKG-INFO"):
+        declared = _DECLARED.search(_text(read(name)))
+        if declared and _SPDX.fullmatch(declared[1]):
+            yield declared[1]
+    for name in _FILES:
+        text = " ".join(_text(read(name)).lower().split())[:4000]
+        yield from (licence for licence, words in _WORDS if text and all(word in text for word in words))
+
+
+def _of_package(text: str) -> Iterator[str]:
+    try:
+        named = json.loads(text).get("license")
+    except (ValueError, AttributeError):
+        return
+    if isinstance(named, str) and _SPDX.fullmatch(named):
+        yield named
+
+
+def _text(content: bytes | None) -> str:
+    return "" if content is None else content[:100_000].decode("utf-8", "replace")

@@ -1,0 +1,138 @@
+"""What an oracle says of every state that it is held against, each measured whatever the others came to."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_crab import harness
+from pytest_crab import verdict
+from pytest_crab.errors import DiffRejected
+from pytest_crab.trial.running import Question
+from pytest_crab.trial.running import ask
+from pytest_crab.trial.stage import Stage
+from pytest_crab.types import Comment
+from pytest_crab.types import Ending
+from pytest_crab.types import Proof
+from pytest_crab.types import Run
+
+
+class Role(str, enum.Enum):
+    """What a state is there for; the oracle must be red on head and rejects, and green on the others."""
+
+    HEAD = "head"
+    REFERENCE = "reference"
+    OWN = "own reference"
+    ACCEPT = "accept"
+    REJECT = "reject"
+
+    @property
+    def red(self) -> bool:
+        """Whether the oracle must be red here."""
+        return self in (Role.HEAD, Role.REJECT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """One state: ``name`` is the diff that makes it of head; ``fault`` is why it is not as it must be, None if it is.
+
+    ``runs`` are those that were made (none if the diff does not apply), ``agree`` is whether they saw the same.
+    """
+
+    role: Role
+    name: str
+    fault: str | None
+    runs: tuple[Run, ...] = ()
+    agree: bool = True
+
+    @property
+    def right(self) -> bool:
+        """Whether the oracle does here what it must."""
+        return self.fault is None and self.agree
+
+    @property
+    def known(self) -> bool:
+        """Whether anything can be said of the oracle here: a run that was never started tells nothing."""
+        return not self.runs or all(map(_started, self.runs))
+
+
+def measure(stage: Stage, comments: Sequence[Comment]) -> dict[str, tuple[Seen, ...]]:
+    """Run these oracles on every state that they are held against; by comment, and nothing of those that cannot run.
+
+    Head and references are run as often as a proof does, checks once. Raises what keeps the world from answering:
+    SourceError, ImageError, EngineError, Cancelled.
+    """
+    asked = [comment for comment in comments if harness.unable(stage.image, comment.examined) is None]
+    trees = {comment.id: list(_trees(stage, comment)) for comment in asked}
+    questions = {
+        question.id: question
+        for comment in asked
+        for role, _, tree in trees[comment.id]
+        if not isinstance(tree, DiffRejected)
+        for question in _questions(stage, comment, role, tree)
+    }
+    runs = dict(ask(stage, list(questions.values())).runs) if questions else {}
+    unstarted = [question for key, question in questions.items() if key not in runs or not _started(runs[key])]
+    if unstarted:
+        runs.update(ask(stage, unstarted).runs)
+    found = {}
+    for comment in asked:
+        states = []
+        for role, name, tree in trees[comment.id]:
+            if isinstance(tree, DiffRejected):
+                states.append(Seen(role=role, name=name, fault=f"it does not apply to head: {tree}"))
+                continue
+            wanted = [question.id for question in _questions(stage, comment, role, tree)]
+            states.append(
+                Seen(role=role, name=name, fault=None, runs=tuple(runs[key] for key in wanted if key in runs))
+            )
+        found[comment.id] = judged(comment.id, states)
+    return found
+
+
+def _started(run: Run) -> bool:
+    return run.ending is not Ending.UNSTARTED
+
+
+def judged(comment: str, states: Sequence[Seen]) -> tuple[Seen, ...]:
+    """The states with what is wrong with each; the expected tests are those that ran on the reference."""
+    reference = next((state.runs for state in states if state.role is Role.REFERENCE and state.runs), ())
+    green = [run for state in states if not state.role.red for run in state.runs]
+    proof = Proof(
+        comment=comment,
+        expected=tuple(sorted({test.id for run in reference[:1] for test in run.tests})),
+        altered=tuple(sorted({name for run in green for name in run.altered})),
+        runs=max(1, len(reference)),
+        flake_bound=verdict.flake_bound(max(1, len(reference))),
+    )
+    return tuple(state if state.fault else _judged(proof, state) for state in states)
+
+
+def _judged(proof: Proof, state: Seen) -> Seen:
+    decide = verdict.not_red if state.role.red else verdict.not_green
+    faults = [fault for fault in (decide(proof, run) for run in state.runs) if fault is not None]
+    fault = faults[0] if faults else None if state.runs else "it was never run"
+    seen = {(run.ending, frozenset((test.id, test.outcome) for test in run.tests)) for run in state.runs}
+    return Seen(role=state.role, name=state.name, fault=fault, runs=state.runs, agree=len(seen) <= 1)
+
+
+def _trees(stage: Stage, comment: Comment) -> Iterator[tuple[Role, str, str | DiffRejected]]:
+    yield Role.HEAD, "head", stage.snapshot.head_tree
+    yield Role.REFERENCE, "the reference", stage.snapshot.reference_tree
+    named = [(Role.OWN, comment.reference)] if comment.reference else []
+    named += [(Role.ACCEPT, name) for name in comment.accepts]
+    named += [(Role.REJECT, name) for name in comment.rejects]
+    for role, name in named:
+        try:
+            yield role, name, stage.snapshot.apply(Path(stage.instance.folder, name).read_text("utf-8"))
+        except DiffRejected as error:
+            yield role, name, error
+
+
+def _questions(stage: Stage, comment: Comment, role: Role, tree: str) -> Iterator[Question]:
+    often = 1 if role in (Role.ACCEPT, Role.REJECT) else stage.world.proof_runs
+    for number in range(often):
+        yield Question(comment=comment, tree=tree, number=number)

@@ -1,0 +1,194 @@
+"""What can be known of a pull request before anybody writes: out of a repository, a release, or a folder."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from dataclasses import field
+from importlib import metadata
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from pytest_crab import diffs
+from pytest_crab.curation import licences
+from pytest_crab.curation.anchors import Anchor
+from pytest_crab.curation.anchors import anchors
+from pytest_crab.curation.skeleton import comments_at
+from pytest_crab.curation.skeleton import language_of
+from pytest_crab.errors import BadInput
+from pytest_crab.instances.files import LINK
+from pytest_crab.instances.files import pristine
+from pytest_crab.instances.unwritten import PLACEHOLDER
+from pytest_crab.runtimes.interpreters import running_version
+from pytest_crab.sources.authoring import authored
+from pytest_crab.sources.authoring import released
+from pytest_crab.sources.git import GitSource
+from pytest_crab.sources.pulls import Wanted
+from pytest_crab.sources.pulls import find_pull
+from pytest_crab.types import Environment
+from pytest_crab.types import GitSource as GitFacts
+from pytest_crab.types import Instance
+from pytest_crab.types import Provenance
+from pytest_crab.types import PullRequestFacts
+from pytest_crab.types import SdistSource
+from pytest_crab.types import Side
+from pytest_crab.types import Source
+from pytest_crab.types import TreeSource
+
+HEAD, REFERENCE = "head.diff", "reference.diff"
+_TIMEOUT = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """A pull request as it was found; ``read`` gives a file at head, ``notes`` are lines by the key they go before."""
+
+    id: str
+    repo: str
+    provenance: Provenance
+    facts: PullRequestFacts
+    source: Source
+    diff: str
+    read: Callable[[str], bytes | None]
+    files: Mapping[str, str | bytes] = field(default_factory=dict)
+    notes: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def instance(self, folder: Path, places: Sequence[Anchor]) -> Instance:
+        """The instance with a comment at each place, or at the first hunk. Raises BadInput for places that are not."""
+        language = language_of(sorted(diffs.touched_paths(self.diff)))
+        where = list(places) or list(anchors(self.diff))[:1] or [Anchor(path="README.md", lines=None)]
+        problems = [problem for place in places if (problem := self._fault(place)) is not None]
+        if problems:
+            raise BadInput("--comment", problems)
+        return Instance(
+            id=folder.name,
+            folder=str(folder.absolute()),
+            provenance=self.provenance,
+            repo=self.repo,
+            language=language,
+            license=licences.detect(self.read),
+            pull_request=self.facts,
+            source=self.source,
+            environment=self._environment(language),
+            comments=comments_at(where, language),
+        )
+
+    def _fault(self, place: Anchor) -> str | None:
+        content = self.read(place.path)
+        if content is None:
+            return f"{place.path} is no file at head"
+        length = len(content.splitlines())
+        if place.side is Side.RIGHT and place.lines is not None and place.lines[1] > length:
+            return f"{place} points behind the end: the file has {length} lines at head"
+        return None
+
+    def _environment(self, language: str) -> Environment:
+        if language != "python":
+            return Environment(dockerfile="node", node="20", timeout=_TIMEOUT)
+        if self.source.git is not None:
+            return Environment(dockerfile="python", timeout=_TIMEOUT)
+        pytest = f"pytest=={metadata.version('pytest')}"
+        paths = tuple(dict.fromkeys([".", *(["src"] if self._has_src else [])]))
+        return Environment(
+            dockerfile="python", python=running_version(), packages=(pytest,), paths=paths, timeout=_TIMEOUT
+        )
+
+    @property
+    def _has_src(self) -> bool:
+        return any(path.startswith("src/") for path in diffs.touched_paths(self.diff))
+
+
+def of_pull(wanted: Wanted, cache: Path) -> Origin:
+    """A real pull request. Raises SourceUnreachable, SourceError."""
+    pull = find_pull(wanted, cache)
+    source = GitFacts(url=wanted.url, base=pull.base, head=pull.head, merged=pull.merged)
+    repo = "/".join(urlsplit(wanted.url).path.strip("/").removesuffix(".git").split("/")[-2:])
+    number = wanted.number or 1
+    facts = PullRequestFacts(
+        number=number,
+        title=pull.title or PLACEHOLDER,
+        body=pull.body,
+        url=f"{wanted.url}/pull/{number}" if wanted.number else None,
+        merged_at=pull.merged_at,
+    )
+    told = [f"  {sha[:12]} {subject[:80]}" for sha, subject in pull.commits]
+    notes = {
+        "source": ["The pull request's commits; head is the one that was commented on:", *told],
+        "environment": ["Without packages, pytest-crab certify finds them; see docs/how-to/certify.md."],
+    }
+    origin = Origin(
+        id=f"{repo.replace('/', '__')}-{number}@{pull.head[:7]}",
+        repo=repo,
+        provenance=Provenance.GITHUB,
+        facts=facts,
+        source=Source(git=source),
+        diff="",
+        read=lambda _: None,
+        notes=notes,
+    )
+    snapshot = GitSource().fetch(origin.instance(Path(origin.id), []), cache)
+    return Origin(
+        **{name: getattr(origin, name) for name in ("id", "repo", "provenance", "facts", "source", "notes")},
+        diff=snapshot.pull_request_diff(),
+        read=lambda path: snapshot.read(snapshot.head_tree, path),
+    )
+
+
+@contextmanager
+def of_release(name: str, version: str, head: Path | None, reference: Path | None, cache: Path) -> Iterator[Origin]:
+    """A pull request on a release. Raises SourceUnreachable, SourceError."""
+    with released(name, version, cache) as (folder, sha256), authored(folder, head, reference) as made:
+        info = folder / "PKG-INFO"
+        told = info.read_text("utf-8", "replace") if info.is_file() else ""
+        needs = re.findall(r"^Requires-Dist: (.+)$", told, re.MULTILINE)
+        home = re.search(r"https://github\.com/([\w.-]+/[\w.-]+)", told)
+        yield Origin(
+            id=f"{name}-{version}",
+            repo=home[1].removesuffix(".git") if home else f"{name}/{name}",
+            provenance=Provenance.AUTHORED,
+            facts=PullRequestFacts(number=1, title=PLACEHOLDER, body=PLACEHOLDER),
+            source=Source(sdist=SdistSource(name=name, version=version, sha256=sha256, head=HEAD, reference=REFERENCE)),
+            diff=made.head,
+            read=made.read,
+            files={HEAD: made.head, REFERENCE: made.reference},
+            notes={"environment": _needs(needs)},
+        )
+
+
+@contextmanager
+def of_folder(folder: Path, into: Path, head: Path | None, reference: Path | None) -> Iterator[Origin]:
+    """A pull request on a folder: one of the set is named, any other is copied. Raises SourceError."""
+    real, home = folder.resolve(), into.resolve()
+    shared = real != home and real.is_relative_to(home)
+    with authored(folder, head, reference) as made:
+        files: dict[str, str | bytes] = {HEAD: made.head, REFERENCE: made.reference}
+        if not shared:
+            files |= _copied(folder)
+        path = f"../{real.relative_to(home).as_posix()}" if shared else "tree"
+        yield Origin(
+            id=real.name,
+            repo=f"{home.name or 'local'}/{real.name}",
+            provenance=Provenance.AUTHORED,
+            facts=PullRequestFacts(number=1, title=PLACEHOLDER, body=PLACEHOLDER),
+            source=Source(tree=TreeSource(path=path, head=HEAD, reference=REFERENCE)),
+            diff=made.head,
+            read=made.read,
+            files=files,
+        )
+
+
+def _copied(folder: Path) -> dict[str, bytes]:
+    entries = pristine(folder)
+    links = [entry.path for entry in entries if entry.mode == LINK]
+    if links:
+        raise BadInput(str(folder), [f"{links[0]} is a link; put the folder into the set, where it is used as it is"])
+    return {f"tree/{entry.path}": (folder / entry.path).read_bytes() for entry in entries}
+
+
+def _needs(needs: Sequence[str]) -> list[str]:
+    return ["It says that it needs the following; pin what its code and tests use:", *needs] if needs else []

@@ -1,0 +1,84 @@
+"""Which oracles an agent resolves when all that it is told is the human comment (arXiv 2603.23448, section 4.2.4)."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+from collections.abc import Callable
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pytest_crab.instances import lock
+from pytest_crab.instances.resolved import Mark
+from pytest_crab.instances.resolved import settings_digest
+from pytest_crab.trial import Crew
+from pytest_crab.trial import World
+from pytest_crab.trial import run_trial
+from pytest_crab.types import Comment
+from pytest_crab.types import Instance
+from pytest_crab.types import Trial
+from pytest_crab.types import Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolution:
+    """What came of one oracle; without a mark, ``problem`` says what kept the question from being answered."""
+
+    instance: str
+    comment: str
+    mark: Mark | None = None
+    problem: str | None = None
+
+
+def resolutions(
+    instance: Instance,
+    comments: Sequence[Comment],
+    crew: Crew,
+    world: World,
+    *,
+    attempts: int = 1,
+    notice: Callable[[str], None] = lambda _step: None,
+) -> tuple[Resolution, ...]:
+    """Hand each comment alone to the crew's agent, up to ``attempts`` times, and see whether its oracle is green.
+
+    The crew's reviewer is ``human``. A failure of the world or of the agent gives no mark. Raises Cancelled.
+    """
+    digest = lock.digest(instance)[:16]
+    return tuple(_resolution(instance, digest, comment, crew, world, attempts, notice) for comment in comments)
+
+
+def _resolution(
+    instance: Instance,
+    digest: str,
+    comment: Comment,
+    crew: Crew,
+    world: World,
+    attempts: int,
+    notice: Callable[[str], None],
+) -> Resolution:
+    alone = dataclasses.replace(instance, comments=(comment,))
+    for attempt in range(1, attempts + 1):
+        trial = run_trial(alone, crew, world, repeat=attempt, notice=notice)
+        (result,) = trial.results
+        if result.verdict is Verdict.UNKNOWN:
+            why = trial.error or trial.skipped or result.detail or str(result.reason)
+            return Resolution(instance=instance.id, comment=comment.id, problem=" ".join(why.split()))
+        if result.verdict is Verdict.CAUGHT:
+            break
+    spec, identity = crew.spec.agent_spec, crew.agent_for(instance).identity()
+    resolved = result.verdict is Verdict.CAUGHT
+    mark = Mark(
+        resolved=resolved,
+        attempts=attempt,
+        settings=settings_digest(spec.path, identity, spec.settings),
+        instance=digest,
+        date=_day(trial),
+        model=None if identity is None else identity.get("model"),
+        version=trial.revision.version if trial.revision is not None else None,
+        why=None if resolved else str(result.reason),
+    )
+    return Resolution(instance=instance.id, comment=comment.id, mark=mark)
+
+
+def _day(trial: Trial) -> str:
+    return trial.started[:10] if trial.started else datetime.datetime.now(datetime.timezone.utc).date().isoformat()

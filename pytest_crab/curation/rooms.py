@@ -1,0 +1,76 @@
+"""A room for an author: the workspace at head or at the reference, with what runs there and what it leaves changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from contextlib import contextmanager
+from importlib import resources
+from typing import Protocol
+from typing import cast
+
+from pytest_crab.curation.diagnose import encoded
+from pytest_crab.errors import EngineError
+from pytest_crab.protocols import CLIENT_LIMITS
+from pytest_crab.protocols import Completed
+from pytest_crab.trial.stage import Stage
+
+_TREE = (resources.files("pytest_crab.harness.inside") / "tree.py").read_text("utf-8")
+_APPLY = f"{_TREE}\n\nimport json, sys\napply(sys.argv[1], json.load(sys.stdin))\n"
+
+#: Gives the shell a terminal of its own, so that it can manage jobs inside a sandbox that has none.
+_TERMINAL = "import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)"
+_SHELL = ("/bin/sh", "-c", "if command -v bash > /dev/null; then exec bash --norc; else exec sh; fi")
+
+
+class Room(Protocol):
+    """A workspace that can also be entered."""
+
+    @property
+    def root(self) -> str:
+        """Where commands see the tree."""
+
+    def run(
+        self, argv: Sequence[str], *, stdin: bytes = b"", env: Mapping[str, str] | None = None, seconds: float
+    ) -> Completed:
+        """Run a command in the tree."""
+
+    def attach(self, argv: Sequence[str], env: Mapping[str, str]) -> int:
+        """Run a command on this process's own terminal; its exit code."""
+
+    def diff(self) -> str:
+        """Everything that changed since head, as a git diff."""
+
+
+@contextmanager
+def room(stage: Stage, *, at_reference: bool) -> Iterator[Room]:
+    """The instance's workspace, gone when the context ends. Raises SourceError, ImageError, EngineError, Cancelled."""
+    world = stage.world
+    if world.unconfined:
+        world.permit(stage.instance, stage.crew)
+    with world.runtime.workspace(stage.image, stage.snapshot, limits=CLIENT_LIMITS) as workspace:
+        entered = cast("Room", workspace)
+        if at_reference:
+            changes = json.dumps(encoded(stage.snapshot.changes(stage.snapshot.reference_tree))).encode()
+            argv = (stage.image.python, "-I", "-S", "-c", _APPLY, entered.root)
+            done = entered.run(argv, stdin=changes, seconds=300)
+            if done.exit_code != 0:
+                told = done.stderr.decode("utf-8", "replace").strip().splitlines()
+                raise EngineError(f"the reference could not be put into a workspace: {told[-1] if told else 'no word'}")
+        yield entered
+
+
+def variables(stage: Stage) -> dict[str, str]:
+    """What commands in a room find in their environment: the import roots, and the interpreter of the oracles."""
+    root = stage.image.workdir
+    places = [root if path == "." else f"{root}/{path}" for path in stage.instance.environment.paths]
+    return {"PYTHONPATH": ":".join([*places, *stage.image.site]), "CRAB_PYTHON": stage.image.python}
+
+
+def enter(stage: Stage, entered: Room, env: Mapping[str, str]) -> int:
+    """Run a shell on this process's own terminal until it is left; its exit code."""
+    prompt = {"PS1": f"{stage.instance.id}$ ", "TERM": "xterm"}
+    argv = [stage.image.python, "-I", "-S", "-c", _TERMINAL, *_SHELL]
+    return entered.attach(argv, {**prompt, **env})

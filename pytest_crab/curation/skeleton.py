@@ -1,0 +1,151 @@
+"""A new instance with everything filled in that can be known, and a sentence wherever its author is to write."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import tempfile
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from pathlib import Path
+
+from pytest_crab.curation.anchors import Anchor
+from pytest_crab.curation.anchors import anchors
+from pytest_crab.errors import BadInput
+from pytest_crab.instances.loading import FILE
+from pytest_crab.instances.unwritten import PLACEHOLDER
+from pytest_crab.instances.unwritten import STUB
+from pytest_crab.instances.writing import written
+from pytest_crab.types import Category
+from pytest_crab.types import Comment
+from pytest_crab.types import Instance
+from pytest_crab.types import Kind
+from pytest_crab.types import Oracle
+from pytest_crab.types import Runner
+
+_LANGUAGES = {".js": "javascript", ".mjs": "javascript", ".cjs": "javascript", ".ts": "typescript"}
+_MOST_HUNKS = 60
+
+_PYTHON_STUB = '''\
+"""Red on the pull request, green once {comment} is resolved ({place})."""
+
+# {stub}
+
+
+def test_{comment}() -> None:
+    raise NotImplementedError
+'''
+_NODE_STUB = """\
+// Red on the pull request, green once {comment} is resolved ({place}).
+// {stub}
+import test from "node:test";
+
+test("{comment}", () => {{
+  throw new Error("to be written");
+}});
+"""
+
+_TOP = """\
+# Written by pytest-crab new. What is still {placeholder} is yours, and so are the oracles; pytest-crab check says what
+# is missing.
+"""
+_COMMENTS = """\
+# One entry for each comment. category: {categories}
+# kind: behavioral if the oracle runs the code, structural if it inspects the source.
+# For each comment, once its oracle is written, diffs from head (pytest-crab shell ID --save FILE makes them):
+#   reference: reference/c0.diff          what resolves this comment alone
+#   accepts: [checks/c0-other.diff]       at least two other right fixes: the oracle is green on each
+#   rejects: [checks/c0-near.diff]        at least two near misses: the oracle stays red on each
+"""
+
+
+def language_of(paths: Sequence[str]) -> str:
+    """What most of these files are written in; python where none of them tells."""
+    found = [_LANGUAGES.get(Path(path).suffix, "python" if path.endswith(".py") else "") for path in paths]
+    named = [name for name in found if name]
+    return max(sorted(set(named)), key=named.count) if named else "python"
+
+
+def comments_at(places: Sequence[Anchor], language: str) -> tuple[Comment, ...]:
+    """A comment to be written for each place, with the oracle that is to be written for it."""
+    suffix, runner = (".py", Runner.PYTEST) if language == "python" else (".test.mjs", Runner.NODE)
+    return tuple(
+        Comment(
+            id=f"c{number}",
+            path=place.path,
+            lines=place.lines,
+            side=place.side,
+            body=PLACEHOLDER,
+            category=Category.FUNCTIONAL,
+            kind=Kind.BEHAVIORAL,
+            oracle=Oracle(file=f"oracles/test_c{number}{suffix}", runner=runner),
+        )
+        for number, place in enumerate(places)
+    )
+
+
+def stubs(comments: Sequence[Comment]) -> Iterator[tuple[str, str]]:
+    """The oracles' files as (name, text): each fails until it is written, and is refused until then."""
+    for comment in comments:
+        text = _PYTHON_STUB if comment.examined.runner is Runner.PYTEST else _NODE_STUB
+        place = Anchor(path=comment.path, lines=comment.lines, side=comment.side)
+        name = re.sub(r"\W", "_", comment.id)
+        yield comment.examined.file, text.format(comment=name, place=place, stub=STUB)
+
+
+def instance_text(instance: Instance, diff: str, notes: Mapping[str, Sequence[str]]) -> str:
+    """The instance's file: facts, the pull request's hunks to anchor comments at, notes before their key."""
+    found = list(anchors(diff))
+    hunks = [f"#   {place}  {place.excerpt}".rstrip() for place in found[:_MOST_HUNKS]]
+    more = [f"#   and {len(found) - _MOST_HUNKS} more"] if len(found) > _MOST_HUNKS else []
+    names = [str(category) for category in Category]
+    said = _COMMENTS.format(categories=f"{', '.join(names[:5])},\n#   {', '.join(names[5:])}.").splitlines()
+    before = {key: [f"# {line}" for line in lines] for key, lines in notes.items()}
+    heading = ["# The pull request's hunks, to anchor comments at:"] if hunks else []
+    before["comments"] = [*said, *heading, *hunks, *more]
+    lines = _TOP.format(placeholder=PLACEHOLDER).splitlines()
+    for line in written(instance).splitlines():
+        key = line.partition(":")[0]
+        lines += before.get(key, []) if key and not line.startswith((" ", "-")) else []
+        lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
+def write(instance: Instance, files: Mapping[str, str | bytes], text: str) -> Path:
+    """Write the instance's folder and return it: made aside, then renamed, and nothing that is there is touched.
+
+    Raises BadInput if there is something of this name already, or it cannot be written.
+    """
+    folder = Path(instance.folder)
+    refuse_existing(folder)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".new-", dir=folder.parent) as scratch:
+            aside = Path(scratch, folder.name)
+            for name, content in {FILE: text, **files}.items():
+                path = aside / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content)
+            aside.rename(folder)
+    except OSError as error:
+        raise BadInput(str(folder), [f"cannot be written ({error.strerror}); choose another --into or --id"]) from error
+    return folder
+
+
+def refuse_existing(folder: Path) -> None:
+    """Raise BadInput if there is anything at ``folder``, in letters of whichever case."""
+    beside = folder.parent.iterdir() if folder.parent.is_dir() else ()
+    if any(found.name.lower() == folder.name.lower() for found in beside):
+        raise BadInput(str(folder), ["is there already, and new overwrites nothing; choose another --id or --into"])
+
+
+def without_folder(instance: Instance, folder: Path) -> Instance:
+    """The same instance in another folder."""
+    return dataclasses.replace(instance, folder=str(folder.absolute()))
+
+
+def slug(text: str) -> str:
+    """A part of an id that says what a title says."""
+    words = re.findall(r"[a-z0-9]+", text.lower())
+    return "-".join(words[:4])[:40].strip("-")

@@ -1,0 +1,176 @@
+"""A run against an earlier one: not worse by more than a margin, worse, or not to be told; and why, in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pytest_crab.gate.rulings import Ruling
+from pytest_crab.statistics.comparison import Comparison
+from pytest_crab.statistics.power import Design
+from pytest_crab.statistics.power import oracles_needed
+from pytest_crab.statistics.power import power
+from pytest_crab.statistics.power import smallest_drop
+
+#: How many points a rate may fall before a gate minds, unless another number is named.
+MARGIN = 5.0
+
+#: How many oracles are named on each side before the rest is only counted.
+_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """What a run cost and how much it said: dollars per pull request, and findings per pull request; None: unknown."""
+
+    cost_usd: float | None = None
+    comments: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Against:
+    """One reviewer beside its baseline; ``comparison`` None: the baseline has none of it.
+
+    ``margin`` is in points. ``refusal`` says why the two cannot be compared, ``remarks`` what else differs.
+    """
+
+    reviewer: str
+    baseline: str
+    margin: float = MARGIN
+    comparison: Comparison | None = None
+    design: Design | None = None
+    before: Load = Load()
+    after: Load = Load()
+    refusal: str | None = None
+    remarks: tuple[str, ...] = ()
+
+
+def rule_against(against: Against) -> tuple[Ruling, str]:
+    """Return the ruling on one reviewer and the sentences that say why.
+
+    Passed: the whole interval of the difference lies above minus the margin, with every unknown taken as the worst.
+    Failed: the whole interval lies below 0, with every unknown taken as the best. Inconclusive: neither is shown, or
+    the runs cannot be compared. Where both hold the drop is real and within the margin, which is passed.
+    """
+    comparison = against.comparison
+    if against.refusal is not None:
+        return Ruling.INCONCLUSIVE, f"{against.reviewer}: not comparable with {against.baseline}: {against.refusal}."
+    if comparison is None:
+        return Ruling.INCONCLUSIVE, f"{against.reviewer}: {against.baseline} has no reviewer to compare it with."
+    if comparison.low is None or comparison.high is None or not comparison.known:
+        return Ruling.INCONCLUSIVE, f"{against.reviewer}: no oracle has a verdict here and in {against.baseline}."
+    if 100 * comparison.low >= -against.margin - 1e-9:
+        ruling = Ruling.PASSED
+    elif comparison.high < 0:
+        ruling = Ruling.FAILED
+    else:
+        ruling = Ruling.INCONCLUSIVE
+    return ruling, " ".join(_sentences(against, comparison, ruling))
+
+
+def foresight(design: Design, *, margin: float, assumed: bool) -> str:
+    """Say before a run what its gate will be able to see, in one sentence."""
+    count = sum(design.sizes)
+    smallest = smallest_drop(design)
+    how = "assuming that" if assumed else "since in the baseline's own repeats"
+    noise = f"{how} {_points(design.discordance)}% of verdicts change from run to run"
+    if smallest is None:
+        return f"{count} oracles cannot show even a fall to nothing, {noise}: this gate can only be met or inconclusive"
+    seen = f"{count} oracles show a drop of {_points(smallest)} points in four of five runs, {noise}"
+    if 100 * smallest <= margin:
+        return seen
+    needed = oracles_needed(design, margin / 100)
+    chance = power(design, margin / 100)
+    lack = "" if needed is None else f"; {needed} oracles would"
+    return f"{seen}; a drop as small as the margin of {margin:g} points is seen in {100 * chance:.0f}% of runs{lack}"
+
+
+def _sentences(against: Against, comparison: Comparison, ruling: Ruling) -> Iterator[str]:
+    change = comparison.difference or 0.0
+    word = "unchanged" if abs(change) < 5e-4 else f"{'up' if change > 0 else 'down'} {_points(abs(change))} points"
+    yield (
+        f"{against.reviewer}: {word} against {against.baseline}, from {_points(comparison.before)}% to "
+        f"{_points(comparison.after)}% of {comparison.known} oracles; {_interval(comparison)}."
+    )
+    yield _verdict(against, comparison, ruling)
+    yield f"Lost {_names(comparison.lost)}; gained {_names(comparison.gained)} (exact McNemar p = {comparison.p:.3g})."
+    if ruling is Ruling.INCONCLUSIVE:
+        yield from _remedies(against, comparison)
+    yield from _loads(against.before, against.after)
+    left = [
+        f"{comparison.unmeasured} measured in neither run" if comparison.unmeasured else "",
+        f"{comparison.only_before} only in the baseline" if comparison.only_before else "",
+        f"{comparison.only_after} only in this run" if comparison.only_after else "",
+    ]
+    if any(left):
+        yield f"Not compared: {', '.join(filter(None, left))}."
+    yield from (f"Note: {remark}." for remark in against.remarks)
+
+
+def _verdict(against: Against, comparison: Comparison, ruling: Ruling) -> str:
+    assert comparison.low is not None
+    assert comparison.high is not None
+    margin = f"{against.margin:g} points"
+    if ruling is Ruling.PASSED and comparison.high < 0:
+        return f"The drop is real and smaller than the margin of {margin}."
+    if ruling is Ruling.PASSED:
+        return f"A drop of more than the margin of {margin} is ruled out."
+    if ruling is Ruling.FAILED:
+        return "The drop is more than chance."
+    return f"Neither a drop of more than {margin} is ruled out, nor is a drop shown."
+
+
+def _interval(comparison: Comparison) -> str:
+    interval = comparison.interval
+    assert interval is not None
+    assert comparison.low is not None
+    assert comparison.high is not None
+    clusters = f"{interval.clusters} {interval.by}{'' if interval.clusters == 1 else 's'}"
+    clusters = clusters.replace("repositorys", "repositories")
+    text = f"95% interval {_signed(interval.low)} to {_signed(interval.high)} points over {clusters}"
+    unknown = comparison.pairs - comparison.known
+    if not unknown and abs(comparison.low - interval.low) + abs(comparison.high - interval.high) < 1e-9:
+        return text
+    return f"{text}, and {_signed(comparison.low)} to {_signed(comparison.high)} whatever the unknown verdicts are"
+
+
+def _remedies(against: Against, comparison: Comparison) -> Iterator[str]:
+    interval = comparison.interval
+    assert interval is not None
+    if 100 * interval.low >= -against.margin or interval.high < 0:
+        unknown = comparison.pairs - comparison.known
+        yield f"Verdicts for the {unknown} unknown oracles would settle it: run again, finished steps are kept."
+        return
+    if against.design is not None:
+        needed = oracles_needed(against.design, against.margin / 100)
+        more = f"about {needed} oracles" if needed is not None else "far more oracles"
+        yield f"To settle it: {more} at this noise, repeats (--crab-repeat) against it, or a wider --crab-margin."
+    if comparison.smallest_drop is not None:
+        yield f"A comparison like this one shows a drop of {_points(comparison.smallest_drop)} points in four of five."
+
+
+def _loads(before: Load, after: Load) -> Iterator[str]:
+    parts = []
+    if before.comments is not None and after.comments is not None:
+        parts.append(f"comments per pull request {before.comments:.1f} before, {after.comments:.1f} now")
+    if before.cost_usd is not None and after.cost_usd is not None:
+        parts.append(f"{before.cost_usd:.3f} USD per pull request before, {after.cost_usd:.3f} now")
+    if parts:
+        text = "; ".join(parts)
+        yield f"{text[:1].upper()}{text[1:]}."
+
+
+def _names(names: Sequence[str]) -> str:
+    if not names:
+        return "none"
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"{len(names)}: {', '.join(names[:_SHOWN])}{more}"
+
+
+def _points(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.1f}"
+
+
+def _signed(share: float) -> str:
+    return f"{100 * share:+.1f}"

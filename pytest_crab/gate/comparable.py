@@ -1,0 +1,73 @@
+"""Whether two runs measured the same thing the same way, but for the reviewer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import field
+
+#: What has to be the same in both runs; each word can be allowed to differ, one at a time.
+CONDITIONS = ("dataset", "agent", "agent-version", "harness", "runtime")
+
+#: What is under test, or cannot change a verdict: it is said, and refused by nobody.
+_SAID = {"reviewer": "the reviewer's client", "pytest_crab": "pytest-crab"}
+
+_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """What one reviewer was measured with; what is not on record is empty and never differs.
+
+    ``digests`` say by instance what it was made of. ``versions`` are by part: reviewer, agent, harness, pytest_crab.
+    """
+
+    agents: Sequence[str] = ()
+    runtimes: Sequence[str] = ()
+    versions: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    digests: Mapping[str, str] = field(default_factory=dict)
+
+
+def differences(before: Setting, after: Setting) -> dict[str, str]:
+    """Return a half sentence for each of CONDITIONS that differs."""
+    changed = [name for name, digest in after.digests.items() if before.digests.get(name, digest) != digest]
+    found = {
+        "dataset": f"{_listed(changed)} changed since" if changed else "",
+        "agent": _change("the agent", before.agents, after.agents),
+        "agent-version": _change("the agent's client", *_both(before, after, "agent")),
+        "harness": _change("the harness", *_both(before, after, "harness")),
+        "runtime": _change("the runtime", before.runtimes, after.runtimes),
+    }
+    return {name: sentence for name, sentence in found.items() if sentence}
+
+
+def remarks(before: Setting, after: Setting) -> tuple[str, ...]:
+    """Return a half sentence for what differs and may: the reviewer's own version, and this package's."""
+    said = (_change(noun, *_both(before, after, part)) for part, noun in _SAID.items())
+    return tuple(sentence for sentence in said if sentence)
+
+
+def refusal(found: Mapping[str, str], allowed: str | None) -> str | None:
+    """Return why two runs cannot be compared, or None; at most one difference can be allowed."""
+    rest = {name: sentence for name, sentence in found.items() if name != allowed}
+    if not rest:
+        return None
+    only = next(iter(rest)) if len(found) == 1 else None
+    hint = f"; --crab-allow-difference={only} compares all the same" if only else "; only one difference can be allowed"
+    return "; ".join(rest.values()) + hint
+
+
+def _both(before: Setting, after: Setting, part: str) -> tuple[Sequence[str], Sequence[str]]:
+    return before.versions.get(part, ()), after.versions.get(part, ())
+
+
+def _change(noun: str, before: Sequence[str], after: Sequence[str]) -> str:
+    if not before or not after or set(before) == set(after):
+        return ""
+    return f"{noun} was {_listed(before)} and is {_listed(after)}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(name if len(name) <= 40 else f"{name[:12]}..." for name in names[:_SHOWN])
+    return shown + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")

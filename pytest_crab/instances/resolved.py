@@ -1,0 +1,93 @@
+"""resolved.json: which oracles of a set an agent resolves from the human comment; it lies beside crab.lock."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_crab import plain
+from pytest_crab.errors import BadInput
+from pytest_crab.types import Instance
+
+#: What the file is called.
+FILE = "resolved.json"
+
+_SCHEMA = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """What came of one agent at one oracle with the human comment as the only finding (arXiv 2603.23448, 4.2.4).
+
+    ``settings`` is the digest of what decides the agent's work and ``instance`` that of the instance: a mark holds for
+    these alone. ``attempts`` is how often the agent was asked, ``why`` what a comment that was not resolved ended as.
+    """
+
+    resolved: bool
+    attempts: int
+    settings: str
+    instance: str
+    date: str
+    model: str | None = None
+    version: str | None = None
+    why: str | None = None
+
+
+def settings_digest(adapter: str, identity: Mapping[str, Any] | None, settings: Mapping[str, Any]) -> str:
+    """The digest of an agent: what it says of itself, else the settings that it was given."""
+    return plain.digest({"adapter": adapter, "identity": settings if identity is None else identity})[:16]
+
+
+def marks_of(instance: Instance, agent: str) -> dict[str, Mark]:
+    """The marks of the agent of this name, by comment. Raises BadInput for a file that is something else."""
+    path = Path(instance.folder).parent / FILE
+    entries = _kept(path).get(agent, {}).get(instance.id, {})
+    problems: list[str] = []
+    found = {comment: plain.read(Mark, entry, problems, comment) for comment, entry in entries.items()}
+    if problems:
+        raise BadInput(str(path), problems)
+    return {comment: mark for comment, mark in found.items() if mark is not None}
+
+
+def write_marks(folder: Path, agent: str, marks: Mapping[str, Mapping[str, Mark]]) -> None:
+    """Write marks by instance and comment into the file of the set in ``folder``; all others stay as they are.
+
+    A mark that says what an earlier one said keeps its date, so that the same findings give the same bytes. Raises
+    BadInput for a file that is something else.
+    """
+    path = folder / FILE
+    agents = _kept(path)
+    own = agents.setdefault(agent, {})
+    for instance, found in marks.items():
+        before = own.get(instance, {})
+        own[instance] = {**before, **{name: _entry(mark, before.get(name)) for name, mark in found.items()}}
+    aside = path.with_name(f".{FILE}.aside")
+    content = {"schema": _SCHEMA, "agents": agents}
+    aside.write_text(json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False) + "\n", "utf-8")
+    aside.replace(path)
+
+
+def _entry(mark: Mark, before: Any) -> dict[str, Any]:
+    entry: dict[str, Any] = plain.dump(mark)
+    same = isinstance(before, dict) and {**before, "date": mark.date} == entry
+    return dict(before) if same else entry
+
+
+def _kept(path: Path) -> dict[str, dict[str, dict[str, Any]]]:
+    if not path.exists():
+        return {}
+    try:
+        content = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError):
+        content = None
+    kept = content.get("agents") if isinstance(content, dict) and content.get("schema") == _SCHEMA else None
+    if not isinstance(kept, dict) or not all(_is_nested(instances) for instances in kept.values()):
+        raise BadInput(str(path), ["the file does not hold marks of this version; move it away and certify again"])
+    return kept
+
+
+def _is_nested(instances: Any) -> bool:
+    return isinstance(instances, dict) and all(isinstance(marks, dict) for marks in instances.values())

@@ -1,0 +1,118 @@
+"""A run's baseline: read before anything is written, checked before anything runs, ruled on at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from pytest_crab.errors import BadInput
+from pytest_crab.gate.baseline import Against
+from pytest_crab.gate.baseline import foresight
+from pytest_crab.gate.comparable import Setting
+from pytest_crab.gate.comparable import differences
+from pytest_crab.gate.comparable import refusal
+from pytest_crab.gate.exit import Decision
+from pytest_crab.gate.opposing import contestants
+from pytest_crab.gate.opposing import counterpart
+from pytest_crab.gate.opposing import design
+from pytest_crab.gate.opposing import opposing
+from pytest_crab.gate.opposing import setting
+from pytest_crab.gate.rulings import Ruling
+from pytest_crab.instances import lock
+from pytest_crab.plugin.crew import Crews
+from pytest_crab.plugin.options import Options
+from pytest_crab.report.loading import load_summary
+from pytest_crab.report.summary import Gate
+from pytest_crab.report.summary import ReviewerSummary
+from pytest_crab.report.summary import Summary
+from pytest_crab.types import Instance
+
+
+@dataclass(frozen=True)
+class BaselineGate:
+    """The earlier run that this one is compared with."""
+
+    options: Options
+    crews: Crews
+    path: Path
+    before: Summary
+
+    @classmethod
+    def of(cls, options: Options, crews: Crews) -> BaselineGate | None:
+        """Read the baseline that was named, if one was. Raises pytest.UsageError if it is none."""
+        if options.baseline is None:
+            return None
+        try:
+            before = load_summary(options.baseline)
+        except BadInput as error:
+            raise pytest.UsageError(f"--crab-baseline: {error}") from error
+        if not contestants(before):
+            raise pytest.UsageError(f"--crab-baseline: {options.baseline} has no reviewer to compare with")
+        return cls(options, crews, options.baseline, before)
+
+    def check(self, instances: Iterable[Instance]) -> None:
+        """Refuse before anything runs what can be told then: other instances, agent or runtime.
+
+        Raises pytest.UsageError.
+        """
+        digests = {one.id: lock.digest(one)[:16] for one in instances}
+        runtimes = () if self.options.runtime == "auto" else (self.options.runtime,)
+        after = Setting(agents=(self.crews.agent,), runtimes=runtimes, digests=digests)
+        for own in self._opponents().values():
+            found = differences(setting(self.before, own), after)
+            sentence = refusal(found, self.options.allow_difference)
+            if sentence is not None:
+                raise pytest.UsageError(f"--crab-baseline: not comparable with {self.path}: {sentence}")
+
+    def foresight(self, items: Sequence[tuple[str, Instance]]) -> list[str]:
+        """What each reviewer's gate will be able to see, a line each."""
+        lines = []
+        for name, own in self._opponents().items():
+            ahead = design(own, (instance.id for reviewer, instance in items if reviewer == name))
+            if ahead is None:
+                lines.append(f"crab: gate: {name}: the baseline knows nothing of what was selected")
+                continue
+            sentence = foresight(ahead, margin=self.options.margin, assumed=own.stability is None)
+            lines.append(f"crab: gate: {name}: {sentence}")
+        return lines
+
+    def header(self) -> list[str]:
+        """The header's line."""
+        allowed = self.options.allow_difference
+        rest = f"; the {allowed} may differ" if allowed else ""
+        return [f"crab: baseline {self.path}; margin {self.options.margin:g} points{rest}"]
+
+    def against(self, summary: Summary) -> tuple[Against, ...]:
+        """Every contestant beside its baseline."""
+        opponents, margin, allowed = self._opponents(), self.options.margin, self.options.allow_difference
+        return tuple(
+            opposing(self.before, opponents.get(name), summary, own, path=self.path, margin=margin, allowed=allowed)
+            for name, own in contestants(summary).items()
+        )
+
+    def _opponents(self) -> dict[str, ReviewerSummary]:
+        """The baseline's reviewer for each contestant of this run that has one."""
+        before = contestants(self.before)
+        names = [name for name, crew in self.crews.by_reviewer.items() if crew.spec.arm is None]
+        pairs = {name: counterpart(name, list(before), names) for name in names}
+        return {name: before[other] for name, other in pairs.items() if other is not None}
+
+
+def gate_record(decision: Decision, options: Options, against: Sequence[Against]) -> Gate | None:
+    """What summary.json says of the gate; None: there was none."""
+    if decision.verdict is Ruling.NO_GATE:
+        return None
+    return Gate(
+        exit_code=decision.exit_code,
+        ruling=str(decision.verdict),
+        paragraph=decision.paragraph,
+        fail_under=options.fail_under,
+        baseline=None if options.baseline is None else str(options.baseline),
+        margin=None if options.baseline is None else options.margin,
+        comparisons={one.reviewer: one.comparison for one in against if one.comparison is not None},
+        warnings=tuple(f"{one.reviewer}: {remark}" for one in against for remark in one.remarks),
+    )

@@ -1,0 +1,94 @@
+"""What a review costs those who read it and the code that it changes: findings, idle ones, lines, broken tests."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pytest_crab.types import Trial
+from pytest_crab.types import Verdict
+
+#: The head of a hunk, with the numbers of lines that it has on each side.
+_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Burden:
+    """A reviewer's burden, summed over trials that were measured to their end; with repeats all of them count.
+
+    ``findings`` is how many there were, ``idle`` how many of them stand in reviews after which no oracle was caught,
+    and ``without_effect`` how many led to no catch alone; None: ``--crab-attribute`` was not asked for. ``added`` and
+    ``removed`` are lines of the revisions, of which there are ``revisions``.
+    """
+
+    trials: int = 0
+    findings: int = 0
+    idle: int = 0
+    without_effect: int | None = None
+    revisions: int = 0
+    added: int = 0
+    removed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """One trial's part in it; ``effective`` None: not attributed."""
+
+    findings: int | None
+    caught: bool
+    known: bool
+    effective: int | None
+    added: int | None
+    removed: int | None
+
+
+def load(trial: Trial) -> Load:
+    """What one trial adds to the burden."""
+    added, removed = _lines(trial)
+    attribution = trial.attribution
+    effective = None if attribution is None else len({at for places in attribution.values() for at in places})
+    if effective is None and trial.review is not None and trial.review.size == 0:
+        effective = 0
+    return Load(
+        findings=None if trial.review is None else trial.review.size,
+        caught=bool(trial.having(Verdict.CAUGHT)),
+        known=any(result.verdict is not Verdict.UNKNOWN for result in trial.results),
+        effective=effective,
+        added=added,
+        removed=removed,
+    )
+
+
+def burden(loads: Iterable[Load]) -> Burden:
+    """Sum up; what is idle is only known of trials whose oracles are."""
+    own = [one for one in loads if one.known and one.findings is not None]
+    attributed = [one for one in own if one.effective is not None or not one.caught]
+    complete = any(one.effective is not None and one.findings for one in own) and len(attributed) == len(own)
+    return Burden(
+        trials=len(own),
+        findings=sum(one.findings or 0 for one in own),
+        idle=sum(one.findings or 0 for one in own if not one.caught),
+        without_effect=sum((one.findings or 0) - (one.effective or 0) for one in own) if complete else None,
+        revisions=sum(one.added is not None for one in own),
+        added=sum(one.added or 0 for one in own),
+        removed=sum(one.removed or 0 for one in own),
+    )
+
+
+def _lines(trial: Trial) -> tuple[int | None, int | None]:
+    """Lines that the revision adds and removes, counted inside its hunks; None of a revision that is absent."""
+    if trial.revision is None:
+        return None, None
+    added = removed = old = new = 0
+    for line in trial.revision.diff.split("\n"):
+        if old <= 0 and new <= 0:
+            hunk = _HUNK.match(line)
+            old, new = (int(hunk[1] or 1), int(hunk[2] or 1)) if hunk else (0, 0)
+        elif line.startswith("+"):
+            added, new = added + 1, new - 1
+        elif line.startswith("-"):
+            removed, old = removed + 1, old - 1
+        elif not line.startswith("\\"):
+            old, new = old - 1, new - 1
+    return added, removed

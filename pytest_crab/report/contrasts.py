@@ -1,0 +1,171 @@
+"""Reviewers against the control and against each other: net lift, union, overlap, what adding one is worth."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import field
+from fractions import Fraction
+
+from pytest_crab.report.oracles import OracleRecord
+from pytest_crab.report.oracles import against_control
+from pytest_crab.report.oracles import measured
+from pytest_crab.statistics import sets
+from pytest_crab.statistics.comparison import Comparison
+from pytest_crab.statistics.comparison import Key
+from pytest_crab.statistics.comparison import compare
+from pytest_crab.statistics.paired import holm
+from pytest_crab.statistics.paired import kappa
+
+#: An oracle counts as caught by a reviewer if at least this share of its known repeats caught it.
+MAJORITY = Fraction(1, 2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lift:
+    """What a reviewer adds to an agent that is told nothing: ``comparison`` is of the control with the reviewer.
+
+    An empty review takes the control's verdict. ``net`` is the number of net caught oracles, ``cost_usd`` and
+    ``seconds`` are per one of them; None: not known, or nothing was won. ``p_holm`` is ``p_clusters`` adjusted for the
+    number of reviewers.
+    """
+
+    control: str
+    comparison: Comparison
+    net: float
+    p_holm: float
+    cost_usd: float | None = None
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """Two reviewers over the oracles that both have: ``comparison`` is of the first with the second.
+
+    ``both``, ``only_first`` and ``only_second`` count oracles that are caught; ``cost_of_first`` and ``cost_of_second``
+    are what each took, so that adding the second is worth ``only_second`` oracles for ``cost_of_second``.
+    """
+
+    first: str
+    second: str
+    comparison: Comparison
+    p_holm: float
+    both: int
+    only_first: int
+    only_second: int
+    kappa: float | None = None
+    cost_of_first: float | None = None
+    cost_of_second: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overlap:
+    """How many oracles exactly these reviewers caught, and no other."""
+
+    reviewers: tuple[str, ...]
+    oracles: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Together:
+    """All contestants that are not shown the answer, over the ``oracles`` whose verdict is known of each.
+
+    ``union`` counts what any of them caught, ``unique`` what one alone did; ``overlaps`` has every choice of reviewers
+    (of at most five reviewers; else those that occur).
+    """
+
+    reviewers: tuple[str, ...] = ()
+    oracles: int = 0
+    union: int = 0
+    unique: Mapping[str, int] = field(default_factory=dict)
+    overlaps: tuple[Overlap, ...] = ()
+    pairs: tuple[Pair, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contestant:
+    """What is compared of one reviewer."""
+
+    name: str
+    oracles: Sequence[OracleRecord]
+    cost_usd: float | None
+    seconds: float
+
+
+def lifts(contestants: Sequence[Contestant], control: Contestant) -> dict[str, Lift]:
+    """The net lift of each contestant over the control, by name."""
+    before = {oracle.key: oracle for oracle in control.oracles}
+    base = measured(control.oracles)
+    found = {}
+    for one in contestants:
+        comparison = compare(base, against_control(one.oracles, before))
+        net = (comparison.difference or 0.0) * comparison.known
+        won = net > 1e-9
+        found[one.name] = Lift(
+            control=control.name,
+            comparison=comparison,
+            net=net,
+            p_holm=1.0,
+            cost_usd=one.cost_usd / net if won and one.cost_usd is not None else None,
+            seconds=one.seconds / net if won else None,
+        )
+    adjusted = holm({name: lift.comparison.p_clusters for name, lift in found.items()})
+    return {name: dataclasses.replace(lift, p_holm=adjusted[name]) for name, lift in found.items()}
+
+
+def together(contestants: Sequence[Contestant]) -> Together:
+    """What several catch together; pairs of each with each."""
+    if len(contestants) < 2:
+        return Together(reviewers=tuple(one.name for one in contestants))
+    values = {one.name: {oracle.key: oracle.value() for oracle in one.oracles} for one in contestants}
+    first, *rest = values.values()
+    keys = [key for key in first if all(own.get(key) is not None for own in (first, *rest))]
+    caught = {name: {key for key in keys if _caught(own, key)} for name, own in values.items()}
+    pairs = [_pair(one, other, values) for one, other in itertools.combinations(contestants, 2)]
+    adjusted = holm({f"{at}": pair.comparison.p_clusters for at, pair in enumerate(pairs)})
+    return Together(
+        reviewers=tuple(values),
+        oracles=len(keys),
+        union=len(sets.union(caught)),
+        unique=sets.unique(caught),
+        overlaps=tuple(_overlaps(keys, caught)),
+        pairs=tuple(dataclasses.replace(pair, p_holm=adjusted[f"{at}"]) for at, pair in enumerate(pairs)),
+    )
+
+
+def _pair(one: Contestant, other: Contestant, values: Mapping[str, Mapping[Key, Fraction | None]]) -> Pair:
+    first, second = values[one.name], values[other.name]
+    keys = [key for key in first if first[key] is not None and second.get(key) is not None]
+    mine, theirs = {key for key in keys if _caught(first, key)}, {key for key in keys if _caught(second, key)}
+    return Pair(
+        first=one.name,
+        second=other.name,
+        comparison=compare(measured(one.oracles), measured(other.oracles)),
+        p_holm=1.0,
+        both=len(mine & theirs),
+        only_first=sets.added(theirs, mine),
+        only_second=sets.added(mine, theirs),
+        kappa=kappa([key in mine for key in keys], [key in theirs for key in keys]),
+        cost_of_first=one.cost_usd,
+        cost_of_second=other.cost_usd,
+    )
+
+
+def _overlaps(keys: Sequence[Key], caught: Mapping[str, set[Key]]) -> list[Overlap]:
+    names = tuple(caught)
+    counts: dict[tuple[str, ...], int] = {}
+    if len(names) <= 5:
+        for size in range(len(names) + 1):
+            counts.update(dict.fromkeys(itertools.combinations(names, size), 0))
+    for key in keys:
+        who = tuple(name for name in names if key in caught[name])
+        counts[who] = counts.get(who, 0) + 1
+    return [Overlap(reviewers=who, oracles=count) for who, count in counts.items()]
+
+
+def _caught(values: Mapping[Key, Fraction | None], key: Key) -> bool:
+    value = values.get(key)
+    return value is not None and value >= MAJORITY

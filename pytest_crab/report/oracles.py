@@ -1,0 +1,119 @@
+"""Every oracle of a reviewer with its verdicts, repeat by repeat: what comparisons read, and rates are made of."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from pytest_crab.statistics.clusters import rate_interval
+from pytest_crab.statistics.comparison import Interval
+from pytest_crab.statistics.comparison import Key
+from pytest_crab.statistics.comparison import Measured
+from pytest_crab.statistics.comparison import clusters_of
+from pytest_crab.types import Category
+from pytest_crab.types import Kind
+from pytest_crab.types import Reason
+from pytest_crab.types import Verdict
+
+#: One letter for a repeat: caught, missed, missed since the review was empty.
+CAUGHT, MISSED, EMPTY = "cme"
+
+#: One letter for each cause of an unknown verdict.
+CAUSES = {Reason.REVIEWER_ERROR: "r", Reason.AGENT_ERROR: "a", Reason.BROKEN: "b", Reason.NOT_RUN: "n"}
+
+#: What each letter is called in ``outcomes``.
+OUTCOMES = {
+    CAUGHT: Verdict.CAUGHT.value,
+    MISSED: Verdict.MISSED.value,
+    EMPTY: Verdict.MISSED.value,
+    **{one: reason.value for reason, one in CAUSES.items()},
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OracleRecord:
+    """One oracle; ``verdicts`` has a letter for each repeat, in their order: see OUTCOMES."""
+
+    instance: str
+    comment: str
+    repo: str
+    category: Category
+    kind: Kind
+    verdicts: str
+
+    @property
+    def key(self) -> Key:
+        """What names it."""
+        return self.instance, self.comment
+
+    def measured(self) -> Measured:
+        """What comparisons are made of."""
+        caught, missed = self.verdicts.count(CAUGHT), sum(map(self.verdicts.count, (MISSED, EMPTY)))
+        return Measured(repo=self.repo, caught=caught, missed=missed, unknown=len(self.verdicts) - caught - missed)
+
+    def share(self, outcome: str) -> Fraction:
+        """The share of repeats that came to this outcome."""
+        return _fraction(sum(OUTCOMES[one] == outcome for one in self.verdicts), len(self.verdicts))
+
+    def value(self, *, strict: bool = False) -> Fraction | None:
+        """The mean over known repeats; ``strict``: over all, what is unknown being missed. None: nothing is known."""
+        caught = self.verdicts.count(CAUGHT)
+        known = len(self.verdicts) if strict else caught + sum(map(self.verdicts.count, (MISSED, EMPTY)))
+        return _fraction(caught, known) if known else None
+
+
+@functools.cache
+def _fraction(part: int, whole: int) -> Fraction:
+    """The fraction, made once: there are few of them and many oracles."""
+    return Fraction(part, whole)
+
+
+def letter(reason: Reason) -> str:
+    """The letter of a reason."""
+    if reason is Reason.NO_FINDINGS:
+        return EMPTY
+    return CAUSES.get(reason) or (CAUGHT if reason.verdict is Verdict.CAUGHT else MISSED)
+
+
+def measured(oracles: Iterable[OracleRecord]) -> dict[Key, Measured]:
+    """One reviewer's oracles as comparisons take them."""
+    return {oracle.key: oracle.measured() for oracle in oracles}
+
+
+def against_control(oracles: Iterable[OracleRecord], control: Mapping[Key, OracleRecord]) -> dict[Key, Measured]:
+    """The same, with the control's verdict for each empty review: an agent that is told nothing may still repair."""
+    taken = {}
+    for oracle in oracles:
+        other = control.get(oracle.key)
+        verdicts = oracle.verdicts
+        if other is not None and EMPTY in verdicts:
+            letters = (
+                other.verdicts[at % len(other.verdicts)] if one == EMPTY else one for at, one in enumerate(verdicts)
+            )
+            verdicts = "".join(letters)
+        caught, missed = verdicts.count(CAUGHT), verdicts.count(MISSED) + verdicts.count(EMPTY)
+        taken[oracle.key] = Measured(
+            repo=oracle.repo, caught=caught, missed=missed, unknown=len(verdicts) - caught - missed
+        )
+    return taken
+
+
+def micro_interval(values: Mapping[Key, Fraction], repos: Mapping[Key, str]) -> Interval | None:
+    """The interval of the mean over oracles; None of nothing."""
+    if not values:
+        return None
+    labels, by = clusters_of(list(values), repos)
+    low, high = rate_interval([float(value) for value in values.values()], labels)
+    return Interval(low=low, high=high, by=by, clusters=len(set(labels)))
+
+
+def macro_interval(values: Mapping[Key, Fraction], repos: Mapping[Key, str]) -> Interval | None:
+    """The interval of the mean over instances of an instance's mean; None of nothing."""
+    own: dict[str, list[Fraction]] = {}
+    for (instance, _), value in values.items():
+        own.setdefault(instance, []).append(value)
+    means = {(name, ""): sum(several, Fraction()) / len(several) for name, several in own.items()}
+    return micro_interval(means, {(instance, ""): repos[instance, comment] for instance, comment in values})

@@ -1,0 +1,156 @@
+"""One trial in full: each finding at its line of the pull request's diff, the oracles, and the revision."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from unidiff.patch import Hunk
+from unidiff.patch import PatchSet
+
+from pytest_crab import diffs
+from pytest_crab.report.account import why
+from pytest_crab.report.text import one_line
+from pytest_crab.report.text import visible
+from pytest_crab.types import Finding
+from pytest_crab.types import OracleResult
+from pytest_crab.types import Review
+from pytest_crab.types import Side
+from pytest_crab.types import Trial
+
+_WIDTH = 100
+_MOST_LINES = 4000
+
+
+class Line(NamedTuple):
+    """A line to show; ``style`` is what it is: heading, added, removed, finding, comment, good, bad, or nothing."""
+
+    text: str
+    style: str = ""
+
+
+def placed(trial: Trial, diff: str | None) -> Iterator[Line]:
+    """Yield a trial's lines; ``diff`` is the pull request's, None where it cannot be had.
+
+    Everything that came from outside is shown with its controls escaped, and holds nothing of an oracle's source.
+    """
+    repeat = f", repeat {trial.repeat}" if trial.repeat > 1 else ""
+    yield Line(
+        one_line(f"{trial.instance}: {trial.reviewer}, agent {trial.agent}, on {trial.runtime}{repeat}"), "heading"
+    )
+    if trial.privileged or trial.simulated:
+        shown = f"shown the answer: {', '.join(trial.privileged)}" if trial.privileged else ""
+        yield Line(one_line("; ".join(filter(None, [shown, "simulated agent" if trial.simulated else ""]))))
+    for problem in (trial.skipped and f"skipped: {trial.skipped}", trial.error):
+        if problem:
+            yield Line(one_line(problem, 500), "bad")
+    yield Line("")
+    yield from _review(trial, diff)
+    yield Line("oracles", "heading")
+    for result in trial.results:
+        yield from _oracle(result)
+    if trial.damage is not None:
+        yield Line("tests that passed before are broken" if trial.damage else "tests that passed before still pass")
+    yield Line("")
+    yield from _revision(trial)
+
+
+def _review(trial: Trial, diff: str | None) -> Iterator[Line]:
+    review = trial.review
+    if review is None:
+        yield Line("review: none", "heading")
+        yield Line("")
+        return
+    yield Line(f"review: {review.size} finding{'' if review.size == 1 else 's'}{_cost(review)}", "heading")
+    if review.count is not None:
+        yield Line("their text is not on record")
+    files = list(PatchSet(diffs.normalise(diff))) if diff else []
+    left = list(enumerate(review.findings, start=1))
+    if diff is None:
+        yield Line("the pull request's diff cannot be had here, so findings stand without it")
+    for file in files:
+        old, new = (_path(name) for name in (file.source_file, file.target_file))
+        path = new if new != "/dev/null" else old
+        yield Line(f"--- {visible(path)}", "heading")
+        for number, finding in [(n, f) for n, f in left if f.path in (old, new) and f.start is None]:
+            left.remove((number, finding))
+            yield from _finding(number, finding)
+        for hunk in file:
+            yield Line(visible(f"@@ -{hunk.source_start} +{hunk.target_start} @@ {hunk.section_header}").rstrip())
+            yield from _hunk(hunk, (old, new), left, trial.results)
+    yield from _outside(left, with_diff=diff is not None)
+    yield Line("")
+
+
+def _hunk(
+    hunk: Hunk, names: tuple[str, str], left: list[tuple[int, Finding]], results: Sequence[OracleResult]
+) -> Iterator[Line]:
+    old, new = names
+    for line in hunk:
+        style = "added" if line.is_added else "removed" if line.is_removed else ""
+        number = line.target_line_no if line.target_line_no is not None else line.source_line_no
+        yield Line(f"{number or '':>5} {line.line_type}{visible(str(line.value).rstrip(chr(10)))}", style)
+        ends = {(Side.LEFT, old, line.source_line_no), (Side.RIGHT, new, line.target_line_no)}
+        for result in results:
+            if result.lines is not None and (result.side, result.path or "", result.lines[1]) in ends:
+                yield Line(f"      | {one_line(result.comment)} was commented on here: {result.verdict}", "comment")
+        for found in [one for one in left if (one[1].side, one[1].path or "", one[1].end or one[1].start) in ends]:
+            left.remove(found)
+            yield from _finding(*found)
+
+
+def _outside(left: Sequence[tuple[int, Finding]], *, with_diff: bool) -> Iterator[Line]:
+    if left and with_diff:
+        yield Line("findings on lines that the diff does not show", "heading")
+    for number, finding in left:
+        place = finding.path or "the whole pull request"
+        span = "" if finding.start is None else f":{finding.start}"
+        span += f"-{finding.end}" if finding.end not in (None, finding.start) else ""
+        yield from _finding(number, finding, f"{place}{span}{' (left)' if finding.side is Side.LEFT else ''}: ")
+
+
+def _finding(number: int, finding: Finding, place: str = "") -> Iterator[Line]:
+    said = " ".join(filter(None, [finding.severity, finding.rule, finding.title]))
+    yield Line(f"    > {number}. {one_line(f'{place}{said}')}".rstrip(), "finding")
+    for line in finding.body.splitlines():
+        for part in textwrap.wrap(visible(line), _WIDTH, replace_whitespace=False) or [""]:
+            yield Line(f"    >    {part}".rstrip(), "finding")
+
+
+def _oracle(result: OracleResult) -> Iterator[Line]:
+    place = one_line(result.path or "?")
+    span = "" if result.lines is None else f":{result.lines[0]}-{result.lines[1]}"
+    style = {"caught": "good", "missed": "bad"}.get(str(result.verdict), "")
+    name = f"{one_line(result.comment)} {place}{span} ({result.category}, {result.kind})"
+    yield Line(f"{name}: {result.verdict} ({why(result)})", style)
+    for test in result.tests:
+        stopped = f" with {test.exception}" if test.exception else ""
+        where = f" at {test.where}" if test.where else ""
+        yield Line(f"    {one_line(f'{test.id}: {test.outcome}{stopped}{where}')}")
+
+
+def _revision(trial: Trial) -> Iterator[Line]:
+    if trial.revision is None:
+        yield Line("revision: none", "heading")
+        return
+    text = trial.revision.diff
+    lines = text.splitlines()
+    yield Line("revision: empty" if not text.strip() else "revision", "heading")
+    for line in lines[:_MOST_LINES]:
+        style = "added" if line.startswith("+") else "removed" if line.startswith("-") else ""
+        yield Line(visible(line), "" if line.startswith(("+++", "---")) else style)
+    if len(lines) > _MOST_LINES:
+        yield Line(f"and {len(lines) - _MOST_LINES} more lines")
+    if trial.revision.notes:
+        yield Line(one_line(f"notes: {trial.revision.notes}", 500))
+
+
+def _cost(review: Review) -> str:
+    cost = review.usage.cost_usd if review.usage is not None else None
+    return f", {cost:.4f} USD" if cost is not None else ""
+
+
+def _path(name: str) -> str:
+    return name[2:] if name[:2] in ("a/", "b/") else name

@@ -1,0 +1,65 @@
+"""What repeats of the same trials show: how stable verdicts are, and how far whole runs lie apart."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import field
+
+from pytest_crab.report.oracles import CAUGHT
+from pytest_crab.report.oracles import EMPTY
+from pytest_crab.report.oracles import MISSED
+from pytest_crab.report.oracles import OracleRecord
+from pytest_crab.statistics import repeats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stability:
+    """What a reviewer's repeats show of it, over the ``oracles`` that have at least two known repeats.
+
+    ``stable`` of them had the same verdict every time. ``flips`` is the noise floor: the share of oracles on which two
+    single runs of the unchanged reviewer differ. ``rates`` are the micro rates of each repeat, and ``deviation`` their
+    standard deviation. ``pass_at`` is pass@k, the share of oracles that at least one of k runs catches, by k: it counts
+    luck, and is no rate.
+    """
+
+    oracles: int
+    stable: int
+    flips: float
+    rates: tuple[float, ...]
+    deviation: float | None = None
+    pass_at: Mapping[str, float] = field(default_factory=dict)
+
+
+def stability(oracles: Sequence[OracleRecord]) -> Stability | None:
+    """Return what the repeats show; None where no oracle has two known ones."""
+    known = ["".join(one for one in oracle.verdicts if one in (CAUGHT, MISSED, EMPTY)) for oracle in oracles]
+    several = [(verdicts.count(CAUGHT), len(verdicts)) for verdicts in known if len(verdicts) > 1]
+    if not several:
+        return None
+    rates = list(_rates(oracles))
+    spread = repeats.variance(rates)
+    fewest = min(runs for _, runs in several)
+    return Stability(
+        oracles=len(several),
+        stable=sum(caught in (0, runs) for caught, runs in several),
+        flips=math.fsum(repeats.flips(caught, runs) or 0.0 for caught, runs in several) / len(several),
+        rates=tuple(rates),
+        deviation=None if spread is None else math.sqrt(spread),
+        pass_at={
+            str(k): math.fsum(repeats.pass_at(k, caught, runs) for caught, runs in several) / len(several)
+            for k in range(1, fewest + 1)
+        },
+    )
+
+
+def _rates(oracles: Sequence[OracleRecord]) -> list[float]:
+    rates = []
+    for at in range(max(len(oracle.verdicts) for oracle in oracles)):
+        column = [oracle.verdicts[at] for oracle in oracles if len(oracle.verdicts) > at]
+        known = [one for one in column if one in (CAUGHT, MISSED, EMPTY)]
+        if known:
+            rates.append(known.count(CAUGHT) / len(known))
+    return rates

@@ -1,0 +1,104 @@
+"""What comparisons, repeats and burdens come to, in sentences of plain ASCII for a terminal or a comment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pytest_crab.report.contrasts import Lift
+from pytest_crab.report.contrasts import Pair
+from pytest_crab.report.summary import ReviewerSummary
+from pytest_crab.report.summary import Summary
+from pytest_crab.report.text import ascii_line
+from pytest_crab.statistics.comparison import Comparison
+
+#: How many pairs of reviewers are spelt out; summary.json has all.
+_PAIRS = 6
+
+
+def lift_lines(summary: Summary) -> Iterator[str]:
+    """Yield the net lift of each reviewer over the control."""
+    for reviewer in summary.reviewers:
+        if reviewer.lift is not None:
+            yield f"{ascii_line(reviewer.reviewer)}: {_lift(reviewer.lift)}"
+
+
+def together_lines(summary: Summary) -> Iterator[str]:
+    """Yield what several reviewers catch together, and each pair against each other."""
+    together = summary.together
+    if len(together.reviewers) < 2 or not together.oracles:
+        return
+    alone = ", ".join(f"{ascii_line(name)} alone {count}" for name, count in together.unique.items())
+    yield f"together: {together.union} of {together.oracles} oracles caught by any; {alone}"
+    yield from (_pair(pair) for pair in together.pairs[:_PAIRS])
+    if len(together.pairs) > _PAIRS:
+        yield f"and {len(together.pairs) - _PAIRS} more pairs in summary.json"
+
+
+def repeat_lines(reviewer: ReviewerSummary) -> Iterator[str]:
+    """Yield what the repeats show."""
+    steady = reviewer.stability
+    if steady is None:
+        return
+    away = "" if steady.deviation is None else f", standard deviation {_points(steady.deviation)} points"
+    rates = ", ".join(f"{100 * rate:.1f}" for rate in steady.rates)
+    yield f"{steady.stable} of {steady.oracles} oracles with the same verdict every time; rates {rates}%{away}"
+    most = max(steady.pass_at, key=int)
+    yield (
+        f"noise floor: {_points(steady.flips)}% of verdicts differ between two runs; "
+        f"pass@{most} {_points(steady.pass_at[most])}%"
+    )
+
+
+def burden_lines(reviewer: ReviewerSummary) -> Iterator[str]:
+    """Yield what the review costs its readers and the code; nothing where it said and changed nothing."""
+    burden = reviewer.burden
+    if burden.findings:
+        effect = "" if burden.without_effect is None else f", {burden.without_effect} without effect on any oracle"
+        noun = "finding" if burden.findings == 1 else "findings"
+        yield f"{burden.findings} {noun}, {burden.idle} in reviews that led to no catch{effect}"
+    if burden.added or burden.removed:
+        yield f"revisions: +{burden.added} -{burden.removed} lines in {burden.revisions}"
+    if reviewer.curve:
+        points = ", ".join(f"{name}: {100 * rate:.1f}%" for name, rate in sorted(reviewer.curve.items(), key=_place))
+        yield f"with only its first findings: {points}"
+
+
+def _place(point: tuple[str, float]) -> float:
+    return int(point[0]) if point[0].isdigit() else float("inf")
+
+
+def _lift(lift: Lift) -> str:
+    comparison = lift.comparison
+    if comparison.difference is None:
+        return f"no oracle has a verdict here and under the control {ascii_line(lift.control)}"
+    parts = [f"net lift {_change(comparison)} over the control {ascii_line(lift.control)}"]
+    if lift.cost_usd is not None:
+        parts.append(f"{lift.cost_usd:.2f} USD per net caught oracle")
+    if lift.seconds is not None:
+        parts.append(f"{lift.seconds:.0f} s per net caught oracle")
+    return "; ".join(parts)
+
+
+def _pair(pair: Pair) -> str:
+    first, second = ascii_line(pair.first), ascii_line(pair.second)
+    parts = [f"both {pair.both}, only {first} {pair.only_first}, only {second} {pair.only_second}"]
+    if pair.comparison.difference is not None:
+        parts.append(f"{second} {_change(pair.comparison)} against {first}, p by Holm {pair.p_holm:.2g}")
+    if pair.kappa is not None:
+        parts.append(f"kappa {pair.kappa:.2f}")
+    if pair.cost_of_second is not None:
+        parts.append(f"adding {second} to {first}: {pair.only_second} more oracles for {pair.cost_of_second:.2f} USD")
+    return f"{first} and {second}: {'; '.join(parts)}"
+
+
+def _change(comparison: Comparison) -> str:
+    assert comparison.difference is not None
+    text = f"{100 * comparison.difference:+.1f} points"
+    if comparison.interval is None:
+        return text
+    low, high = 100 * comparison.interval.low, 100 * comparison.interval.high
+    return f"{text} (95% interval {low:+.1f} to {high:+.1f})"
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:.1f}"

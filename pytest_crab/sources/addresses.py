@@ -1,0 +1,30 @@
+"""What a repository on this machine says about where it came from."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from pytest_crab.sources.plumbing import Git
+from pytest_crab.sources.plumbing import GitError
+
+_SSH = re.compile(r"(?:ssh://)?git@([\w.-]+)[:/](.+)")
+
+
+def is_repository(folder: Path) -> bool:
+    """Whether a folder is a git repository's own, bare or not."""
+    return (folder / ".git").exists() or ((folder / "HEAD").is_file() and (folder / "objects").is_dir())
+
+
+def address_of(folder: Path) -> str | None:
+    """The https address of a repository's origin, without what it says of users; None if it has no such origin."""
+    folder = folder.absolute()
+    git = Git(folder / ".git" if (folder / ".git").is_dir() else folder)
+    try:
+        url = git.line("config", "--get", "remote.origin.url")
+    except GitError:
+        return None
+    if match := _SSH.fullmatch(url):
+        url = f"https://{match[1]}/{match[2]}"
+    match = re.fullmatch(r"https://(?:[^@/]*@)?([^@/\s]+/[^@\s]+?)(?:\.git)?/?", url)
+    return f"https://{match[1]}" if match else None

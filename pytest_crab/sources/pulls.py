@@ -1,0 +1,243 @@
+"""Which commits a pull request is made of: found in the history of its repository, wherever that can be reached."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from datetime import timezone
+from pathlib import Path
+
+from pytest_crab.errors import SourceError
+from pytest_crab.errors import SourceUnreachable
+from pytest_crab.sources.git import MIRROR
+from pytest_crab.sources.git import ask
+from pytest_crab.sources.git import is_local
+from pytest_crab.sources.git import kept
+from pytest_crab.sources.git import places
+from pytest_crab.sources.plumbing import Git
+from pytest_crab.sources.plumbing import GitError
+
+_SECONDS = 1800
+_PROBE_SECONDS = 60
+_FETCH = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--no-recurse-submodules")
+_ONTO = "refs/crab/onto"
+_SHA = re.compile(r"[0-9a-f]{7,40}")
+_MERGE = re.compile(r"Merge pull request #\d+ ")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What is known of a pull request: its repository, and its number or its reviewed head; the rest is found.
+
+    ``place`` is a repository on this machine to look in instead of a mirror or the address. Commits may be shortened.
+    """
+
+    url: str
+    number: int | None = None
+    base: str | None = None
+    head: str | None = None
+    merged: str | None = None
+    place: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pull:
+    """A pull request as its history tells it: full shas, and texts out of the commits' messages.
+
+    ``commits`` are those between base and the last of the pull request, oldest first, as (sha, subject).
+    """
+
+    base: str
+    head: str
+    merged: str
+    title: str
+    body: str
+    merged_at: str | None
+    commits: tuple[tuple[str, str], ...]
+
+
+def find_pull(wanted: Wanted, cache: Path) -> Pull:
+    """Find the commits, and leave their content in ``cache`` for the instance that will be made of them.
+
+    Raises SourceUnreachable where no place answers, and SourceError, which says what to name, for what the history
+    does not tell.
+    """
+    with kept(wanted.url, cache, "histories") as git:
+        place = _bring_history(git, wanted)
+        pull = _read(git, wanted)
+    shas = list(dict.fromkeys((pull.base, pull.head, pull.merged)))
+    with kept(wanted.url, cache) as git:
+        missing = [sha for sha in shas if not git.has(f"{sha}^{{commit}}")]
+        if missing:
+            try:
+                ask(git, *_FETCH, "--depth=1", "--", place, *missing, seconds=_SECONDS, local=is_local(place))
+            except GitError as error:
+                raise SourceError(f"{place} does not give {', '.join(missing)} ({error.words})") from None
+    return pull
+
+
+def _bring_history(git: Git, wanted: Wanted) -> str:
+    """Fetch the main line and the pull request from the first place that answers; return the place."""
+    heard = []
+    for place in [wanted.place] if wanted.place else places(wanted.url):
+        local = is_local(place)
+        if local and not Path(place).is_dir():
+            heard.append(f"{place} (there is no such folder)")
+            continue
+        try:
+            listed = ask(git, "ls-remote", "--quiet", "--", place, seconds=_PROBE_SECONDS, local=local).decode()
+            refs = {line.split("\t")[1] for line in listed.splitlines()}
+            _fetch(git, place, list(_specs(refs, wanted)), local=local)
+        except GitError as error:
+            heard.append(f"{place} ({error.words})")
+            continue
+        if wanted.number is not None and not wanted.head and not git.has(_tip(wanted)):
+            raise SourceError(f"{place} has no pull request {wanted.number}; name its reviewed commit with --head")
+        return place
+    raise SourceUnreachable(
+        f"{wanted.url} cannot be reached: set {MIRROR} to a folder or URL prefix that holds it, or name a repository "
+        f"on this machine (no answer from {', '.join(heard)})"
+    )
+
+
+def _tip(wanted: Wanted) -> str:
+    """Where the last commit of the pull request is kept."""
+    return f"refs/crab/pull/{wanted.number}"
+
+
+def _specs(refs: set[str], wanted: Wanted) -> Iterator[str]:
+    yield f"+HEAD:{_ONTO}"
+    pull = f"refs/pull/{wanted.number}/head"
+    if pull in refs:
+        yield f"+{pull}:{_tip(wanted)}"
+    else:
+        yield "+refs/heads/*:refs/crab/heads/*"
+    yield from (sha for sha in (wanted.base, wanted.head, wanted.merged) if sha and len(sha) == 40)
+
+
+def _fetch(git: Git, place: str, specs: list[str], *, local: bool) -> None:
+    """Fetch whole histories; from afar without the files, if that place can."""
+    if not local:
+        try:
+            ask(git, *_FETCH, "--filter=blob:none", "--", place, *specs, seconds=_SECONDS)
+        except GitError:
+            pass  # not every server filters; the next line says what else is the matter
+        else:
+            return
+    try:
+        ask(git, *_FETCH, "--", place, *specs, seconds=_SECONDS, local=local)
+    except GitError:
+        named = [spec for spec in specs if ":" in spec]  # a sha that is not there spoils all; it is missed later
+        ask(git, *_FETCH, "--", place, *named, seconds=_SECONDS, local=local)
+
+
+def _read(git: Git, wanted: Wanted) -> Pull:
+    tip = git.line("rev-parse", _tip(wanted)) if git.has(_tip(wanted)) else None
+    head = _commit(git, wanted.head, "--head") if wanted.head else tip
+    if head is None:
+        raise SourceError(f"{wanted.url}: name the reviewed commit with --head")
+    tip = tip or head
+    merged = _commit(git, wanted.merged, "--merged") if wanted.merged else _merged(git, wanted, tip)
+    base = _commit(git, wanted.base, "--base") if wanted.base else _base(git, head)
+    commits = tuple(_commits(git, base, tip if _is_ancestor(git, head, tip) else head))
+    if not _changed(git, base, head):
+        raise SourceError(f"{head[:12]} changes nothing on {base[:12]}; --base and --head should be checked")
+    if not _resolves(git, base, head, merged):
+        told = ", ".join(f"{sha[:10]} ({subject[:50]})" for sha, subject in commits if sha != head)
+        earlier = f", one of {told}" if told else ""
+        raise SourceError(
+            f"nothing that the pull request touches changed between {head[:12]} and {merged[:12]}, so no comment was "
+            f"resolved: name the commit that was commented on with --head{earlier}"
+        )
+    title, body = _texts(git, merged, commits)
+    day = _day(git, merged)
+    return Pull(base=base, head=head, merged=merged, title=title, body=body, merged_at=day, commits=commits)
+
+
+def _commit(git: Git, name: str, option: str) -> str:
+    if not _SHA.fullmatch(name):
+        raise SourceError(f"{option} is {name!r}; it should be a commit's sha, of at least 7 digits")
+    try:
+        return git.line("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
+    except GitError:
+        raise SourceError(f"{option} is {name}, which is no commit of this repository that can be fetched") from None
+
+
+def _merged(git: Git, wanted: Wanted, tip: str) -> str:
+    """The commit of the main line that brought the pull request: a merge of its tip, or one that names its number."""
+    brought = _brought(git, tip)
+    if brought is not None and brought != tip:
+        return brought
+    if wanted.number is not None:
+        named = re.compile(rf"(?:Merge pull request #{wanted.number} |\(#{wanted.number}\)$)")
+        log = git.run("log", "--first-parent", "--format=%H%x09%s", _ONTO).decode("utf-8", "replace")
+        for line in log.splitlines():
+            sha, _, subject = line.partition("\t")
+            if named.search(subject):
+                return sha
+    raise SourceError("what was merged cannot be told from the main line's history; name it with --merged")
+
+
+def _base(git: Git, head: str) -> str:
+    """Where the pull request leaves the main line as it was before it was merged."""
+    brought = _brought(git, head)
+    try:
+        return git.line("merge-base", head, f"{brought}^1" if brought else _ONTO)
+    except GitError:
+        raise SourceError(f"{head[:12]} has no ancestor in common with the main line; name one with --base") from None
+
+
+def _brought(git: Git, commit: str) -> str | None:
+    """The oldest commit of the main line that has ``commit`` in its history; None if none has."""
+    if not _is_ancestor(git, commit, _ONTO):
+        return None
+    line = git.line("rev-list", "--first-parent", _ONTO).split()
+    if commit in line:
+        return commit
+    later = set(git.line("rev-list", "--ancestry-path", f"{commit}..{_ONTO}").split())
+    return [sha for sha in line if sha in later][-1]
+
+
+def _is_ancestor(git: Git, one: str, other: str) -> bool:
+    try:
+        git.run("merge-base", "--is-ancestor", one, other)
+    except GitError:
+        return False
+    return True
+
+
+def _commits(git: Git, base: str, tip: str) -> Iterator[tuple[str, str]]:
+    log = git.run("log", "--reverse", "--format=%H%x09%s", f"{base}..{tip}").decode("utf-8", "replace")
+    for line in log.splitlines():
+        sha, _, subject = line.partition("\t")
+        yield sha, " ".join(subject.split())
+
+
+def _changed(git: Git, one: str, other: str, *paths: str) -> list[str]:
+    listed = git.run("diff-tree", "-r", "--no-renames", "--name-only", "-z", one, other, "--", *paths)
+    return [path.decode("utf-8", "surrogateescape") for path in listed.split(b"\0")[:-1]]
+
+
+def _resolves(git: Git, base: str, head: str, merged: str) -> bool:
+    return bool(_changed(git, head, merged, *_changed(git, base, head)))
+
+
+def _texts(git: Git, merged: str, commits: tuple[tuple[str, str], ...]) -> tuple[str, str]:
+    """Title and description as the merge's message has them; else the first commit's subject."""
+    message = git.run("log", "-1", "--format=%B", merged).decode("utf-8", "replace").strip()
+    subject, _, rest = message.partition("\n")
+    if _MERGE.match(subject):
+        subject, _, rest = rest.strip().partition("\n")
+    elif not re.search(r"\(#\d+\)$", subject):
+        subject, rest = (commits[0][1] if commits else subject), ""
+    return re.sub(r"\s*\(#\d+\)$", "", subject).strip(), rest.strip()
+
+
+def _day(git: Git, merged: str) -> str | None:
+    brought = _brought(git, merged)
+    if brought is None:
+        return None
+    seconds = int(git.line("log", "-1", "--format=%ct", brought))
+    return datetime.fromtimestamp(seconds, timezone.utc).date().isoformat()

@@ -1,0 +1,110 @@
+"""The shell command: the workspace at head or reference, commands in it, and the diffs that it keeps."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from click.testing import Result
+
+from pytest_crab.cli import main
+
+INSTANCE = """\
+schema: 1
+id: shop-1
+provenance: authored
+repo: owner/shop
+license: MIT
+pull_request: {number: 7, title: Add a cart}
+source:
+  tree: {path: tree, head: head.diff, reference: reference.diff}
+environment: {dockerfile: python, paths: [lib]}
+comments:
+  - {id: c0, path: lib/shop.py, body: This should say two., category: functional}
+"""
+CHANGE = "--- a/lib/shop.py\n+++ b/lib/shop.py\n@@ -1 +1 @@\n-TWO = {}\n+TWO = {}\n"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    folder = Path("set", "shop-1")
+    (folder / "tree" / "lib").mkdir(parents=True)
+    (folder / "tree" / "lib" / "shop.py").write_text("TWO = 0\n")
+    (folder / "head.diff").write_text(CHANGE.format(0, 3))
+    (folder / "reference.diff").write_text(CHANGE.format(3, 2))
+    (folder / "instance.yaml").write_text(INSTANCE)
+    return folder
+
+
+def run(*arguments: str, runtime: str = "local", stdin: str | None = None) -> Result:
+    argv = ["shell", "shop-1", f"--runtime={runtime}", *arguments]
+    return CliRunner().invoke(main, argv, catch_exceptions=False, input=stdin)
+
+
+ASK = 'python -c "import shop; print(shop.TWO)"; git log --oneline | wc -l; exit 3'
+
+
+@pytest.mark.bubblewrap
+def test_commands_run_at_head_or_reference_and_give_their_status() -> None:
+    head, reference = run("-c", ASK), run("--at=reference", stdin=ASK)
+    assert (head.output.split(), head.exit_code) == (["3", "2"], 3)
+    assert (reference.output.split(), reference.exit_code) == (["2", "2"], 3)
+
+
+@pytest.mark.docker
+def test_docker_has_the_same_at_the_reference() -> None:
+    result = run("--at=reference", "-c", 'python -c "import shop; print(shop.TWO)"', runtime="docker")
+    assert (result.output, result.exit_code) == ("2\n", 0)
+
+
+@pytest.mark.bubblewrap
+def test_what_was_changed_is_kept_once_as_a_diff_from_head(folder: Path) -> None:
+    change = "echo 'TWO = 1 + 1' > lib/shop.py"
+    result = run("-c", change, "--save=checks/c0-other.diff")
+    assert result.output == "set/shop-1/checks/c0-other.diff: written\n"
+    assert "-TWO = 3\n+TWO = 1 + 1\n" in (folder / "checks" / "c0-other.diff").read_text()
+    again = run("-c", change, "--save=checks/c0-other.diff")
+    assert again.exit_code == 2
+    assert "is there already" in again.output
+    nothing = run("-c", "true", "--save=checks/c0-none.diff")
+    assert nothing.exit_code == 1
+    assert "nothing was changed, so c0-none.diff is not written" in nothing.output
+    outside = run("-c", change, "--save=../c0.diff")
+    assert "it should be a .diff in the instance's folder" in outside.output
+
+
+@pytest.mark.bubblewrap
+def test_a_command_that_takes_too_long_is_ended() -> None:
+    result = run("-c", "sleep 60", "--seconds=1")
+    assert result.exit_code == 1
+    assert "the command was ended, since it took too long" in result.output
+
+
+@pytest.mark.bubblewrap
+def test_on_a_terminal_it_is_a_shell_with_a_terminal_of_its_own() -> None:
+    ours, theirs = pty.openpty()
+    argv = [sys.executable, "-c", "from pytest_crab.cli import main; main()", "shell", "shop-1", "--runtime=local"]
+    process = subprocess.Popen(argv, stdin=theirs, stdout=theirs, stderr=theirs, env={**os.environ, "TERM": "dumb"})
+    os.close(theirs)
+    said, told = b"", b"cat lib/shop.py; [ -t 0 ] && echo on-a-$((1))-terminal; exit 4\n"
+    with process:
+        while process.poll() is None:
+            if select.select([ours], [], [], 0.2)[0]:
+                try:
+                    said += os.read(ours, 4096)
+                except OSError:
+                    break  # the other end is closed
+            if told and b"shop-1$ " in said:
+                os.write(ours, told)
+                told = b""
+    os.close(ours)
+    assert process.returncode == 4, said
+    assert b"TWO = 3" in said
+    assert b"on-a-1-terminal" in said

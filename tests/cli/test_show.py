@@ -1,0 +1,150 @@
+"""The show command: one trial of the record, whatever contestants wrote into it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from click.testing import Result
+
+from pytest_crab.cli import main
+from pytest_crab.report.files import write_trials
+from pytest_crab.types import Category
+from pytest_crab.types import Finding
+from pytest_crab.types import Kind
+from pytest_crab.types import OracleResult
+from pytest_crab.types import Provenance
+from pytest_crab.types import Reason
+from pytest_crab.types import Review
+from pytest_crab.types import Revision
+from pytest_crab.types import Side
+from pytest_crab.types import TestOutcome
+from pytest_crab.types import Trial
+from pytest_crab.types import Verdict
+
+INSTANCE = """\
+schema: 1
+id: shop-1
+provenance: authored
+repo: owner/shop
+license: MIT
+pull_request: {number: 7, title: Add a cart}
+source:
+  tree: {path: tree, head: head.diff, reference: reference.diff}
+environment: {dockerfile: python}
+comments:
+  - {id: c0, path: shop.py, body: This should say two., category: functional}
+"""
+HOSTILE = "\x1b]0;owned\x07\x1b[2J\u202eevil"
+
+
+def trial(instance: str = "shop-1", reviewer: str = "x", repeat: int = 1) -> Trial:
+    findings = (
+        Finding(path="shop.py", start=2, end=2, title="Two?", severity="high", body=f"Say two.\n{HOSTILE}"),
+        Finding(path="shop.py", start=2, side=Side.LEFT, body="Was zero."),
+        Finding(path="shop.py", body="On the file."),
+        Finding(path="else.py", start=4, end=9, body="Elsewhere."),
+        Finding(body="On all of it."),
+    )
+    test = TestOutcome(id="test_c0.py::test_two", outcome="failed", exception="AssertionError", where="shop.py:2")
+    result = OracleResult(
+        comment="c0", path="shop.py", lines=(2, 2), category=Category.FUNCTIONAL, kind=Kind.BEHAVIORAL,
+        verdict=Verdict.MISSED, reason=Reason.FAILED, detail=f"{HOSTILE} failed", tests=(test,),
+    )  # fmt: skip
+    return Trial(
+        instance=instance, repo="owner/shop", provenance=Provenance.AUTHORED, reviewer=reviewer, agent="reference",
+        runtime="local", repeat=repeat, simulated=True, review=Review(findings=findings),
+        revision=Revision(diff=f"--- a/shop.py\n+++ b/shop.py\n@@ -2 +2 @@\n-TWO = 3\n+TWO = '{HOSTILE}'\n"),
+        results=(result,), damage=False,
+    )  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = Path("set", "shop-1")
+    (folder / "tree").mkdir(parents=True)
+    (folder / "tree" / "shop.py").write_text("ONE = 1\nTWO = 0\n")
+    change = "--- a/shop.py\n+++ b/shop.py\n@@ -1,2 +1,2 @@\n ONE = 1\n-TWO = {}\n+TWO = {}\n"
+    (folder / "head.diff").write_text(change.format(0, 3))
+    (folder / "reference.diff").write_text(change.format(3, 2))
+    (folder / "instance.yaml").write_text(INSTANCE)
+    trials = [trial(), trial(repeat=2), trial(reviewer="y"), trial("other-1"), trial("other-2")]
+    write_trials(Path(".crab/report/trials.jsonl"), trials)
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["show", *arguments], catch_exceptions=False)
+
+
+SHOWN = """\
+shop-1: x, agent reference, on local
+simulated agent
+
+review: 5 findings
+--- shop.py
+    > 3.
+    >    On the file.
+@@ -1 +1 @@
+    1  ONE = 1
+    2 -TWO = 0
+    > 2.
+    >    Was zero.
+    2 +TWO = 3
+      | c0 was commented on here: missed
+    > 1. high Two?
+    >    Say two.
+    >    ESCAPED
+findings on lines that the diff does not show
+    > 4. else.py:4-9:
+    >    Elsewhere.
+    > 5. the whole pull request:
+    >    On all of it.
+
+oracles
+c0 shop.py:2-2 (functional, behavioral): missed (test failed: ESCAPED failed)
+    test_c0.py::test_two: failed with AssertionError at shop.py:2
+tests that passed before still pass
+
+revision
+--- a/shop.py
++++ b/shop.py
+@@ -2 +2 @@
+-TWO = 3
++TWO = 'ESCAPED'
+"""
+
+
+def test_findings_lie_on_the_diff_and_nothing_steers_the_terminal() -> None:
+    result = run("shop-1::x[1]")
+    escaped = HOSTILE.encode("unicode_escape").decode()
+    assert result.output == SHOWN.replace("ESCAPED", escaped)
+    assert all(char.isprintable() or char == "\n" for char in result.output)
+
+
+def test_a_trial_goes_by_the_start_of_its_name_and_a_path_as_pytest_prints_it() -> None:
+    assert run("set/shop-1/instance.yaml::y").output == run("shop::y").output
+    assert run("shop-1::x").output.count("agent reference") == 2
+    assert ", repeat 2\n" in run("shop-1::x[2]").output
+
+
+def test_without_the_instance_findings_stand_alone() -> None:
+    output = run("other-1").output
+    assert "the pull request's diff cannot be had here" in output
+    assert "    > 1. shop.py:2: high Two?\n" in output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "telling"),
+    [
+        (["other"], "other may be a trial of other-1, other-2; write more of the id"),
+        (["shop-1::z"], "shop-1::z is not among the 5 trials of .crab/report/trials.jsonl; there is shop-1::"),
+        (["shop-1", "--report=nowhere"], "nowhere/trials.jsonl is not there; run pytest first"),
+        (["shop-1[2]::"], "is no trial's name"),
+    ],
+)
+def test_what_is_not_there_is_one_sentence(arguments: list[str], telling: str) -> None:
+    result = run(*arguments)
+    assert result.exit_code in (1, 2)
+    assert telling in result.output

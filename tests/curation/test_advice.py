@@ -1,0 +1,111 @@
+"""Plain words for every way in which an oracle can be wrong, and the shares that an audit makes of them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_crab.curation.advice import advice
+from pytest_crab.curation.audit import Row
+from pytest_crab.curation.audit import Share
+from pytest_crab.curation.audit import _share
+from pytest_crab.curation.audit import code_lines
+from pytest_crab.curation.audit import table
+from pytest_crab.curation.measuring import Role
+from pytest_crab.curation.measuring import Seen
+from pytest_crab.curation.measuring import judged
+from pytest_crab.types import Ending
+from pytest_crab.types import Run
+from pytest_crab.types import TestOutcome
+
+
+def ran(outcome: str, ending: Ending = Ending.COMPLETED) -> Run:
+    tests = (TestOutcome(id="test_c0.py::test", outcome=outcome),) if outcome else ()
+    return Run(id="r", ending=ending, exit_code=1, tests=tests, tripwire=True)
+
+
+def states(**outcomes: str) -> tuple[Seen, ...]:
+    """What was seen of a good oracle but for the outcomes that are named; two of one state are two runs."""
+    seen = {"HEAD": "failed", "REFERENCE": "passed", "OWN": "passed", "ACCEPT": "passed", "REJECT": "failed"} | outcomes
+    made = []
+    for name, text in seen.items():
+        role = Role[name]
+        runs = tuple(ran(outcome) for outcome in text.split())
+        made.append(
+            Seen(role=role, name="head" if role is Role.HEAD else f"{name.lower()}.diff", fault=None, runs=runs)
+        )
+    return judged("c0", made)
+
+
+def test_a_right_oracle_needs_no_advice() -> None:
+    assert advice(states()) == ()
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "telling"),
+    [
+        ({"HEAD": "passed"}, "the oracle is green at head (no expected test failed"),
+        ({"HEAD": "error"}, "the oracle is not properly red on head (no expected"),
+        ({"REFERENCE": "failed"}, "the reference does not resolve it (test failed: test_c0.py::test failed)"),
+        ({"OWN": "failed"}, "its own reference own.diff does not resolve it (test failed"),
+        ({"ACCEPT": "failed"}, "another right fix is refused: accept.diff, test failed: test_c0.py::test failed"),
+        ({"REJECT": "passed"}, "a near miss passes: reject.diff, no expected test failed (all passed)"),
+        ({"HEAD": "failed passed"}, "the oracle is flaky: 2 runs on head do not agree; take out what changes"),
+        (dict.fromkeys(("HEAD", "REFERENCE", "OWN", "ACCEPT", "REJECT"), "error"), "no test of the oracle runs"),
+    ],
+)  # fmt: skip
+def test_each_fault_has_its_words(outcomes: dict[str, str], telling: str) -> None:
+    (sentence,) = advice(states(**outcomes))
+    assert sentence.startswith(telling)
+
+
+def test_a_diff_that_does_not_apply_and_a_run_without_an_end() -> None:
+    lost = Seen(role=Role.ACCEPT, name="a.diff", fault="it does not apply to head: no such file")
+    hangs = Seen(role=Role.REJECT, name="b.diff", fault=None, runs=(ran("failed", Ending.TIMEOUT),))
+    good = [state for state in states() if state.role in (Role.HEAD, Role.REFERENCE)]
+    first, second = advice(judged("c0", [*good, lost, hangs]))
+    assert first.startswith("a.diff cannot be used: it does not apply to head: no such file; make it anew")
+    assert second.startswith("the oracle does not come to an end on b.diff (the run ended as timeout)")
+
+
+def test_what_was_never_started_is_not_the_oracles_doing() -> None:
+    idle = Seen(role=Role.ACCEPT, name="x", fault=None, runs=(ran("", Ending.UNSTARTED),))
+    assert not judged("c0", [idle])[0].known
+    assert advice(judged("c0", [*states(), idle])) == ()
+    assert _share([idle], Role.ACCEPT) is None
+    assert _share(states(), Role.ACCEPT) == Share(part=1, whole=1)
+
+
+@given(st.integers(0, 50), st.integers(0, 50))
+def test_a_share_is_between_nothing_and_all(part: int, more: int) -> None:
+    share = Share(part=part, whole=part + more)
+    assert (share.value is None) == (part + more == 0)
+    assert share.value is None or 0 <= share.value <= 1
+
+
+def row(strict: tuple[int, int], sharp: tuple[int, int], *, proved: bool = True) -> Row:
+    strictness, sharpness = (Share(part=part, whole=whole) for part, whole in (strict, sharp))
+    return Row(
+        instance="i", comment="c0", strictness=strictness, sharpness=sharpness, flake_bound=0.95, lines=9,
+        kind="behavioral", isolation="none", proved=proved,
+    )  # fmt: skip
+
+
+def test_faults_and_lacks() -> None:
+    assert row((2, 2), (2, 2)).faults == ()
+    assert row((1, 2), (0, 3)).faults == (
+        "over-fitted: it refuses 1 of 2 other right fixes",
+        "loose: it passes 3 of 3 near misses",
+    )
+    assert row((2, 2), (2, 2), proved=False).faults == ("not proved",)
+    assert row((1, 1), (2, 2)).lacks(2) == "is held against 1 accepts; 2 of each make it trustworthy"
+    assert row((2, 2), (2, 2)).lacks(2) is None
+    assert list(table([row((1, 2), (0, 0))]))[1].split() == [
+        *("i", "c0", "0.50", "(1/2)", "-"),
+        *("0.95", "9", "behavioral", "none"),
+    ]
+
+
+def test_lines_that_hold_something() -> None:
+    assert code_lines("# a\n\nimport x\n    # b\nassert x\n") == 2

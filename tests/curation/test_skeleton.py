@@ -1,0 +1,76 @@
+"""What is known without anybody: hunks as anchors, licences by their words, languages by their files."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_crab.curation.anchors import anchors
+from pytest_crab.curation.anchors import named_anchor
+from pytest_crab.curation.licences import detect
+from pytest_crab.curation.skeleton import language_of
+from pytest_crab.errors import BadInput
+
+DIFF = """\
+--- a/a.py
++++ b/a.py
+@@ -1,3 +1,4 @@
+ x
+-y
++\x1b[2Jz
++w
+ v
+@@ -20,2 +21,1 @@
+ x
+-gone
+--- a/old.py
++++ /dev/null
+@@ -1 +0,0 @@
+-all
+"""
+
+
+def test_each_hunk_is_an_anchor() -> None:
+    assert [(str(one), one.excerpt) for one in anchors(DIFF)] == [
+        ("a.py:2-3", "?[2Jz"),
+        ("a.py:21 (left)", "gone"),
+        ("old.py:1 (left)", "all"),
+    ]
+
+
+@pytest.mark.parametrize("text", ["a.py", "a.py:3", "src/a b.py:3-7"])
+def test_a_named_place_reads_as_it_is_written(text: str) -> None:
+    assert str(named_anchor(text)) == text
+
+
+@pytest.mark.parametrize("text", ["", "/a.py:1", "../a.py", "a.py:0", "a.py:4-3", ".git/config:1"])
+def test_what_is_no_place(text: str) -> None:
+    with pytest.raises(BadInput, match="--comment"):
+        named_anchor(text)
+
+
+BSD = "Redistribution and use in source and binary forms, with or without\nmodification, are permitted"
+
+
+@pytest.mark.parametrize(
+    ("files", "licence"),
+    [
+        ({}, "NOASSERTION"),
+        ({"LICENSE": "All rights reserved."}, "NOASSERTION"),
+        ({"LICENSE": f"{BSD} ... Neither the name of"}, "BSD-3-Clause"),
+        ({"COPYING": BSD}, "BSD-2-Clause"),
+        ({"LICENSE.txt": "Apache License\n   Version 2.0, January 2004"}, "Apache-2.0"),
+        ({"COPYING": "GNU LESSER GENERAL PUBLIC LICENSE Version 3"}, "LGPL-3.0"),
+        ({"pyproject.toml": '[project]\nlicense = "MIT"\n', "LICENSE": BSD}, "MIT"),
+        ({"setup.cfg": "[metadata]\nlicense = Apache-2.0\n"}, "Apache-2.0"),
+        ({"setup.cfg": "[metadata]\nlicense = see the file\n", "LICENSE": BSD}, "BSD-2-Clause"),
+        ({"package.json": '{"license": "ISC"}'}, "ISC"),
+        ({"package.json": "[1]", "LICENSE": BSD}, "BSD-2-Clause"),
+    ],
+)
+def test_licences(files: dict[str, str], licence: str) -> None:
+    assert detect(lambda name: files[name].encode() if name in files else None) == licence
+
+
+def test_languages() -> None:
+    assert language_of(["a.js", "b.mjs", "c.py"]) == "javascript"
+    assert language_of(["README.md"]) == "python"

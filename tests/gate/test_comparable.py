@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import pytest
+
+from pytest_crab.gate.comparable import CONDITIONS
+from pytest_crab.gate.comparable import Setting
+from pytest_crab.gate.comparable import differences
+from pytest_crab.gate.comparable import refusal
+from pytest_crab.gate.comparable import remarks
+
+BEFORE = Setting(
+    agents=("mini",),
+    runtimes=("docker",),
+    versions={"agent": ("1.0",), "harness": ("h1",), "reviewer": ("r1",), "pytest_crab": ("0.1",)},
+    digests={"a": "1", "b": "2"},
+)
+
+
+def changed(**fields: object) -> Setting:
+    known = {"agents": BEFORE.agents, "runtimes": BEFORE.runtimes, "versions": BEFORE.versions}
+    return Setting(**{**known, "digests": BEFORE.digests, **fields})  # type: ignore[arg-type]
+
+
+AFTER = {
+    "dataset": (changed(digests={"a": "1", "b": "3", "new": "4"}), "b changed since"),
+    "agent": (changed(agents=("codex",)), "the agent was mini and is codex"),
+    "agent-version": (
+        changed(versions={**BEFORE.versions, "agent": ("2.0",)}),
+        "the agent's client was 1.0 and is 2.0",
+    ),
+    "harness": (changed(versions={**BEFORE.versions, "harness": ("h2",)}), "the harness was h1 and is h2"),
+    "runtime": (changed(runtimes=("local",)), "the runtime was docker and is local"),
+}
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_each_difference_is_refused_and_can_be_allowed(condition: str) -> None:
+    after, sentence = AFTER[condition]
+    found = differences(BEFORE, after)
+    assert found == {condition: sentence}
+    assert refusal(found, None) == f"{sentence}; --crab-allow-difference={condition} compares all the same"
+    assert refusal(found, condition) is None
+
+
+def test_two_differences_are_refused_whichever_is_allowed() -> None:
+    found = differences(BEFORE, changed(agents=("codex",), runtimes=("local",)))
+    for allowed in (None, *CONDITIONS):
+        assert refusal(found, allowed) is not None
+    assert refusal(found, "agent") == "the runtime was docker and is local; only one difference can be allowed"
+
+
+def test_the_same_and_what_is_not_on_record_are_comparable() -> None:
+    assert differences(BEFORE, BEFORE) == {}
+    assert differences(Setting(), BEFORE) == differences(BEFORE, Setting()) == {}
+    assert differences(BEFORE, changed(digests={"new": "4"})) == {}
+
+
+def test_the_reviewer_itself_may_change_and_it_is_said() -> None:
+    after = changed(versions={**BEFORE.versions, "reviewer": ("r2",)})
+    assert differences(BEFORE, after) == {}
+    assert remarks(BEFORE, after) == ("the reviewer's client was r1 and is r2",)

@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pytest_crab.gate.opposing import ASSUMED_FLIPS
+from pytest_crab.gate.opposing import contestants
+from pytest_crab.gate.opposing import counterpart
+from pytest_crab.gate.opposing import design
+from pytest_crab.gate.opposing import flips
+from pytest_crab.gate.opposing import opposing
+from pytest_crab.report.summary import Summary
+from pytest_crab.report.summary import summarise
+from pytest_crab.types import CONTROL
+from pytest_crab.types import Category
+from pytest_crab.types import Kind
+from pytest_crab.types import OracleResult
+from pytest_crab.types import Provenance
+from pytest_crab.types import Reason
+from pytest_crab.types import Review
+from pytest_crab.types import Revision
+from pytest_crab.types import Trial
+from pytest_crab.types import Usage
+
+
+def trial(instance: str, *reasons: Reason, reviewer: str = "mine", client: str = "1", **fields: Any) -> Trial:
+    results = tuple(
+        OracleResult(
+            comment=f"c{at}",
+            category=Category.DESIGN,
+            kind=Kind.BEHAVIORAL,
+            verdict=reason.verdict,
+            reason=reason,
+        )
+        for at, reason in enumerate(reasons)
+    )
+    known: dict[str, Any] = {
+        "agent": "mini",
+        "runtime": "docker",
+        "review": Review(version="r1", usage=Usage(cost_usd=0.5)),
+        "revision": Revision(version=client, usage=Usage(cost_usd=0.25)),
+        "versions": {"instance": f"digest of {instance}"},
+    }
+    return Trial(
+        instance=instance,
+        repo=f"owner/{instance}",
+        provenance=Provenance.GITHUB,
+        reviewer=reviewer,
+        results=results,
+        **{**known, **fields},
+    )
+
+
+def run(verdicts: str, **fields: Any) -> Summary:
+    reasons = {"c": Reason.GREEN, "m": Reason.FAILED}
+    return summarise(trial(f"i{at}", reasons[one], **fields) for at, one in enumerate(verdicts))
+
+
+def side_by_side(before: Summary, after: Summary, **fields: Any) -> Any:
+    (was,), (now,) = before.reviewers, after.reviewers
+    return opposing(before, was, after, now, path=Path("base"), **fields)
+
+
+def test_two_runs_beside_each_other() -> None:
+    against = side_by_side(run("cccmmm"), run("ccmmmm"), margin=3.0)
+    assert (against.reviewer, against.baseline, against.margin) == ("mine", "base", 3.0)
+    assert against.comparison.lost == ("i2::c0",)
+    assert (against.before.cost_usd, against.before.comments) == (0.75, 0.0)
+    assert (against.refusal, against.remarks) == (None, ())
+
+
+def test_another_client_is_refused_or_if_allowed_said() -> None:
+    before, after = run("ccm"), run("ccm", client="2")
+    assert "the agent's client was 1 and is 2" in side_by_side(before, after).refusal
+    allowed = side_by_side(before, after, allowed="agent-version")
+    assert (allowed.refusal, allowed.remarks) == (None, ("the agent's client was 1 and is 2",))
+
+
+def test_an_instance_that_changed_is_refused() -> None:
+    after = run("ccm", versions={"instance": "another"})
+    assert "i0, i1, i2 changed since" in side_by_side(run("ccm"), after).refusal
+
+
+def test_a_cost_that_is_not_known_is_not_told() -> None:
+    after = run("ccm", review=Review(version="r1"))
+    assert side_by_side(run("ccm"), after).after.cost_usd is None
+
+
+def test_controls_are_nobodys_counterpart() -> None:
+    summary = summarise([trial("a", Reason.GREEN), trial("a", Reason.FAILED, reviewer="none", arm=CONTROL)])
+    assert list(contestants(summary)) == ["mine"]
+
+
+def test_counterparts_go_by_name_and_the_only_ones_stand_for_each_other() -> None:
+    assert counterpart("a", ["a", "b"], ["a", "c"]) == "a"
+    assert counterpart("c", ["a", "b"], ["c"]) is None
+    assert counterpart("c", ["a"], ["c"]) == "a"
+    assert counterpart("c", ["a"], ["c", "d"]) is None
+
+
+def test_noise_is_the_baselines_own_where_it_has_repeats() -> None:
+    (once,) = run("cm").reviewers
+    twice = summarise([trial("a", Reason.GREEN), trial("a", Reason.FAILED, repeat=2), trial("b", Reason.GREEN)])
+    assert flips(once) == ASSUMED_FLIPS
+    assert flips(twice.reviewers[0]) == 1.0
+    ahead = design(once, ["i0"])
+    assert ahead is not None
+    assert (sum(ahead.sizes), ahead.rate) == (1, 1.0)
+    assert design(once, ["elsewhere"]) is None

@@ -1,0 +1,135 @@
+"""A run beside an earlier one, beside its control, in shards, and with parts of its reviews."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from pytest_crab.cli.compare import compare
+from pytest_crab.cli.merge import merge
+
+pytestmark = pytest.mark.bubblewrap
+
+MINE = ("--agent=mine", "instances")
+
+
+def summary(folder: Path) -> dict[str, Any]:
+    return dict(json.loads((folder / "summary.json").read_text()))
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the report and the store of the first run stay for the tests that follow."""
+    return tmp_path_factory.mktemp("kept") / "run"
+
+
+@pytest.fixture
+def measured(lab: Any, kept: Path) -> Path:
+    """A report of ``both``, which catches all four oracles; run once."""
+    if not kept.exists():
+        assert lab.run("--reviewer=both", "--crab-report=base", *MINE).ret == 0
+        shutil.copytree(lab.path / "base", kept / "base")
+        shutil.copytree(lab.store, kept / "store", symlinks=True)
+    shutil.rmtree(lab.store)
+    shutil.copytree(kept / "store", lab.store, symlinks=True)
+    shutil.copytree(kept / "base", lab.path / "base", dirs_exist_ok=True)
+    return Path(lab.path / "base")
+
+
+def test_a_gate_against_an_earlier_run(lab: Any, measured: Path) -> None:
+    baseline = f"--crab-baseline={measured / 'summary.json'}"
+    result = lab.run("--reviewer=half", baseline, "--crab-report=now", *MINE)
+    assert result.ret == 8
+    result.stdout.fnmatch_lines(
+        [
+            "crab: baseline */base/summary.json; margin 5 points",
+            "crab: gate: half: 4 oracles *assuming that 10.0% of verdicts change from run to run*",
+            "Gate inconclusive, exit status 8. half: down 50.0 points against both in summary.json, from 100*",
+        ]
+    )
+    record = summary(lab.path / "now")["gate"]
+    assert (record["exit_code"], record["ruling"], record["margin"]) == (8, "inconclusive", 5)
+    assert record["comparisons"]["half"]["lost"] == ["shop-1::c1", "till-2::c1"]
+    assert record["paragraph"] in " ".join(result.outlines)
+    both = [str(measured), str(lab.path / "now")]
+    told = CliRunner().invoke(compare, both)
+    assert told.exit_code == 0
+    assert "half: down 50.0 points against both in base" in told.output
+    assert CliRunner().invoke(compare, [*both, "--margin=5"]).exit_code == 8
+    assert CliRunner().invoke(compare, [both[0], both[0], "--margin=99"]).exit_code == 0
+    data = json.loads(CliRunner().invoke(compare, [*both, "--reviewer=both=half", "--json"]).output)
+    assert data["half"]["comparison"]["lost"] == ["shop-1::c1", "till-2::c1"]
+    wrong = CliRunner().invoke(compare, [*both, "--reviewer=nobody"])
+    assert wrong.exit_code == 2
+    assert "the first run has no reviewer nobody" in wrong.output
+
+
+def test_what_cannot_be_compared_is_refused_before_anything_runs(lab: Any, measured: Path) -> None:
+    (lab.path / "instances" / "till-2" / "oracles" / "test_c0.py").write_text("def test_other():\n    assert 0\n")
+    arguments = ("--reviewer=both", f"--crab-baseline={measured}", "--crab-report=now", *MINE)
+    result = lab.run(*arguments)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "till-2 changed since; --crab-allow-difference=dataset compares all the same" in result.stderr.str()
+    assert not (lab.path / "now").exists()
+    lab.write({"old/summary.json": '{"schema": 1, "reviewers": []}'})
+    result = lab.run("--reviewer=both", "--crab-baseline=old", *MINE)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*old has no reviewer to compare with"])
+    result = lab.run("--reviewer=both", "--crab-baseline=nowhere", *MINE)
+    result.stderr.fnmatch_lines(["*nowhere: there is no summary.json and no trials.jsonl; name a report's folder*"])
+
+
+def test_shards_merged_are_one_run(lab: Any, measured: Path) -> None:
+    for at in (1, 2):
+        result = lab.run("--reviewer=both", f"--crab-shard={at}/2", f"--crab-report=part{at}", *MINE)
+        result.assert_outcomes(passed=1, deselected=1)
+    done = CliRunner().invoke(merge, [str(lab.path / "part2"), str(lab.path / "part1"), f"--into={lab.path / 'all'}"])
+    assert done.exit_code == 0, done.output
+    whole, merged = summary(measured), summary(lab.path / "all")
+    for one in (whole, merged):
+        one["reviewers"][0].pop("seconds")
+    assert merged == whole
+    assert "4/4" in done.output
+    gated = ["--reviewer=both", "--crab-shard=1/2", f"--crab-baseline={measured}", *MINE]
+    lab.run(*gated).stderr.fnmatch_lines(["*a shard is only a part; merge all of them*"])
+
+
+def test_control_first_findings_and_attribution(lab: Any) -> None:
+    arms = ("--crab-control", "--crab-first=1", "--crab-attribute")
+    result = lab.run("--reviewer=both", *arms, "--crab-report=now", *MINE)
+    result.stdout.fnmatch_lines(
+        [
+            "crab: reviewers both, both@1 (first findings), none (control); agent mine",
+            "both: net lift +100.0 points (95% interval *",
+        ]
+    )
+    found = summary(lab.path / "now")
+    rows = {row["reviewer"]: row for row in found["reviewers"]}
+    assert {name: row.get("arm") for name, row in rows.items()} == {
+        "both": None,
+        "both@1": "first findings",
+        "none": "control",
+    }
+    assert rows["both"]["curve"] == {"1": 0.5, "all": 1.0}
+    assert rows["both"]["lift"]["net"] == 4
+    assert rows["both"]["burden"]["without_effect"] == 0
+    assert rows["both@1"]["burden"]["findings"] == 2
+    assert found["together"]["reviewers"] == ["both"]
+    trials = [json.loads(line) for line in (lab.path / "now" / "trials.jsonl").read_text().splitlines()]
+    attributed = {trial["instance"]: trial["attribution"] for trial in trials if trial["reviewer"] == "both"}
+    assert attributed == {name: {"c0": [0], "c1": [1]} for name in ("shop-1", "till-2")}
+
+
+def test_findings_of_another_pull_request(lab: Any, measured: Path) -> None:
+    result = lab.run("--reviewer=half", f"--crab-placebo={measured}", *MINE)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*it has no two reviews of half to exchange"])
+    lab.run("--reviewer=both", f"--crab-placebo={measured}", "--crab-report=now", *MINE)
+    rows = {row["reviewer"]: row for row in summary(lab.path / "now")["reviewers"]}
+    assert rows["both@placebo"]["arm"] == "placebo"
+    assert rows["both@placebo"]["comments"] == rows["both"]["comments"]

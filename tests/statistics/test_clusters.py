@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import numpy
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from pytest_crab.statistics.clusters import correlation_of
+from pytest_crab.statistics.clusters import degrees_of_freedom
+from pytest_crab.statistics.clusters import difference_interval
+from pytest_crab.statistics.clusters import rate_interval
+from pytest_crab.statistics.clusters import spread
+
+VALUE = st.sampled_from([0.0, 1.0, 0.5, 1 / 3])
+CLUSTERED = st.lists(st.tuples(VALUE, st.integers(0, 5)), min_size=2, max_size=40)
+
+
+def reference(values: list[float], clusters: list[int]) -> tuple[float, float]:
+    """CR2 of a constant and its degrees of freedom, by the matrices of Bell and McCaffrey (2002)."""
+    y, names = numpy.array(values), numpy.array(clusters)
+    ones = numpy.ones((len(y), 1))
+    hat = ones @ numpy.linalg.inv(ones.T @ ones) @ ones.T
+    residual = (numpy.eye(len(y)) - hat) @ y
+    variance, columns = 0.0, []
+    for name in sorted(set(clusters)):
+        own = names == name
+        inner = numpy.eye(own.sum()) - hat[numpy.ix_(own, own)]
+        values_, vectors = numpy.linalg.eigh(inner)
+        root = vectors @ numpy.diag(values_**-0.5) @ vectors.T
+        weights = (ones[own].T @ root / len(y)).ravel()
+        variance += float(weights @ residual[own]) ** 2
+        columns.append((numpy.eye(len(y)) - hat)[:, own] @ weights)
+    matrix = numpy.array(columns) @ numpy.array(columns).T
+    return variance, float(numpy.trace(matrix) ** 2 / (matrix**2).sum())
+
+
+@given(CLUSTERED)
+def test_the_closed_forms_are_those_of_the_matrices(pairs: list[tuple[float, int]]) -> None:
+    values, clusters = [value for value, _ in pairs], [name for _, name in pairs]
+    if len(set(clusters)) < 2:
+        clusters = list(range(len(values)))
+    own = spread(values, clusters)
+    variance, df = reference(values, clusters)
+    assert own.variance == pytest.approx(variance, abs=1e-12)
+    assert own.df == pytest.approx(df)
+    assert degrees_of_freedom([clusters.count(name) for name in set(clusters)]) == pytest.approx(df)
+
+
+@given(st.integers(1, 400), st.integers(1, 400))
+def test_with_many_single_oracles_it_is_wilsons_interval(caught: int, missed: int) -> None:
+    values = [1.0] * (500 + caught) + [0.0] * (500 + missed)
+    expected = stats.binomtest(500 + caught, len(values)).proportion_ci(method="wilson")
+    assert rate_interval(values, range(len(values))) == pytest.approx(tuple(expected), abs=3e-4)
+
+
+@given(CLUSTERED)
+def test_a_rate_lies_in_its_interval_and_that_between_0_and_1(pairs: list[tuple[float, int]]) -> None:
+    values, clusters = [value for value, _ in pairs], [name for _, name in pairs]
+    low, high = rate_interval(values, clusters)
+    assert 0 <= low <= sum(values) / len(values) + 1e-12
+    assert sum(values) / len(values) - 1e-12 <= high <= 1
+    assert high - low > 0.01
+
+
+def test_oracles_that_stand_and_fall_together_count_for_less() -> None:
+    together = rate_interval([1, 1, 1, 1, 0, 0, 0, 0] * 5, [at // 4 for at in range(40)])
+    apart = rate_interval([1, 1, 1, 1, 0, 0, 0, 0] * 5, [at % 10 for at in range(40)])
+    assert together[1] - together[0] > 1.5 * (apart[1] - apart[0])
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, 0.5])
+def test_values_without_a_difference_are_not_certain(value: float) -> None:
+    low, high = rate_interval([value] * 30, [at // 3 for at in range(30)])
+    assert high - low > 0.1
+    low, high = difference_interval([0.0] * 30, [at // 3 for at in range(30)])
+    assert low == pytest.approx(-high)
+    assert high > 0.05
+
+
+def test_a_single_value_and_a_single_cluster_are_no_error() -> None:
+    assert rate_interval([1.0], ["a"])[0] < 0.1
+    assert rate_interval([1.0, 0.0, 0.0], ["a"] * 3) == rate_interval([1.0, 0.0, 0.0], [1, 2, 3])
+
+
+@given(st.integers(0, 30), st.integers(0, 30), st.integers(1, 200))
+def test_a_difference_mirrored_has_the_mirrored_interval(lost: int, gained: int, same: int) -> None:
+    values = [-1.0] * lost + [1.0] * gained + [0.0] * same
+    low, high = difference_interval(values, range(len(values)))
+    assert difference_interval([-value for value in values], range(len(values))) == pytest.approx((-high, -low))
+    assert -1 <= low <= high <= 1
+
+
+def test_how_alike_clusters_are_is_seen() -> None:
+    alike = [float(at // 4 % 2) for at in range(80)]
+    assert correlation_of(alike, [at // 4 for at in range(80)]) > 0.9
+    assert correlation_of(alike, range(80)) == 0
+    assert correlation_of(alike, [at % 20 for at in range(80)]) < 0.05

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_crab.statistics import repeats
+from pytest_crab.statistics import sets
+
+CAUGHT = st.dictionaries(st.sampled_from(["a", "b", "c"]), st.frozensets(st.integers(0, 9)), min_size=1)
+
+
+@given(CAUGHT)
+def test_union_is_what_the_first_has_and_what_each_adds(caught: dict[str, frozenset[int]]) -> None:
+    so_far: set[int] = set()
+    for own in caught.values():
+        before = len(so_far)
+        added = sets.added(so_far, own)
+        so_far |= own
+        assert len(so_far) == before + added
+    assert sets.union(caught) == so_far
+    assert sum(sets.unique(caught).values()) <= len(so_far)
+
+
+def test_unique_is_what_no_other_has() -> None:
+    assert sets.unique({"a": {1, 2, 3}, "b": {2}, "c": {3, 4}}) == {"a": 1, "b": 0, "c": 1}
+
+
+@given(st.integers(1, 12), st.data())
+def test_pass_at_k_is_the_share_of_choices_with_a_catch(runs: int, data: st.DataObject) -> None:
+    caught, k = data.draw(st.integers(0, runs)), data.draw(st.integers(1, runs))
+    assert repeats.pass_at(k, caught, runs) == pytest.approx(1 - math.comb(runs - caught, k) / math.comb(runs, k))
+    assert repeats.pass_at(1, caught, runs) == pytest.approx(caught / runs)
+
+
+def test_flips_and_variance() -> None:
+    assert repeats.flips(1, 2) == 1
+    assert repeats.flips(2, 4) == pytest.approx(2 / 3)
+    assert repeats.flips(1, 1) is None
+    assert repeats.variance([0.2, 0.4]) == pytest.approx(0.02)
+    assert repeats.variance([0.2]) is None
+    with pytest.raises(ValueError, match="k lies between"):
+        repeats.pass_at(3, 1, 2)
