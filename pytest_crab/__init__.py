@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 from typing import Any
 
 if TYPE_CHECKING:
+    from pytest_crab.api import load_frame
     from pytest_crab.api import load_instances
     from pytest_crab.api import load_trials
     from pytest_crab.api import run_trial
 
-__all__ = ["load_instances", "load_trials", "run_trial"]
+__all__ = ["load_frame", "load_instances", "load_trials", "run_trial"]
 
 
 def __getattr__(name: str) -> Any:

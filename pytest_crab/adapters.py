@@ -33,7 +33,8 @@ class AdapterSpec:
 class Family:
     """One kind of adapter: ``noun`` names it, ``verb`` is what it does, ``table`` is its own members.
 
-    A member is a frozen dataclass whose fields are its settings; a privileged one has ``bind`` instead of ``verb``.
+    A member is a frozen dataclass whose fields are its settings; a privileged one has ``bind`` instead of ``verb``, and
+    so has one whose class attribute ``leaky`` is true: it is told where the public pull request is.
     """
 
     noun: str
@@ -83,4 +84,9 @@ class Family:
 
 def privileged(adapter: object) -> bool:
     """Whether the adapter must be bound to an instance, and so is shown the answer."""
-    return callable(getattr(adapter, "bind", None))
+    return callable(getattr(adapter, "bind", None)) and not leaky(adapter)
+
+
+def leaky(adapter: object) -> bool:
+    """Whether the adapter works on the public pull request, whose discussion it can read: it says so of itself."""
+    return bool(getattr(adapter, "leaky", False))

@@ -5,24 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterator
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 from typing import Any
 
 from pytest_crab import runtimes
 from pytest_crab.agents import AGENTS
 from pytest_crab.instances import load_instances
+from pytest_crab.models import Gateway
 from pytest_crab.report.files import read_trials
+from pytest_crab.report.tables import COLUMNS
+from pytest_crab.report.tables import oracle_rows
 from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.runtimes import bubblewrap
 from pytest_crab.runtimes.runs import Run
+from pytest_crab.settings import load_settings
 from pytest_crab.store import FileStore
 from pytest_crab.trial import Crew
 from pytest_crab.trial import CrewSpec
 from pytest_crab.trial import World
 from pytest_crab.trial import run_trial as _run_trial
+from pytest_crab.trial.world import secrets_of
 from pytest_crab.types import Instance
 from pytest_crab.types import Trial
 
-__all__ = ["load_instances", "load_trials", "run_trial"]
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["load_frame", "load_instances", "load_trials", "run_trial"]
 
 
 def run_trial(
@@ -38,8 +47,9 @@ def run_trial(
 ) -> Trial:
     """Measure one reviewer on one instance, as one item of a pytest run does; finished steps come from the store.
 
-    Names and settings are those of crab.yaml, and relative paths in settings start at the current folder. Raises
-    BadInput for names and settings that are wrong; what the world does is in the record.
+    Names and settings are those of crab.yaml, and relative paths in settings start at the current folder, whose
+    crab.yaml says how models are asked. Raises BadInput for names and settings that are wrong; what the world does is
+    in the record.
     """
     here = Path.cwd()
     crew = Crew.build(
@@ -55,6 +65,13 @@ def run_trial(
     problem = bubblewrap.problem()
     run = Run()
     engine = runtimes.make(runtime, rootdir=here, cache=kept.cache, unconfined=problem is not None)
+    settings = load_settings(here)
+    models = Gateway(
+        lambda: run.folder / "gateway",
+        settings.models,
+        cassettes=here / settings.models.cassettes if settings.models.cassettes else kept.folder / "cassettes",
+        ledgers=kept.folder / "ledger",
+    )
     world = World(
         runtime=engine,
         store=kept,
@@ -63,12 +80,15 @@ def run_trial(
         resume=run.id,
         no_sandbox=problem,
         allow_unconfined=allow_unconfined,
+        models=models,
+        secrets=secrets_of(settings.models),
     )
     try:
         engine.sweep()
         return _run_trial(instance, crew, world)
     finally:
         engine.close()
+        models.close()
         run.close()
 
 
@@ -76,3 +96,13 @@ def load_trials(path: Path | str) -> Iterator[Trial]:
     """Yield the records of a trials.jsonl, or of the one in a report's folder. Raises BadInput."""
     path = Path(path)
     return read_trials(path / "trials.jsonl" if path.is_dir() else path)
+
+
+def load_frame(path: Path | str) -> pandas.DataFrame:
+    """Return the records as a data frame, one row per oracle and trial, with the columns of oracles.csv.
+
+    What was not measured is missing. Needs pandas. Raises BadInput, ImportError.
+    """
+    import pandas
+
+    return pandas.DataFrame(list(oracle_rows(load_trials(path))), columns=list(COLUMNS))

@@ -49,12 +49,27 @@ class InstallFailed(CrabError):
     """A revised tree's own install command failed where the head's succeeded: the revision's doing."""
 
 
-class ReviewerError(CrabError):
+class ContestantError(CrabError):
+    """What reviewers and agents fail with; ``status`` is the word that a client's output was read as, where it was.
+
+    Never raised itself.
+    """
+
+    def __init__(self, message: str, status: str | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class ReviewerError(ContestantError):
     """The reviewer gave no usable review: it timed out, crashed or printed something that is not findings."""
 
 
-class AgentError(CrabError):
+class AgentError(ContestantError):
     """The coding agent gave no usable revision: it timed out, crashed or cannot act on these findings."""
+
+
+class GatewayError(CrabError):
+    """The gateway, a cassette or the budget let no model answer; neither reviewer nor agent is to blame."""
 
 
 class Cancelled(CrabError):

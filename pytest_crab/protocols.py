@@ -17,6 +17,7 @@ from pytest_crab.types import Instance
 from pytest_crab.types import PullRequest
 from pytest_crab.types import Review
 from pytest_crab.types import Revision
+from pytest_crab.types import Usage
 
 # --- sources: where the code comes from ------------------------------------------------------------------------------
 
@@ -157,6 +158,14 @@ class Workspace(Protocol):
         """Where commands see the tree."""
 
     @property
+    def models_url(self) -> str | None:
+        """Where commands reach the gateway (http://127.0.0.1:PORT), if the workspace was opened with models."""
+
+    @property
+    def home(self) -> str | None:
+        """A client's home, if opened with models: empty at first, outside TMPDIR, gone with the workspace."""
+
+    @property
     def folder(self) -> Path | None:
         """The same tree on the host, where there is such a place."""
 
@@ -197,8 +206,16 @@ class Runtime(Protocol):
         Raises InstallFailed, EngineError, Cancelled.
         """
 
-    def workspace(self, image: Image, snapshot: Snapshot, *, limits: Limits) -> AbstractContextManager[Workspace]:
-        """A checkout of head inside a sandbox, with git's two commits, no network."""
+    def workspace(
+        self,
+        image: Image,
+        snapshot: Snapshot,
+        *,
+        limits: Limits,
+        readable: Sequence[Path] = (),
+        models: ModelAccess | None = None,
+    ) -> AbstractContextManager[Workspace]:
+        """A checkout of head inside a sandbox, with git's two commits, no network but for the gateway's socket."""
 
     def stop(self) -> None:
         """End everything that this object started, from any thread; what waits for it raises Cancelled."""
@@ -210,6 +227,32 @@ class Runtime(Protocol):
         """Give back connections and scratch folders; nothing of this run is left."""
 
 
+# --- models: the one door to every provider --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelAccess:
+    """One step's way to the models; its token is good for that step and attempt of one trial, and for nothing else.
+
+    ``socket`` is the gateway's Unix socket on this host. The first segment of a request's path names the provider
+    (``/anthropic``, ``/openai``, or one of crab.yaml's), the rest is the provider's own path. ``token`` goes where a
+    client wants its API key.
+    """
+
+    socket: Path
+    token: str
+
+
+class Models(Protocol):
+    """The gateway as trials see it: it holds the keys, meters, keeps budgets, records and replays."""
+
+    def open(self, *, trial: str, step: str, attempt: int) -> AbstractContextManager[ModelAccess]:
+        """Access for one attempt at a step; the token is void once the context ends. Raises GatewayError."""
+
+    def usage(self, access: ModelAccess) -> Usage:
+        """What this access has used so far, also after its end. Raises GatewayError."""
+
+
 # --- contestants -----------------------------------------------------------------------------------------------------
 
 
@@ -217,12 +260,34 @@ class Checkout(Protocol):
     """Ways to the code for one reviewer or agent, made when asked for and gone when their context ends."""
 
     def clone(
-        self, *, readable: Sequence[Path] = (), writable: Sequence[Path] = (), network: bool = False
+        self,
+        *,
+        readable: Sequence[Path] = (),
+        writable: Sequence[Path] = (),
+        network: bool = False,
+        models: ModelAccess | None = None,
     ) -> AbstractContextManager[Workspace]:
         """A throw-away clone on the host, whose commands run confined and see only it and the paths named."""
 
-    def workspace(self) -> AbstractContextManager[Workspace]:
-        """A checkout inside the instance's own environment, without network."""
+    def workspace(
+        self, *, readable: Sequence[Path] = (), models: ModelAccess | None = None
+    ) -> AbstractContextManager[Workspace]:
+        """A checkout inside the instance's own environment, without network but for the gateway.
+
+        ``readable`` trees are found at the same paths inside, read-only.
+        """
+
+    def models(self) -> AbstractContextManager[ModelAccess]:
+        """Access to the models for this step. Raises GatewayError where the run has no gateway."""
+
+    def usage(self, access: ModelAccess) -> Usage:
+        """What that access has used so far. Raises GatewayError."""
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass for who asks a service again and again. Raises Cancelled once the run is stopped."""
+
+    def keep(self, name: str, text: str) -> str:
+        """Keep a client's raw output in the store, every token and key in it taken out; the key that it is under."""
 
 
 class Reviewer(Protocol):
@@ -254,7 +319,10 @@ class Agent(Protocol):
 
 
 class PrivilegedReviewer(Protocol):
-    """Makes a reviewer that is shown the answer: an upper bound or a smoke test, and labelled as such."""
+    """Makes a reviewer that is shown the answer: an upper bound or a smoke test, and labelled as such.
+
+    One whose class says ``leaky = True`` is bound like this to learn where the public pull request is, and no more.
+    """
 
     def bind(self, instance: Instance) -> Reviewer:
         """The reviewer for this instance."""

@@ -1,4 +1,4 @@
-"""Reads crab.yaml: the named variants of built-in reviewers and agents."""
+"""Reads crab.yaml: the named variants of built-in reviewers and agents, and how models are reached."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from pytest_crab import plain
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.document import read_document
+from pytest_crab.types import Word
 
 #: What the file is called; it lies at the rootdir.
 FILE = "crab.yaml"
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
-_SECTIONS = ("reviewers", "agents")
+_FAMILIES = ("reviewers", "agents")
+_SECTIONS = (*_FAMILIES, "models")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,11 +31,88 @@ class Variant:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
+class Api(Word):
+    """The protocol that a provider speaks: Anthropic's Messages, or OpenAI's Responses and chat/completions."""
+
+    ANTHROPIC = "anthropic"
+    OPENAI = "openai"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provider:
+    """Where models are asked; ``key_env`` names the variable that holds the key (None: it needs none)."""
+
+    base_url: str
+    api: Api
+    key_env: str | None = None
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"https?://[^/?#@\s]+(/[^?#\s]*)?", self.base_url):
+            raise ValueError(f"base_url is {self.base_url!r}; it should be a http or https URL without user or query")
+
+
+#: The providers that every run knows; crab.yaml may change their fields and add others.
+PROVIDERS: Mapping[str, Mapping[str, str]] = {
+    "anthropic": {"base_url": "https://api.anthropic.com", "api": "anthropic", "key_env": "ANTHROPIC_API_KEY"},
+    "openai": {"base_url": "https://api.openai.com/v1", "api": "openai", "key_env": "OPENAI_API_KEY"},
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Price:
+    """US dollars per million tokens; ``cached`` and ``cache_write`` None: unknown, and then so is what they cost."""
+
+    input: float
+    output: float
+    cached: float | None = None
+    cache_write: float | None = None
+
+    def __post_init__(self) -> None:
+        if any(price is not None and price < 0 for price in (self.input, self.output, self.cached, self.cache_write)):
+            raise ValueError("a price should not be below 0")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSettings:
+    """How models are reached; ``trial_budget`` is US dollars per trial.
+
+    ``retries`` is how often a request is tried again, ``retry_wait`` the seconds before the first time; ``cassettes``
+    is the folder of recordings (None: in the store), ``record`` whether answers are recorded at all.
+    """
+
+    providers: Mapping[str, Provider] = field(default_factory=lambda: {name: _built_in(name) for name in PROVIDERS})
+    prices: Mapping[str, Price] = field(default_factory=dict)
+    trial_budget: float | None = None
+    cassettes: str | None = None
+    record: bool = True
+    retries: int = 4
+    retry_wait: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.trial_budget is not None and self.trial_budget <= 0:
+            raise ValueError("trial_budget should be a number of dollars above 0")
+        if not 0 <= self.retries <= 20:
+            raise ValueError("retries should be a number from 0 to 20")
+        if self.retry_wait < 0:
+            raise ValueError("retry_wait should be a number of seconds from 0")
+        for name in self.providers:
+            if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,39}", name):
+                raise ValueError(
+                    f"providers.{name} is no name; it should be up to 40 lower-case letters, digits and hyphens"
+                )
+
+
+def _built_in(name: str) -> Provider:
+    fields = PROVIDERS[name]
+    return Provider(base_url=fields["base_url"], api=Api(fields["api"]), key_env=fields["key_env"])
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """What crab.yaml says; a relative path in a variant's settings counts from ``folder``."""
 
     folder: Path
+    models: ModelSettings = field(default_factory=ModelSettings)
     reviewers: Mapping[str, Variant] = field(default_factory=dict)
     agents: Mapping[str, Variant] = field(default_factory=dict)
 
@@ -51,10 +131,23 @@ def load_settings(rootdir: Path) -> Settings:
         for key in document
         if key not in _SECTIONS
     ]
-    reviewers, agents = (_variants(section, document.get(section, {}), problems) for section in _SECTIONS)
-    if problems:
+    reviewers, agents = (_variants(section, document.get(section, {}), problems) for section in _FAMILIES)
+    models = _models(document.get("models", {}), problems)
+    if problems or models is None:
         raise BadInput(str(path), problems)
-    return Settings(folder=rootdir, reviewers=reviewers, agents=agents)
+    return Settings(folder=rootdir, reviewers=reviewers, agents=agents, models=models)
+
+
+def _models(entry: Any, problems: list[str]) -> ModelSettings | None:
+    """Read the section; the providers that every run knows stand in it, changed where it says so."""
+    if isinstance(entry, dict) and isinstance(entry.get("providers", {}), dict):
+        said = {str(name): fields for name, fields in entry.get("providers", {}).items()}
+        known = {
+            name: {**fields, **said.get(name, {})} if isinstance(said.get(name, {}), dict) else said[name]
+            for name, fields in PROVIDERS.items()
+        }
+        entry = {**entry, "providers": {**said, **known}}
+    return plain.read(ModelSettings, entry, problems, "models")
 
 
 def _variants(section: str, entries: Any, problems: list[str]) -> dict[str, Variant]:

@@ -7,6 +7,10 @@ from pathlib import Path
 import pytest
 
 from pytest_crab.errors import BadInput
+from pytest_crab.settings import Api
+from pytest_crab.settings import ModelSettings
+from pytest_crab.settings import Price
+from pytest_crab.settings import Provider
 from pytest_crab.settings import Settings
 from pytest_crab.settings import Variant
 from pytest_crab.settings import load_settings
@@ -35,7 +39,7 @@ def test_variants_keep_their_settings_as_texts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "telling"),
     [
-        ("models: {}\n", "models is not a known key; the keys here are reviewers, agents"),
+        ("model: {}\n", "model is not a known key; the keys here are reviewers, agents, models"),
         ("reviewers: [a]\n", "reviewers is no mapping"),
         ("reviewers: {a: codex}\n", "reviewers.a is no mapping"),
         ("reviewers: {a: {model: x}}\n", "reviewers.a.use is missing"),
@@ -58,3 +62,51 @@ def test_all_faults_come_at_once(tmp_path: Path) -> None:
     with pytest.raises(BadInput) as caught:
         load_settings(tmp_path)
     assert len(caught.value.problems) == 3
+
+
+def test_models_know_their_providers_and_what_is_said_of_them(tmp_path: Path) -> None:
+    (tmp_path / "crab.yaml").write_text(
+        "models:\n"
+        "  providers:\n"
+        "    anthropic: {base_url: 'http://127.0.0.1:1'}\n"
+        "    local: {base_url: 'http://127.0.0.1:8000/v1', api: openai}\n"
+        "  prices: {some-*: {input: 3, output: 15.5}}\n"
+        "  trial_budget: 0.5\n"
+        "  record: false\n"
+    )
+    models = load_settings(tmp_path).models
+    assert models.providers == {
+        "anthropic": Provider(base_url="http://127.0.0.1:1", api=Api.ANTHROPIC, key_env="ANTHROPIC_API_KEY"),
+        "openai": Provider(base_url="https://api.openai.com/v1", api=Api.OPENAI, key_env="OPENAI_API_KEY"),
+        "local": Provider(base_url="http://127.0.0.1:8000/v1", api=Api.OPENAI),
+    }
+    assert models.prices == {"some-*": Price(input=3.0, output=15.5)}
+    assert (models.trial_budget, models.record, models.retries) == (0.5, False, 4)
+    assert load_settings(tmp_path / "nowhere").models == ModelSettings()
+
+
+@pytest.mark.parametrize(
+    ("section", "telling"),
+    [
+        ("[a]", "models is a list; it should be a mapping"),
+        ("{provider: {}}", "models.provider is not a known key; the keys here are providers, prices, trial_budget"),
+        ("{providers: [a]}", "models.providers is a list; it should be a mapping"),
+        ("{providers: {anthropic: x}}", "models.providers.anthropic is 'x'; it should be a mapping"),
+        ("{providers: {mine: {base_url: 'http://x'}}}", "models.providers.mine.api is missing"),
+        ("{providers: {mine: {base_url: 'ftp://x', api: openai}}}", "base_url is 'ftp://x'; it should be a http"),
+        ("{providers: {mine: {base_url: 'http://me:pw@x', api: openai}}}", "URL without user or query"),
+        ("{providers: {mine: {base_url: 'http://x', api: grpc}}}", "it should be one of anthropic, openai"),
+        ("{providers: {Mine: {base_url: 'http://x', api: openai}}}", "providers.Mine is no name"),
+        ("{prices: {m: {input: 3}}}", "models.prices.m.output is missing"),
+        ("{prices: {m: {input: -3, output: 1}}}", "a price should not be below 0"),
+        ("{trial_budget: 0}", "trial_budget should be a number of dollars above 0"),
+        ("{retries: 100}", "retries should be a number from 0 to 20"),
+        ("{retry_wait: -1}", "retry_wait should be a number of seconds from 0"),
+    ],
+)
+def test_faults_of_models_are_sentences(tmp_path: Path, section: str, telling: str) -> None:
+    (tmp_path / "crab.yaml").write_text(f"models: {section}\n")
+    with pytest.raises(BadInput) as caught:
+        load_settings(tmp_path)
+    (problem,) = caught.value.problems
+    assert telling in problem

@@ -225,7 +225,7 @@ def _libraries(binaries: Iterable[Path]) -> set[Path]:
 
 
 def _beside_libc(binary: Path) -> set[Path]:
-    """What programs and packages from elsewhere take for granted beside the C library, and nothing in the image needs."""
+    """What programs from elsewhere take for granted beside the C library, though nothing in the image needs it."""
     folders = {library.parent for library in _libraries([binary]) if library.name == "libc.so.6"}
     return {path for folder in folders for name in _LIBC for path in folder.glob(f"{name}.so.*")}
 

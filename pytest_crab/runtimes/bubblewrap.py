@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import os
 import shutil
@@ -23,7 +24,9 @@ from pytest_crab.protocols import CLIENT_LIMITS
 from pytest_crab.protocols import Command
 from pytest_crab.protocols import Completed
 from pytest_crab.protocols import Limits
+from pytest_crab.protocols import ModelAccess
 from pytest_crab.runtimes import cgroups
+from pytest_crab.runtimes import relaying
 from pytest_crab.runtimes.base import GROUP
 from pytest_crab.runtimes.base import PASSWD
 from pytest_crab.runtimes.cgroups import Cgroup
@@ -55,6 +58,8 @@ class View:
     """What a sandbox sees besides the system's programs: places inside, by where they lie on the host.
 
     ``empty`` are places with a writable file system of their own, ``masked`` are places that are made to look empty.
+    ``reserves`` says that what runs may reserve more address space than the memory that it may use, as runtimes of
+    JavaScript do; where no control group holds, nothing then bounds its memory.
     """
 
     readable: Mapping[str, Path] = field(default_factory=dict)
@@ -62,7 +67,23 @@ class View:
     empty: Sequence[str] = (TMP,)
     masked: Sequence[str] = ()
     network: bool = False
+    reserves: bool = False
     cwd: str = "/"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientPlace:
+    """What a client of the models gets: the way to them, and the folder on the host that is its home."""
+
+    models: ModelAccess
+    home: Path
+
+
+def with_client(view: View, client: ClientPlace) -> View:
+    """The same view with the gateway's socket and the client's home in it."""
+    readable = {**view.readable, relaying.SOCKET: client.models.socket}
+    writable = {**view.writable, relaying.HOME: client.home}
+    return dataclasses.replace(view, readable=readable, writable=writable, reserves=True)
 
 
 @functools.lru_cache(maxsize=1)
@@ -123,6 +144,23 @@ def run_confined(
         return tuple(told(piped, out_of_memory=starved) for piped in running)
 
 
+def attach(run: Run, view: View, command: Command, *, limits: Limits) -> int:
+    """Run a command in a sandbox on this process's own terminal, for as long as it likes; its exit code.
+
+    Raises EngineError where bubblewrap cannot be used.
+    """
+    reason = problem()
+    if reason is not None:
+        raise EngineError(reason)
+    with ExitStack() as stack:
+        folder = stack.enter_context(run.scratch())
+        group = stack.enter_context(cgroups.limited(run.id, limits))
+        _write_etc(folder)
+        variables = stack.enter_context(_variables(command))
+        argv = _launch(view, command, limits, group, folder, variables)
+        return subprocess.run(argv, env={}, pass_fds=(variables,), check=False).returncode
+
+
 def confined(
     argv: Sequence[str],
     folder: Path,
@@ -136,6 +174,7 @@ def confined(
     cancel: threading.Event | None = None,
     limits: Limits = CLIENT_LIMITS,
     run: Run | None = None,
+    client: ClientPlace | None = None,
 ) -> Completed:
     """Run a command in ``folder``, which it may write; it sees only that, the paths named and the system's programs.
 
@@ -150,6 +189,10 @@ def confined(
         cwd=str(folder),
     )
     command = Command(argv=argv, stdin=stdin, env=env or {})
+    if client is not None:
+        binds = relaying.interpreter_binds()
+        view = with_client(dataclasses.replace(view, readable={**view.readable, **binds}), client)
+        command = dataclasses.replace(command, argv=relaying.wrapped(relaying.interpreter(), argv))
     events = [cancel] if cancel is not None else []
     try:
         return run_confined(own, [view], [command], limits=limits, seconds=seconds, cancelled=events)[0]
@@ -187,7 +230,7 @@ def _launch(
     view: View, command: Command, limits: Limits, group: Cgroup | None, folder: Path, variables: int
 ) -> list[str]:
     places = " ".join(map(str, group.places)) if group is not None else ""
-    address_space = "" if group is not None else str(limits.memory * 1024)
+    address_space = "" if group is not None or view.reserves else str(limits.memory * 1024)
     shell = ["/bin/sh", "-c", _LAUNCH, "sh", places, str(limits.file * 2048), address_space]
     arguments = _arguments(view, _IDS[command.user], limits, group, folder)
     return [*shell, *arguments, "--args", str(variables), "--", *command.argv]

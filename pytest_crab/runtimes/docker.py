@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
+from contextlib import ExitStack
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,12 +18,16 @@ from pytest_crab.protocols import Command
 from pytest_crab.protocols import Completed
 from pytest_crab.protocols import Image
 from pytest_crab.protocols import Limits
+from pytest_crab.protocols import ModelAccess
 from pytest_crab.protocols import Snapshot
 from pytest_crab.runtimes import cgroups
 from pytest_crab.runtimes import reinstalling
+from pytest_crab.runtimes import relaying
 from pytest_crab.runtimes import trees
+from pytest_crab.runtimes.engine import USERS
 from pytest_crab.runtimes.engine import Engine
 from pytest_crab.runtimes.environments import MEETING
+from pytest_crab.runtimes.environments import TMP
 from pytest_crab.runtimes.environments import described
 from pytest_crab.runtimes.environments import image_key
 from pytest_crab.runtimes.images import Images
@@ -86,6 +93,7 @@ class DockerRuntime:
                 "base": identity["base"],
                 "version": facts["version"],
                 "built": facts["built"],
+                **{name: facts[name] for name in ("node", "node_version") if name in facts},
                 "env": dict(instance.environment.env),
                 "meeting": MEETING,
             },
@@ -136,16 +144,31 @@ class DockerRuntime:
             return run_main(self.engine, container, request, seconds=seconds)
 
     @contextmanager
-    def workspace(self, image: Image, snapshot: Snapshot, *, limits: Limits) -> Iterator[DockerWorkspace]:
+    def workspace(
+        self,
+        image: Image,
+        snapshot: Snapshot,
+        *,
+        limits: Limits,
+        readable: Sequence[Path] = (),
+        models: ModelAccess | None = None,
+    ) -> Iterator[DockerWorkspace]:
         """See protocols.Runtime; the container idles as another user, so that a time-out can kill all but the idler."""
         env = image.facts["env"]
-        with self.engine.container(image.reference, IDLE, limits=limits, workdir=image.workdir, env=env) as container:
+        options: dict[str, Any] = {"limits": limits, "workdir": image.workdir, "env": env}
+        if readable or models is not None:
+            options["readable"] = relaying.added_binds(readable, models)
+            options["home"] = relaying.HOME
+        with ExitStack() as stack:
+            container = stack.enter_context(self.engine.container(image.reference, IDLE, **options))
             with self.engine.calling("starting a workspace") as client:
                 client.start(container)
-            workspace = DockerWorkspace(self, container, image, snapshot)
+            workspace = DockerWorkspace(self, container, image, snapshot, with_models=models is not None)
             copied = workspace.run(("cp", "-a", f"{image.tree}/.", image.workdir), seconds=120)
             if copied.exit_code != 0:
                 raise EngineError(f"the tree could not be copied into a workspace: {reinstalling.last_line(copied)}")
+            if models is not None:
+                stack.enter_context(relaying.relay_in(self.engine, container, image.python, env))
             yield workspace
 
     def stop(self) -> None:
@@ -167,8 +190,12 @@ class DockerWorkspace:
 
     folder: Path | None = None
 
-    def __init__(self, runtime: DockerRuntime, container: str, image: Image, snapshot: Snapshot) -> None:
+    def __init__(
+        self, runtime: DockerRuntime, container: str, image: Image, snapshot: Snapshot, *, with_models: bool
+    ) -> None:
         self.root = image.workdir
+        self.models_url = relaying.URL if with_models else None
+        self.home = relaying.HOME if with_models else None
         self._runtime = runtime
         self._container = container
         self._image = image
@@ -184,6 +211,17 @@ class DockerWorkspace:
             return run_added(
                 engine, self._container, command, workdir=self.root, env=self._image.facts["env"], seconds=seconds
             )
+
+    def attach(self, argv: Sequence[str], env: Mapping[str, str]) -> int:
+        """Run a command on this process's own terminal, through the engine's client; its exit code."""
+        client = shutil.which("docker")
+        if client is None:
+            raise EngineError("a terminal in a container needs the docker client on PATH, and there is none")
+        variables = {"HOME": TMP, "LANG": "C.UTF-8", **self._image.facts["env"], **env}
+        given = [part for name, value in variables.items() for part in ("--env", f"{name}={value}")]
+        place = ["--user", USERS["project"], "--workdir", self.root]
+        line = [client, "exec", "--interactive", "--tty", *place, *given, self._container, *argv]
+        return subprocess.run(line, check=False).returncode
 
     def diff(self) -> str:
         """See protocols.Workspace; what the install left in the tree is not part of it."""

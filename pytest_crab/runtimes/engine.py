@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from contextlib import contextmanager
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import docker
@@ -36,6 +37,7 @@ OWNER_LABEL = "pytest-crab.owner"
 MACHINE_LABEL = "pytest-crab.machine"
 
 _MIB = 2**20
+_ROOTS_HOME = "/root"
 _FAILURES = (docker.errors.DockerException, requests.exceptions.RequestException, OSError)
 
 
@@ -180,17 +182,32 @@ class Engine:
         meeting: bool = False,
         writable: bool = False,
         env: Mapping[str, str] | None = None,
+        readable: Mapping[str, Path] | None = None,
+        home: str | None = None,
     ) -> dict[str, Any]:
-        """The whole container as the API takes it; ``writable`` leaves the root file system (and workdir) writable."""
+        """The whole container as the API takes it; ``writable`` leaves the root file system (and workdir) writable.
+
+        ``readable`` are places inside, bound read-only to where they lie on the host; ``home`` is one more place that
+        the project's user may write.
+        """
         tmpfs = {TMP: _tmpfs(limits, "mode=1777")}
         if meeting:
             tmpfs[MEETING] = _tmpfs(limits, "mode=1777")
         if not writable and workdir is not None:
             tmpfs[workdir] = _tmpfs(limits, "mode=0755,uid=1000,gid=1000")
+        if home is not None:
+            tmpfs[home] = _tmpfs(limits, "mode=0700,uid=1000,gid=1000")
+        binds = dict(sorted((readable or {}).items()))
+        if any(place.startswith(f"{_ROOTS_HOME}/") for place in binds):
+            tmpfs[_ROOTS_HOME] = "rw,size=64k,mode=0755"  # an image keeps its own closed to others
         host = client.create_host_config(
             network_mode="none",
             read_only=not writable,
             tmpfs=tmpfs,
+            mounts=[
+                docker.types.Mount(target=place, source=str(host), type="bind", read_only=True)
+                for place, host in binds.items()
+            ],
             cap_drop=["ALL"],
             security_opt=["no-new-privileges"],
             pids_limit=limits.processes,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import shutil
+import subprocess
 import threading
 import uuid
 from collections.abc import Iterator
@@ -21,12 +23,15 @@ from pytest_crab.protocols import Command
 from pytest_crab.protocols import Completed
 from pytest_crab.protocols import Image
 from pytest_crab.protocols import Limits
+from pytest_crab.protocols import ModelAccess
 from pytest_crab.protocols import Snapshot
 from pytest_crab.runtimes import bubblewrap
 from pytest_crab.runtimes import cgroups
 from pytest_crab.runtimes import reinstalling
+from pytest_crab.runtimes import relaying
 from pytest_crab.runtimes import trees
 from pytest_crab.runtimes import venvs
+from pytest_crab.runtimes.bubblewrap import ClientPlace
 from pytest_crab.runtimes.bubblewrap import View
 from pytest_crab.runtimes.environments import MEETING
 from pytest_crab.runtimes.environments import TMP
@@ -96,6 +101,7 @@ class LocalRuntime:
             "built": built,
             "env": dict(instance.environment.env),
             "meeting": str(place / "meet") if place else MEETING,
+            **({"node": layout.node, "node_version": layout.node_version} if layout.node else {}),
             "limits": "none" if place else ("cgroup" if cgroups.available() else "rlimit"),
         }
         return Image(
@@ -139,12 +145,30 @@ class LocalRuntime:
         )
 
     @contextmanager
-    def workspace(self, image: Image, snapshot: Snapshot, *, limits: Limits) -> Iterator[LocalWorkspace]:
+    def workspace(
+        self,
+        image: Image,
+        snapshot: Snapshot,
+        *,
+        limits: Limits,
+        readable: Sequence[Path] = (),
+        models: ModelAccess | None = None,
+    ) -> Iterator[LocalWorkspace]:
         """See protocols.Runtime; the tree lies on the host's disk, so of the disk limit only that per file holds."""
         self._check()
-        with self.run.scratch() as scratch:
+        with ExitStack() as stack:
+            scratch = stack.enter_context(self.run.scratch())
             shutil.copytree(Path(image.reference) / "tree", scratch / "tree", symlinks=True)
-            yield LocalWorkspace(self, image, snapshot, scratch / "tree", limits)
+            workspace = LocalWorkspace(self, image, snapshot, scratch / "tree", limits)
+            workspace.readable = {str(path): path for path in readable}
+            if models is not None:
+                (scratch / "home").mkdir(mode=0o700)
+                workspace.client = ClientPlace(models=models, home=scratch / "home")
+                workspace.home = relaying.HOME if image.contained else str(scratch / "home")
+                workspace.models_url = (
+                    relaying.URL if image.contained else stack.enter_context(relaying.relay_here(models))
+                )
+            yield workspace
 
     def stop(self) -> None:
         """See protocols.Runtime; this object serves no more afterwards."""
@@ -165,7 +189,7 @@ class LocalRuntime:
     def _build(self, folder: Path, instance: Instance, snapshot: Snapshot) -> None:
         chosen = venvs.choose(instance)
         if chosen.running:
-            layout = venvs.running_layout(chosen.interpreter)
+            layout = venvs.running_layout(chosen.interpreter, chosen.node)
         else:
             layout = venvs.venv_layout(self._cache, instance, chosen, self._builder, self._check)
         new = folder.with_name(f"{folder.name}.new")
@@ -212,6 +236,7 @@ class LocalRuntime:
     def dressed(self, image: Image, command: Command) -> Command:
         """A command with the environment variables that the image gives it."""
         path = f"{Path(image.python).parent}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
+        path = f"{Path(image.facts['node']).parent}:{path}" if "node" in image.facts else path
         env = {"PATH": path, **image.facts["env"], **command.env}
         return Command(argv=command.argv, stdin=command.stdin, env=env, user=command.user)
 
@@ -264,6 +289,10 @@ class LocalWorkspace:
     def __init__(self, runtime: LocalRuntime, image: Image, snapshot: Snapshot, folder: Path, limits: Limits) -> None:
         self.folder: Path | None = folder
         self.root = image.workdir if image.contained else str(folder)
+        self.models_url: str | None = None
+        self.home: str | None = None
+        self.readable: Mapping[str, Path] = {}
+        self.client: ClientPlace | None = None
         self._tree = folder
         self._runtime = runtime
         self._image = image
@@ -282,6 +311,10 @@ class LocalWorkspace:
                     plain = Command(argv=argv, stdin=stdin, env={"HOME": str(home), **command.env})
                     return runtime.run_plain(image, [plain], self._limits, seconds, self._tree)[0]
             view = runtime.view(image, empty=(TMP,), writable={image.workdir: self._tree})
+            view = dataclasses.replace(view, readable={**view.readable, **self.readable})
+            if self.client is not None:
+                view = bubblewrap.with_client(view, self.client)
+                command = dataclasses.replace(command, argv=relaying.wrapped(image.python, argv))
             return bubblewrap.run_confined(
                 runtime.run,
                 [view],
@@ -290,6 +323,17 @@ class LocalWorkspace:
                 seconds=seconds,
                 cancelled=[runtime.stopped],
             )[0]
+
+    def attach(self, argv: Sequence[str], env: Mapping[str, str]) -> int:
+        """Run a command on this process's own terminal; its exit code. Raises EngineError."""
+        runtime, image = self._runtime, self._image
+        if not image.contained:
+            with runtime.run.scratch() as home:
+                variables = {**os.environ, **image.facts["env"], **env, "HOME": str(home)}
+                return subprocess.run(list(argv), cwd=self._tree, env=variables, check=False).returncode
+        view = runtime.view(image, empty=(TMP,), writable={image.workdir: self._tree})
+        command = runtime.dressed(image, Command(argv=argv, env=env))
+        return bubblewrap.attach(runtime.run, view, command, limits=self._limits)
 
     def diff(self) -> str:
         """See protocols.Workspace; what the install left in the tree is not part of it."""

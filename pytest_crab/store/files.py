@@ -20,8 +20,8 @@ from pytest_crab import plain
 from pytest_crab.errors import Cancelled
 from pytest_crab.errors import StoreError
 
-#: The steps that are kept, in the order of a trial.
-STEPS = ("proof", "review", "revision", "verdict")
+#: The steps that are kept, in the order of a trial, and what clients printed in them.
+STEPS = ("proof", "review", "revision", "verdict", "transcript")
 
 _KEY = re.compile(r"[0-9a-f]{64}")
 _CACHE_TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# Finished steps of pytest-crab; safe to delete.\n"

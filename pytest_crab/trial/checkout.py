@@ -12,20 +12,31 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_crab import plain
 from pytest_crab.errors import AgentError
+from pytest_crab.errors import Cancelled
+from pytest_crab.errors import GatewayError
 from pytest_crab.errors import ReviewerError
 from pytest_crab.instances.loading import FILE as INSTANCE_FILE
 from pytest_crab.protocols import CLIENT_LIMITS
 from pytest_crab.protocols import Command
 from pytest_crab.protocols import Completed
 from pytest_crab.protocols import Image
+from pytest_crab.protocols import ModelAccess
+from pytest_crab.protocols import Models
 from pytest_crab.protocols import Snapshot
 from pytest_crab.protocols import Workspace
+from pytest_crab.runtimes import relaying
+from pytest_crab.runtimes.bubblewrap import ClientPlace
 from pytest_crab.runtimes.bubblewrap import confined
 from pytest_crab.runtimes.trees import put
 from pytest_crab.runtimes.unconfined import run_plain
 from pytest_crab.trial.world import World
 from pytest_crab.types import Instance
+from pytest_crab.types import Usage
+
+#: Shorter values are words: taking them out would hide nothing and garble everything.
+_SHORTEST_SECRET = 6
 
 
 class TrialCheckout:
@@ -41,24 +52,36 @@ class TrialCheckout:
         world: World,
         image: Callable[[], Image],
         failure: type[ReviewerError | AgentError],
+        *,
+        trial: str = "",
+        step: str = "",
     ) -> None:
         self._instance = instance
         self._snapshot = snapshot
         self._world = world
         self._image = image
         self._failure = failure
+        self._trial = trial
+        self._step = step
+        self._tokens: list[str] = []
 
     @contextlib.contextmanager
     def clone(
-        self, *, readable: Sequence[Path] = (), writable: Sequence[Path] = (), network: bool = False
+        self,
+        *,
+        readable: Sequence[Path] = (),
+        writable: Sequence[Path] = (),
+        network: bool = False,
+        models: ModelAccess | None = None,
     ) -> Iterator[Workspace]:
         """See protocols.Checkout."""
         for path in (*readable, *writable):
             self._refuse(path)
-        with self._world.run.scratch() as scratch:
+        with contextlib.ExitStack() as stack:
+            scratch = stack.enter_context(self._world.run.scratch())
             folder = scratch / "checkout"
             self._snapshot.clone(folder)
-            yield CloneWorkspace(
+            workspace = CloneWorkspace(
                 world=self._world,
                 snapshot=self._snapshot,
                 folder=folder,
@@ -66,6 +89,48 @@ class TrialCheckout:
                 writable=tuple(writable),
                 network=network,
             )
+            if models is not None:
+                (scratch / "home").mkdir(mode=0o700)
+                workspace.client = ClientPlace(models=models, home=scratch / "home")
+                unconfined = self._world.no_sandbox is not None
+                workspace.home = str(scratch / "home") if unconfined else relaying.HOME
+                workspace.models_url = stack.enter_context(relaying.relay_here(models)) if unconfined else relaying.URL
+            yield workspace
+
+    @contextlib.contextmanager
+    def models(self) -> Iterator[ModelAccess]:
+        """See protocols.Checkout."""
+        attempt = len(self._tokens) + 1
+        with self._models.open(trial=self._trial, step=self._step, attempt=attempt) as access:
+            self._tokens.append(access.token)
+            yield access
+
+    def usage(self, access: ModelAccess) -> Usage:
+        """See protocols.Checkout."""
+        return self._models.usage(access)
+
+    @property
+    def _models(self) -> Models:
+        if self._world.models is None:
+            raise GatewayError("this run has no gateway, so no model can be asked")
+        return self._world.models
+
+    def wait(self, seconds: float) -> None:
+        """See protocols.Checkout."""
+        if self._world.cancelled.wait(seconds):
+            raise Cancelled(f"the run was stopped while {self._step} was waited for")
+
+    def keep(self, name: str, text: str) -> str:
+        """See protocols.Checkout."""
+        for token in self._tokens:
+            text = text.replace(token, "[token]")
+        for variable in self._world.secrets:
+            if len(os.environ.get(variable, "")) >= _SHORTEST_SECRET:
+                text = text.replace(os.environ[variable], f"[{variable}]")
+        value = {"trial": self._trial, "step": self._step, "name": name, "text": text}
+        key = plain.digest(value)
+        self._world.store.put("transcript", key, value)
+        return key
 
     def _refuse(self, path: Path) -> None:
         """Raise the family's error if a path is, holds or lies in a place that is hidden from contestants."""
@@ -80,9 +145,15 @@ class TrialCheckout:
                     f"{path} cannot be shown to it, since {what} lies in {place}: name only what it needs, elsewhere"
                 )
 
-    def workspace(self) -> AbstractContextManager[Workspace]:
+    def workspace(
+        self, *, readable: Sequence[Path] = (), models: ModelAccess | None = None
+    ) -> AbstractContextManager[Workspace]:
         """See protocols.Checkout."""
-        return self._world.runtime.workspace(self._image(), self._snapshot, limits=CLIENT_LIMITS)
+        for path in readable:
+            self._refuse(path)
+        return self._world.runtime.workspace(
+            self._image(), self._snapshot, limits=CLIENT_LIMITS, readable=readable, models=models
+        )
 
 
 @dataclass(kw_only=True)
@@ -95,6 +166,9 @@ class CloneWorkspace:
     readable: Sequence[Path]
     writable: Sequence[Path]
     network: bool
+    client: ClientPlace | None = None
+    home: str | None = None
+    models_url: str | None = None
 
     @property
     def root(self) -> str:
@@ -123,6 +197,7 @@ class CloneWorkspace:
             seconds=seconds,
             cancel=self.world.cancelled,
             run=self.world.run,
+            client=self.client,
         )
 
     def _run_plain(self, argv: Sequence[str], stdin: bytes, env: Mapping[str, str], seconds: float) -> Completed:

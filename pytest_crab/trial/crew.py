@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import cast
 
 from pytest_crab.adapters import AdapterSpec
+from pytest_crab.adapters import leaky
 from pytest_crab.adapters import privileged
 from pytest_crab.agents import AGENTS
+from pytest_crab.clients.installed import KINDS
 from pytest_crab.protocols import Agent
 from pytest_crab.protocols import PrivilegedAgent
 from pytest_crab.protocols import PrivilegedReviewer
@@ -15,12 +17,16 @@ from pytest_crab.protocols import Reviewer
 from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.types import Instance
 
+#: Adapters of this package that run programs of others, or commands that a model makes up.
+_FOREIGN = ("command", "anthropic", *KINDS)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrewSpec:
     """One reviewer with the agent that acts on its findings, by name; plain JSON.
 
-    ``control`` says that the reviewer is there to say nothing, and that its agent runs all the same.
+    ``control`` says that the reviewer is there to say nothing, and that its agent runs all the same. ``first`` hands
+    the agent so many findings of the review and no more. ``arm`` is None for a contestant (see types.ARMS).
     """
 
     reviewer: str
@@ -28,11 +34,13 @@ class CrewSpec:
     agent: str
     agent_spec: AdapterSpec
     control: bool = False
+    first: int | None = None
+    arm: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Crew:
-    """A crew at work: adapters are built once in a process and bound to an instance where they are privileged."""
+    """A crew at work: adapters are built once in a process and bound to an instance where they must be."""
 
     spec: CrewSpec
     reviewer: Reviewer | PrivilegedReviewer
@@ -56,6 +64,12 @@ class Crew:
         )
 
     @property
+    def leaky(self) -> tuple[str, ...]:
+        """The names of those that work on the public pull request, whose discussion they can read."""
+        pairs = ((self.spec.reviewer, self.reviewer), (self.spec.agent, self.agent))
+        return tuple(name for name, adapter in pairs if leaky(adapter))
+
+    @property
     def privileged_reviewer(self) -> bool:
         """Whether the reviewer is shown the answer."""
         return privileged(self.reviewer)
@@ -69,7 +83,7 @@ class Crew:
     def built_in(self) -> bool:
         """Whether reviewer and agent are code of this package that runs nobody else's."""
         specs = (self.spec.reviewer_spec.path, self.spec.agent_spec.path)
-        foreign = {REVIEWERS.table["command"], AGENTS.table["command"]}
+        foreign = {table[name] for table in (REVIEWERS.table, AGENTS.table) for name in _FOREIGN if name in table}
         return all(path in {*REVIEWERS.table.values(), *AGENTS.table.values()} - foreign for path in specs)
 
     @property
@@ -78,11 +92,11 @@ class Crew:
         return self.agent.simulated
 
     def reviewer_for(self, instance: Instance) -> Reviewer:
-        """The reviewer, bound if it is privileged."""
+        """The reviewer, bound if it is privileged or leaky."""
         bind = getattr(self.reviewer, "bind", None)
         return cast("Reviewer", bind(instance) if bind else self.reviewer)
 
     def agent_for(self, instance: Instance) -> Agent:
-        """The agent, bound if it is privileged."""
+        """The agent, bound if it is privileged or leaky."""
         bind = getattr(self.agent, "bind", None)
         return cast("Agent", bind(instance) if bind else self.agent)

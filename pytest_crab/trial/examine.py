@@ -115,7 +115,8 @@ def _stored(stage: Stage, proved: Sequence[Proven], named: Mapping[str, str]) ->
 
 def _judge(stage: Stage, todo: Sequence[Proven], tree: str) -> tuple[dict[str, OracleResult], bool | None]:
     overlay: Mapping[str, str] = {}
-    if stage.instance.environment.install and _touches_packaging(stage, tree):
+    environment = stage.instance.environment
+    if environment.install and environment.node is None and _touches_packaging(stage, tree):
         try:
             overlay = stage.world.runtime.reinstall(stage.image, stage.instance, stage.snapshot, tree)
         except InstallFailed as error:

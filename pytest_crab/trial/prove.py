@@ -23,7 +23,6 @@ from pytest_crab.types import Comment
 from pytest_crab.types import Ending
 from pytest_crab.types import Proof
 from pytest_crab.types import Run
-from pytest_crab.types import Runner
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,9 +79,8 @@ def _prove(stage: Stage, comments: Sequence[Comment]) -> tuple[dict[str, Proof],
     problems: dict[str, str] = {}
     wanted: dict[str, _Trees] = {}
     for comment in comments:
-        if comment.examined.runner is not Runner.PYTEST:
-            runner = comment.examined.runner
-            why = f"there is no runner for {runner} here"
+        why = harness.unable(stage.image, comment.examined)
+        if why is not None:
             problems[comment.id] = f"{name}: the oracle of {comment.id} is not proved: {why}"
             continue
         try:
@@ -94,9 +92,13 @@ def _prove(stage: Stage, comments: Sequence[Comment]) -> tuple[dict[str, Proof],
     around = _around(stage, answers)
     proofs: dict[str, Proof] = {}
     for comment in asked:
-        outcome = verdict.prove(_evidence(stage, comment, wanted[comment.id], answers))
+        evidence = _evidence(stage, comment, wanted[comment.id], answers)
+        outcome = verdict.prove(evidence)
+        unstarted = _unstarted(evidence)
         if around is not None:
             problems[comment.id] = f"{name} is not proved: {around}"
+        elif unstarted is not None:
+            problems[comment.id] = f"{name}: the oracle of {comment.id} is not proved: {unstarted}"
         elif isinstance(outcome, Proof):
             proofs[comment.id] = outcome
         else:
@@ -164,6 +166,13 @@ def _evidence(stage: Stage, comment: Comment, trees: _Trees, answers: Answers) -
         accepts={file: runs(tree) for file, tree in trees.accepts.items()},
         rejects={file: runs(tree) for file, tree in trees.rejects.items()},
     )
+
+
+def _unstarted(evidence: verdict.Evidence) -> str | None:
+    """Why no run of an oracle was even started, if that was the same for all."""
+    runs = [run for _, of in (*evidence.green(), *evidence.red()) for run in of]
+    details = {run.detail for run in runs}
+    return details.pop() if len(details) == 1 and all(run.ending is Ending.UNSTARTED for run in runs) else None
 
 
 def _around(stage: Stage, answers: Answers) -> str | None:

@@ -76,7 +76,7 @@ class Stage:
     def pull_request(self) -> PullRequest:
         """What contestants are told."""
         instance, facts = self.instance, self.instance.pull_request
-        return PullRequest(
+        pull_request = PullRequest(
             repo=instance.repo,
             language=instance.language,
             title=facts.title,
@@ -85,16 +85,22 @@ class Stage:
             head=self.snapshot.head,
             diff=self.snapshot.pull_request_diff(),
         )
+        self.world.seen(instance, pull_request)
+        return pull_request
 
     @property
     def _commits(self) -> dict[str, str]:
         return {"base": self.snapshot.base, "head": self.snapshot.head}
 
-    def checkout(self, failure: type[ReviewerError | AgentError]) -> Checkout:
-        """Ways to the code for one contestant; ``failure`` is its family's error."""
+    def checkout(self, failure: type[ReviewerError | AgentError], repeat: int = 1) -> Checkout:
+        """Ways to the code for one contestant in the present step; ``failure`` is its family's error."""
         if self.world.no_sandbox is not None:
             self.world.permit(self.instance, self.crew)
-        return TrialCheckout(self.instance, self.snapshot, self.world, lambda: self.image, failure)
+        spec = self.crew.spec
+        trial = f"{self.instance.id}::{spec.reviewer}[{repeat}]"
+        return TrialCheckout(
+            self.instance, self.snapshot, self.world, lambda: self.image, failure, trial=trial, step=self.step
+        )
 
     @contextlib.contextmanager
     def doing(self, name: str) -> Iterator[Step]:

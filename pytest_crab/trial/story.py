@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import functools
 import time
@@ -16,6 +17,9 @@ from pytest_crab.errors import Cancelled
 from pytest_crab.errors import CrabError
 from pytest_crab.errors import ReviewerError
 from pytest_crab.errors import SourceUnreachable
+from pytest_crab.instances import lock
+from pytest_crab.instances.resolved import marks_of
+from pytest_crab.instances.resolved import settings_digest
 from pytest_crab.protocols import Agent
 from pytest_crab.protocols import Reviewer
 from pytest_crab.trial import keys
@@ -35,6 +39,7 @@ from pytest_crab.types import Reason
 from pytest_crab.types import Review
 from pytest_crab.types import Revision
 from pytest_crab.types import Trial
+from pytest_crab.types import Verdict
 
 
 def run_trial(
@@ -72,9 +77,11 @@ def unmeasured(
         runtime=runtime,
         repeat=repeat,
         privileged=crew.privileged,
+        leaky=crew.leaky,
         simulated=crew.simulated,
         results=tuple(result_of(comment, judgement) for comment in instance.measured),
         error=sentence,
+        arm=crew.spec.arm,
     )
 
 
@@ -91,7 +98,10 @@ class Course:
         self.revision: Revision | None = None
         self.damage: bool | None = None
         self.error: str | None = None
+        self.status: str | None = None
+        self.attribution: dict[str, tuple[int, ...]] | None = None
         self.skipped: str | None = None
+        self.resolvable: dict[str, bool] = {}
         self._started = datetime.datetime.now(datetime.timezone.utc)
         self._clock = time.monotonic()
 
@@ -110,11 +120,13 @@ class Course:
         try:
             if self.stage.world.unconfined:
                 self.stage.world.permit(self.instance, self.crew)
+            self.stage.facts["instance"] = lock.digest(self.instance)[:16]
+            self.resolvable = self._resolvable()
             proven = prove(self.stage)
             self._settle_unproved(proven)
             if not self._open():
                 return
-            self.made = self._review()
+            self.made = _first(self._review(), self.crew.spec.first)
             if not self.made.size and not self.crew.spec.control:
                 self.settle(Judgement(reason=Reason.NO_FINDINGS, detail="the reviewer had nothing to say"))
                 return
@@ -123,9 +135,13 @@ class Course:
             self.judgements.update(results)
             broken = (result.detail for result in results.values() if result.reason is Reason.BROKEN)
             self.error = self.error or next(broken, None)
+            if self.stage.world.attribute and not self.crew.spec.control:
+                self._attribute(proven, self.made.findings)
         except ReviewerError as error:
+            self.status = error.status
             self._fail(Reason.REVIEWER_ERROR, f"reviewer {self.crew.spec.reviewer}: {error}")
         except AgentError as error:
+            self.status = error.status
             self._fail(Reason.AGENT_ERROR, f"agent {self.crew.spec.agent}: {error}")
         except (SourceUnreachable, Cancelled):
             raise
@@ -149,17 +165,24 @@ class Course:
             runtime=world.runtime.name,
             repeat=self.repeat,
             privileged=crew.privileged,
+            leaky=crew.leaky,
             simulated=crew.simulated,
             review=self.made,
             revision=self.revision,
-            results=tuple(self.judgements[comment.id] for comment in instance.measured),
+            results=tuple(
+                dataclasses.replace(self.judgements[comment.id], resolvable=self.resolvable.get(comment.id))
+                for comment in instance.measured
+            ),
             damage=self.damage,
             error=self.error,
+            status=self.status,
             skipped=self.skipped,
             steps=tuple(self.stage.records),
             seconds=round(time.monotonic() - self._clock, 3),
             started=self._started.isoformat(timespec="seconds"),
             versions={**world.versions, **self.stage.facts},
+            arm=crew.spec.arm,
+            attribution=self.attribution,
         )
 
     def _open(self) -> list[Comment]:
@@ -179,12 +202,12 @@ class Course:
 
     def review_key(self) -> str:
         """What the review is stored under."""
-        identity = self._identity(self.reviewer.identity(), self.crew.spec.reviewer_spec)
+        identity = self._identity("reviewer", self.reviewer.identity(), self.crew.spec.reviewer_spec)
         return keys.review(self.stage.pull_request, self.crew.spec.reviewer_spec.path, identity, self.repeat)
 
     def revision_key(self, findings: Sequence[Finding]) -> str:
         """What the revision that answers these findings is stored under."""
-        identity = self._identity(self.agent.identity(), self.crew.spec.agent_spec)
+        identity = self._identity("agent", self.agent.identity(), self.crew.spec.agent_spec)
         return keys.revision(self.stage.pull_request, findings, self.crew.spec.agent_spec.path, identity, self.repeat)
 
     def _review(self) -> Review:
@@ -194,7 +217,7 @@ class Course:
                 step,
                 self.review_key(),
                 Review,
-                lambda: self.reviewer.review(stage.pull_request, stage.checkout(ReviewerError)),
+                lambda: self.reviewer.review(stage.pull_request, stage.checkout(ReviewerError, self.repeat)),
             )
 
     def _revise(self, findings: Sequence[Finding]) -> Revision:
@@ -204,9 +227,53 @@ class Course:
                 step,
                 self.revision_key(findings),
                 Revision,
-                lambda: self.agent.revise(stage.pull_request, findings, stage.checkout(AgentError)),
+                lambda: self.agent.revise(stage.pull_request, findings, stage.checkout(AgentError, self.repeat)),
             )
 
-    def _identity(self, identity: Mapping[str, Any] | None, spec: AdapterSpec) -> Mapping[str, Any]:
+    def _resolvable(self) -> dict[str, bool]:
+        """Which oracles this very agent was seen to resolve from the human comment, and which not.
+
+        Raises BadInput for a file of marks that is something else.
+        """
+        marks = marks_of(self.instance, self.crew.spec.agent)
+        if not marks:
+            return {}
+        spec = self.crew.spec.agent_spec
+        try:
+            own = settings_digest(spec.path, self.agent.identity(), spec.settings)
+        except AgentError:  # it is on the record where the agent is asked, and only there
+            return {}
+        same = (own, self.stage.facts["instance"])
+        return {name: mark.resolved for name, mark in marks.items() if (mark.settings, mark.instance) == same}
+
+    def _attribute(self, proven: Sequence[Proven], findings: Sequence[Finding]) -> None:
+        """Run the agent with one finding at a time, and note which of them alone led to each catch.
+
+        An agent that fails at this leaves the verdicts as they are, and the attribution unknown.
+        """
+        caught = [name for name, result in self.judgements.items() if result.verdict is Verdict.CAUGHT]
+        if not caught or len(findings) < 2:
+            self.attribution = {name: tuple(range(len(findings))) for name in caught}
+            return
+        found: dict[str, list[int]] = {name: [] for name in caught}
+        for place, finding in enumerate(findings):
+            try:
+                results, _ = examine(self.stage, proven, self._revise([finding]))
+            except AgentError as error:
+                self.error = f"attribution: agent {self.crew.spec.agent}, finding {place + 1} alone: {error}"
+                return
+            for name in caught:
+                if results[name].verdict is Verdict.CAUGHT:
+                    found[name].append(place)
+        self.attribution = {name: tuple(places) for name, places in found.items()}
+
+    def _identity(self, who: str, identity: Mapping[str, Any] | None, spec: AdapterSpec) -> Mapping[str, Any]:
         """What an adapter says of itself; of one that cannot say, its settings and the token of the run."""
+        if identity is not None and "client" in identity:
+            self.stage.facts[who] = dict(identity)
         return {"resume": self.stage.world.resume, "settings": spec.settings} if identity is None else identity
+
+
+def _first(review: Review, count: int | None) -> Review:
+    """The review with so many of its findings, in its own order; None: all of them."""
+    return review if count is None else dataclasses.replace(review, findings=review.findings[:count])

@@ -15,15 +15,27 @@ from typing import Any
 from pytest_crab.errors import EngineError
 from pytest_crab.protocols import ORACLE_LIMITS
 from pytest_crab.protocols import Limits
+from pytest_crab.protocols import Models
 from pytest_crab.protocols import Runtime
 from pytest_crab.protocols import Store
 from pytest_crab.runtimes.runs import Run
+from pytest_crab.settings import ModelSettings
 from pytest_crab.trial.crew import Crew
 from pytest_crab.types import Instance
 from pytest_crab.types import Provenance
+from pytest_crab.types import PullRequest
 
 #: Where container engines listen; whoever reaches one reaches everything.
 _ENGINES = ("/run/docker.sock", "/var/run/docker.sock", "/run/containerd/containerd.sock", "/run/podman/podman.sock")
+
+#: Where people keep their keys to models and forges.
+KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "DEVIN_API_KEY", "GITHUB_TOKEN")
+
+
+def secrets_of(models: ModelSettings) -> tuple[str, ...]:
+    """The variables whose values no kept output may hold: the usual ones, and those that crab.yaml names."""
+    named = (provider.key_env for provider in models.providers.values())
+    return tuple(dict.fromkeys([*KEYS, *filter(None, named)]))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +45,10 @@ class World:
     ``cache`` holds what sources keep, ``run`` has scratch folders that go when it is over, ``resume`` is the token
     under which steps without an identity are kept, ``fresh`` names the steps whose stored results are not used,
     ``cancelled`` is set when the run is stopped. ``no_sandbox`` is why no sandbox is to be had on this host (None:
-    there is one), and ``allow_unconfined`` that any code may run without.
+    there is one), and ``allow_unconfined`` that any code may run without. ``attribute`` asks
+    which finding led to each catch. ``seen`` is told of each pull request that a
+    trial shows to contestants, in the trial's thread. ``models`` is the gateway, None where nobody
+    needs one; ``secrets`` names the environment variables whose values no kept output may hold.
     """
 
     runtime: Runtime
@@ -46,8 +61,12 @@ class World:
     fresh: Sequence[str] = ()
     no_sandbox: str | None = None
     allow_unconfined: bool = False
+    attribute: bool = False
+    seen: Callable[[Instance, PullRequest], None] = lambda _instance, _pull_request: None
     cancelled: threading.Event = field(default_factory=threading.Event)
     versions: Mapping[str, Any] = field(default_factory=dict)
+    models: Models | None = None
+    secrets: Sequence[str] = KEYS
 
     def stop(self) -> None:
         """End everything that runs for this world, from any thread."""

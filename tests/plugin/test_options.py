@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,7 +39,7 @@ def test_short_and_long_names_are_the_same_option(bare: Any) -> None:
 
 def test_the_default_agent_is_said_with_the_reason(bare: Any) -> None:
     text = header(bare, "--reviewer=human")
-    assert "agent reference (simulated; privileged; the default; --agent names another)" in text
+    assert "agent reference (simulated; privileged; the default, since ANTHROPIC_API_KEY is not set; --agent" in text
 
 
 @pytest.mark.parametrize(
@@ -103,3 +104,18 @@ def test_a_variant_is_known_by_its_own_name(bare: Any) -> None:
     assert [line for line in result.outlines if "::" in line] == [
         f"instances/{name}/instance.yaml::strict" for name in ("shop-1", "till-2")
     ]
+
+
+def test_a_key_chooses_the_client_that_is_installed(bare: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-geheim")
+    monkeypatch.setenv("CRAB_CLIENTS", str(tmp_path))
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    text = header(bare, "--reviewer=human")
+    assert "agent reference (simulated; privileged; the default, since claude-code is not installed; --agent" in text
+    program = tmp_path / "claude-code/node_modules/@anthropic-ai/claude-code-linux-x64/claude"
+    program.parent.mkdir(parents=True)
+    program.write_text("#!/bin/sh\necho 1.2.3\n")
+    program.chmod(0o755)
+    text = header(bare, "--reviewer=human")
+    assert "agent claude-code (the default, since ANTHROPIC_API_KEY is set; --agent names another)" in text
+    assert "geheim" not in text

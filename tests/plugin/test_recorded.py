@@ -129,7 +129,7 @@ def test_a_jest_oracle_is_broken_and_never_missed(lab: Any) -> None:
     )
     result = lab.run("--reviewer=human", "instances/shop-1")
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*the oracle of c1 is not proved: there is no runner for jest here*"])
+    result.stdout.fnmatch_lines(["*the oracle of c1 is not proved: jest needs node, which is not in the*"])
     (trial,) = lab.records()
     assert [(found["verdict"], found["reason"]) for found in trial["results"]] == [
         ("caught", "green"),

@@ -1,0 +1,32 @@
+"""Codex as a coding agent: inside the instance's own environment, and what counts is the tree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import field
+from typing import ClassVar
+
+from pytest_crab.clients import codex
+from pytest_crab.clients.prompting import prompt
+from pytest_crab.errors import AgentError
+from pytest_crab.errors import ReviewerError
+from pytest_crab.protocols import Checkout
+from pytest_crab.types import Finding
+from pytest_crab.types import PullRequest
+from pytest_crab.types import Revision
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodexAgent(codex.CodexSettings):
+    """Runs ``codex exec`` with nothing of the pull request's own configuration."""
+
+    role: ClassVar[str] = "agent"
+    failure: ClassVar[type[ReviewerError | AgentError]] = AgentError
+    simulated: bool = field(default=False, init=False)
+
+    def revise(self, pull_request: PullRequest, findings: Sequence[Finding], checkout: Checkout) -> Revision:
+        """What codex changes. Raises AgentError, GatewayError, Cancelled, EngineError."""
+        with self.session(checkout) as session:
+            told = codex.run(session, self, prompt(self.told(), pull_request, findings), "-")
+            return session.revised(told.message or "")

@@ -1,0 +1,85 @@
+"""Claude Code: its command line, its variables, and the facts in the JSON that it prints."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from typing import ClassVar
+
+from pytest_crab.clients.running import ClientSettings
+from pytest_crab.clients.running import Session
+from pytest_crab.clients.running import ending
+from pytest_crab.clients.running import last_words
+from pytest_crab.protocols import Completed
+
+#: What keeps the pull request's own hooks, MCP servers, settings and CLAUDE.md from being loaded.
+ISOLATION = ("--setting-sources", "user", "--strict-mcp-config")
+#: The provider would look things up for these, the pull request itself among them.
+_NO_WEB = ("--disallowedTools", "WebSearch,WebFetch")
+_RETRIES = "1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaudeCodeSettings(ClientSettings):
+    """``max_turns`` and ``max_usd`` are the client's own limits, the latter by its own price table."""
+
+    client: ClassVar[str] = "claude-code"
+
+    provider: str = "anthropic"
+    max_turns: int | None = None
+    max_usd: float | None = None
+
+
+def run(session: Session, settings: ClaudeCodeSettings, prompt: str, *more: str) -> Mapping[str, Any]:
+    """Run the client on a prompt; the result that it printed. Raises the family's error."""
+    argv = [session.program, "-p", "--output-format", "json", "--dangerously-skip-permissions", *ISOLATION, *_NO_WEB]
+    argv += ["--model", settings.model] if settings.model else []
+    argv += ["--max-turns", str(settings.max_turns)] if settings.max_turns else []
+    argv += ["--max-budget-usd", str(settings.max_usd)] if settings.max_usd else []
+    completed = session.run([*argv, *more, *settings.args], env=_variables(session), stdin=prompt)
+    session.keep({"stdout": completed.stdout, "stderr": completed.stderr})
+    result = _result(completed)
+    session.judge(facts(completed, result))
+    return result
+
+
+def _variables(session: Session) -> dict[str, str]:
+    return {
+        "CLAUDE_CONFIG_DIR": f"{session.home}/.claude",
+        "ANTHROPIC_API_KEY": session.token,
+        "ANTHROPIC_BASE_URL": session.base,
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "CLAUDE_CODE_MAX_RETRIES": _RETRIES,  # the gateway has tried again before, and its own would take minutes
+        "API_TIMEOUT_MS": str(int(session.settings.timeout * 1000)),
+        "DISABLE_AUTOUPDATER": "1",
+        "IS_SANDBOX": "1",
+    }
+
+
+def _result(completed: Completed) -> dict[str, Any]:
+    """The result that it printed; empty if it printed none."""
+    try:
+        result = json.loads(completed.stdout)
+    except ValueError:
+        return {}
+    return result if isinstance(result, dict) and result.get("type") == "result" else {}
+
+
+def facts(completed: Completed, result: Mapping[str, Any]) -> dict[str, Any]:
+    """What the table of statuses looks at; absent facts are empty."""
+    told = {"error": "yes" if result.get("is_error") else "no"} if result else {}
+    if str(result.get("subtype", "")).startswith("error"):
+        told["error"] = "yes"
+    return {
+        **told,
+        "ending": ending(completed),
+        "subtype": result.get("subtype", ""),
+        "code": result.get("api_error_status") or "",
+        "stop_reason": result.get("stop_reason") or "",
+        "text": result.get("result") or "",
+        "denials": len(result.get("permission_denials") or ()),
+        "structured": "yes" if isinstance(result.get("structured_output"), dict) else "no",
+        "words": result.get("result") or ("" if result else last_words(completed)),
+    }

@@ -1,0 +1,136 @@
+"""Codex: its command line, its variables, and the facts in its events and in the records of its sessions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from typing import ClassVar
+from typing import NamedTuple
+
+from pytest_crab.clients.running import ClientSettings
+from pytest_crab.clients.running import Session
+from pytest_crab.clients.running import ending
+from pytest_crab.clients.running import last_words
+from pytest_crab.protocols import Completed
+
+#: What keeps the pull request's own configuration, rules, hooks, skills and AGENTS.md from being loaded.
+ISOLATION = (
+    *("--ignore-user-config", "--ignore-rules", "-c", "project_doc_max_bytes=0"),
+    *("-c", "skills.include_instructions=false", "-c", "features.hooks=false"),
+)
+_QUIET = (
+    *("-c", "approval_policy=never", "-c", "analytics.enabled=false", "-c", "check_for_update_on_startup=false"),
+    *("-c", "web_search=disabled"),  # the provider would look things up, the pull request itself among them
+    *("-c", "shell_environment_policy.inherit=core", "-c", "shell_environment_policy.ignore_default_excludes=false"),
+)
+_KEY = "CRAB_MODEL_TOKEN"
+_IDLE_SECONDS = 300
+#: Makes the home, and puts the client's own tools on PATH.
+_LAUNCH = 'mkdir -p "$CODEX_HOME" && PATH="$PATH:$0" && exec "$@"'
+#: Prints the records of all threads, a line each.
+_SESSIONS = 'find "$1/sessions" -name "rollout-*.jsonl" -exec cat {} +'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodexSettings(ClientSettings):
+    """Codex has no limit of its own on turns or cost: the deadline and the gateway's budgets are what ends it."""
+
+    client: ClassVar[str] = "codex"
+
+    provider: str = "openai"
+
+
+class Told(NamedTuple):
+    """What a run of codex left: its last message, and the review as codex itself structures it, if there is one."""
+
+    message: str | None
+    review: Mapping[str, Any] | None
+
+
+def run(session: Session, settings: CodexSettings, prompt: str, *more: str) -> Told:
+    """Run the client on a prompt; what it said. Raises the family's error."""
+    argv = [session.program, "exec", *ISOLATION, *_QUIET, *_provider(session.base)]
+    argv += ["-c", f"model={json.dumps(settings.model)}"] if settings.model else []
+    argv += ["--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", *settings.args, "--json", *more]
+    env = {"CODEX_HOME": f"{session.home}/.codex", _KEY: session.token}
+    tools = session.installed.trees[0] / "codex-path"
+    completed = session.run(["sh", "-c", _LAUNCH, str(tools), *argv], env=env, stdin=prompt)
+    records = b"" if completed.timed_out else session.read(_SESSIONS, env["CODEX_HOME"])
+    session.keep({"stdout": completed.stdout, "stderr": completed.stderr, "records": records})
+    events = list(_lines(completed.stdout))
+    told = Told(_message(events), _review(_lines(records)))
+    session.judge(facts(completed, events, told))
+    return told
+
+
+def _provider(base: str) -> tuple[str, str, str, str]:
+    """The gateway as a provider; the gateway itself tries again, so that codex need not."""
+    fields = {
+        "name": '"pytest-crab"',
+        "base_url": json.dumps(f"{base}/v1"),
+        "wire_api": '"responses"',
+        "env_key": f'"{_KEY}"',
+        "request_max_retries": "1",
+        "stream_max_retries": "1",
+        "stream_idle_timeout_ms": str(_IDLE_SECONDS * 1000),
+    }
+    table = ",".join(f"{name}={value}" for name, value in fields.items())
+    return ("-c", "model_provider=crab", "-c", f"model_providers.crab={{{table}}}")
+
+
+def _lines(text: bytes) -> Iterator[Mapping[str, Any]]:
+    """The JSON mappings among the lines."""
+    for line in text.splitlines():
+        try:
+            value = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(value, dict):
+            yield value
+
+
+def _message(events: Sequence[Mapping[str, Any]]) -> str | None:
+    """The last thing that the agent said; None if it said nothing."""
+    items = [event.get("item") or {} for event in events if event.get("type") == "item.completed"]
+    said = [str(item.get("text") or "") for item in items if item.get("type") == "agent_message"]
+    return said[-1] if said else None
+
+
+def _review(records: Iterator[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    for record in records:
+        item = (record.get("payload") or {}).get("item") or record.get("payload") or {}
+        output = item.get("review_output") if str(item.get("type", "")).lower().startswith("exited") else None
+        if isinstance(output, dict):
+            return output
+    return None
+
+
+def facts(completed: Completed, events: Sequence[Mapping[str, Any]], told: Told) -> dict[str, Any]:
+    """What the table of statuses looks at."""
+    failed = ""
+    for event in events:
+        if event.get("type") == "turn.failed":
+            failed = str((event.get("error") or {}).get("message") or "it does not say why")
+    done = any(event.get("type") == "turn.completed" for event in events)
+    message = "no" if told.message is None else ("yes" if told.message.strip() else "empty")
+    return {
+        "ending": ending(completed),
+        "failed": failed,
+        "completed": "yes" if done else "no",
+        "message": message,
+        "review": _form(told.review),
+        "words": failed or ("" if done or completed.timed_out else last_words(completed)),
+    }
+
+
+def _form(review: Mapping[str, Any] | None) -> str:
+    """Whether a review is one: codex puts an answer that it could not read into the explanation, without findings."""
+    if review is None:
+        return "no"
+    if review.get("findings") or review.get("overall_correctness"):
+        return "yes"
+    return "prose" if str(review.get("overall_explanation") or "").strip() else "no"

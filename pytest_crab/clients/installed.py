@@ -1,0 +1,213 @@
+"""Where the clients lie: the folder of installed ones first, then what is on PATH; and how to install one."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_crab.errors import CrabError
+
+#: The environment variable that names the folder of installed clients.
+VARIABLE = "CRAB_CLIENTS"
+_DEFAULT = Path("~/.cache/pytest-crab/clients")
+_VERSION_SECONDS = 60
+_VERSION = re.compile(r"\d+(?:\.\d+)+[\w.+-]*")
+
+
+class ClientMissing(CrabError):
+    """A client is not on this machine; the sentence says how to install it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """One client as its makers ship it.
+
+    ``packages`` are pinned to what the adapters were tested with; ``native`` are the places of its own program below a
+    folder that npm filled, and ``tree`` how many folders above the program the tree begins that it needs. Clients
+    without ``native`` are Python programs in a virtual environment; ``python`` is the oldest that they run on.
+    """
+
+    name: str
+    program: str
+    packages: tuple[str, ...]
+    native: tuple[str, ...] = ()
+    tree: int = 0
+    python: str = ""
+
+
+KINDS: Mapping[str, Kind] = {
+    "claude-code": Kind(
+        name="claude-code",
+        program="claude",
+        packages=("@anthropic-ai/claude-code@2.1.197",),
+        native=("@anthropic-ai/claude-code-linux-*/claude", "@anthropic-ai/claude-code/bin/claude.exe"),
+    ),
+    "codex": Kind(
+        name="codex",
+        program="codex",
+        packages=("@openai/codex@0.169.0",),
+        native=("@openai/codex-linux-*/vendor/*/bin/codex", "@openai/codex/vendor/*/codex/codex"),
+        tree=2,
+    ),
+    "pr-agent": Kind(name="pr-agent", program="pr-agent", packages=("pr-agent==0.49.0",), python="3.12"),
+    "mini": Kind(name="mini", program="mini", packages=("mini-swe-agent==2.4.6", "mcp"), python="3.10"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Installed:
+    """A client on this machine: its program, and the trees that a sandbox must show for it to run."""
+
+    kind: Kind
+    program: Path
+    trees: tuple[Path, ...]
+
+    @property
+    def version(self) -> str:
+        """What it says of itself. Raises ClientMissing if it does not run."""
+        return _printed_version(self.program) if self.kind.native else _packaged_version(self)
+
+
+def folder() -> Path:
+    """The folder of installed clients: one folder for each, of its name."""
+    return Path(os.environ.get(VARIABLE) or _DEFAULT).expanduser().absolute()
+
+
+def find(name: str) -> Installed:
+    """A client of this machine. Raises ClientMissing."""
+    kind = KINDS[name]
+    own = folder() / name
+    found = next(_native(own / "node_modules", kind), None) if kind.native else _if_program(own / "bin" / kind.program)
+    found = found or _on_path(kind)
+    if found is None:
+        raise ClientMissing(
+            f"{name} is neither in {own} nor on PATH; install it with pytest-crab doctor --install-client {name}, "
+            f"or name the folder of clients in {VARIABLE}"
+        )
+    return Installed(kind=kind, program=found, trees=_trees(found, kind))
+
+
+def is_there(name: str) -> bool:
+    """Whether a client is found, be it in order or not."""
+    try:
+        find(name)
+    except ClientMissing:
+        return False
+    return True
+
+
+def install(name: str) -> Installed:
+    """Install a client's pinned packages into the folder of clients. Raises ClientMissing with what the tool said."""
+    kind = KINDS[name]
+    own = folder() / name
+    own.mkdir(parents=True, exist_ok=True)
+    for command in _commands(kind, own):
+        try:
+            done = subprocess.run(command, cwd=own, capture_output=True, text=True, check=False)
+        except OSError as error:
+            raise ClientMissing(
+                f"{name} could not be installed: {command[0]} does not run ({error.strerror})"
+            ) from error
+        if done.returncode != 0:
+            last = ((done.stderr or done.stdout).strip().splitlines() or ["no words"])[-1]
+            raise ClientMissing(f"{name} could not be installed: {Path(command[0]).name} said {last!r}")
+    return find(name)
+
+
+def _commands(kind: Kind, own: Path) -> Iterator[Sequence[str]]:
+    if kind.native:
+        options = ("--no-audit", "--no-fund", "--ignore-scripts", "--include=optional")
+        yield ("npm", "install", "--prefix", str(own), *options, *kind.packages)
+        return
+    yield (_python(kind), "-m", "venv", str(own))
+    yield (str(own / "bin" / "python"), "-m", "pip", "install", "--quiet", *kind.packages)
+
+
+def _python(kind: Kind) -> str:
+    """The newest CPython on this machine that the client runs on. Raises ClientMissing."""
+    oldest = tuple(map(int, kind.python.split(".")))
+    pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    for version in ("3.13", "3.12", "3.11", "3.10"):
+        if tuple(map(int, version.split("."))) < oldest:
+            continue
+        places = sorted(pyenv.glob(f"versions/{version}.*/bin/python3"), reverse=True)
+        found = str(places[0]) if places else shutil.which(f"python{version}")
+        if found:
+            return found
+    raise ClientMissing(
+        f"{kind.name} needs CPython {kind.python} or later, and there is none on PATH or in pyenv's folder"
+    )
+
+
+def _native(modules: Path, kind: Kind) -> Iterator[Path]:
+    for pattern in kind.native:
+        yield from sorted(path for path in modules.glob(pattern) if os.access(path, os.X_OK))
+
+
+def _if_program(path: Path) -> Path | None:
+    return path if os.access(path, os.X_OK) else None
+
+
+def _on_path(kind: Kind) -> Path | None:
+    """The client's own program behind the name on PATH, which npm makes a launcher for node."""
+    place = shutil.which(kind.program)
+    if place is None:
+        return None
+    if not kind.native:
+        return Path(place).absolute()
+    real = Path(place).resolve()
+    for above in real.parents:
+        own = next(_native(above if above.name == "node_modules" else above / "node_modules", kind), None)
+        if own is not None:
+            return own
+    with real.open("rb") as file:
+        return real if file.read(4) == b"\x7fELF" else None
+
+
+def _trees(program: Path, kind: Kind) -> tuple[Path, ...]:
+    if kind.native:
+        beside = program.parents[kind.tree - 1] if kind.tree and len(program.parents) > kind.tree else program.parent
+        return (beside,) if "node_modules" in program.parts else (program,)
+    venv = program.parent.parent
+    return (venv, *_base_of(venv))
+
+
+def _base_of(venv: Path) -> Iterator[Path]:
+    """The interpreter that a virtual environment was made of, as far as a sandbox does not show it anyhow."""
+    for interpreter in sorted((venv / "bin").glob("python3.*")):
+        real = interpreter.resolve()
+        prefix = real.parent.parent
+        if prefix == Path("/usr"):
+            yield from (path for path in (real, prefix / "lib" / real.name) if path.exists())
+        else:
+            yield from (path for path in (prefix / "bin", prefix / "lib") if path.exists())
+        return
+
+
+@functools.cache
+def _printed_version(program: Path) -> str:
+    try:
+        done = subprocess.run(
+            [program, "--version"], capture_output=True, text=True, check=True, timeout=_VERSION_SECONDS,
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError) as error:
+        raise ClientMissing(f"{program} --version failed: {error}; install it anew") from error
+    found = _VERSION.search(done.stdout)
+    return found[0] if found else done.stdout.strip()[:60]
+
+
+def _packaged_version(client: Installed) -> str:
+    name = re.split(r"[=<>@]", client.kind.packages[0])[0].replace("-", "_")
+    found = sorted(client.program.parent.parent.glob(f"lib/python3*/site-packages/{name}-*.dist-info"))
+    if not found:
+        raise ClientMissing(f"{client.program} belongs to no installed {name}; install it anew")
+    return found[0].name.removeprefix(f"{name}-").removesuffix(".dist-info")

@@ -1,0 +1,233 @@
+"""One run of a client: its settings, its place in a sandbox, its way to the models, and what is kept of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from dataclasses import field
+from pathlib import Path
+from typing import Any
+from typing import ClassVar
+
+from pytest_crab import plain
+from pytest_crab.clients.failures import Row
+from pytest_crab.clients.failures import Status
+from pytest_crab.clients.failures import read_status
+from pytest_crab.clients.installed import ClientMissing
+from pytest_crab.clients.installed import Installed
+from pytest_crab.clients.installed import find
+from pytest_crab.clients.prompting import digest_of
+from pytest_crab.clients.prompting import instructions
+from pytest_crab.commands import Place
+from pytest_crab.errors import AgentError
+from pytest_crab.errors import ReviewerError
+from pytest_crab.protocols import Checkout
+from pytest_crab.protocols import Completed
+from pytest_crab.protocols import ModelAccess
+from pytest_crab.protocols import Workspace
+from pytest_crab.types import Review
+from pytest_crab.types import Revision
+from pytest_crab.types import Usage
+
+#: The most of an error's words that a sentence repeats.
+_WORDS = 200
+_NOTES = 16_000
+#: The most characters of a stream that are kept.
+_KEPT = 4 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientSettings:
+    """What the adapters of all clients share.
+
+    ``model`` None is the client's own choice; ``provider`` is the gateway's name of who is asked; ``prompt`` is a file
+    of instructions in place of ours, relative to ``folder``, which is crab.yaml's; ``timeout`` is in seconds, for one
+    pull request; ``args`` are more arguments of the client's own.
+    """
+
+    client: ClassVar[str]
+    role: ClassVar[str]
+    failure: ClassVar[type[ReviewerError | AgentError]]
+
+    model: str | None = None
+    provider: str = ""
+    prompt: str | None = None
+    timeout: float = 1800.0
+    args: tuple[str, ...] = ()
+    place: Place = field(default=Place.WORKSPACE, metadata={"key": "in"})
+    folder: str = "."
+
+    def __post_init__(self) -> None:
+        if self.timeout <= 0:
+            raise ValueError("timeout should be a number of seconds above 0")
+        try:
+            self.told()
+        except (OSError, ValueError) as error:
+            raise ValueError(f"prompt {self.prompt} cannot be read: {error}") from error
+        try:
+            find(self.client)
+        except ClientMissing as error:
+            raise ValueError(str(error)) from error
+
+    def told(self) -> str:
+        """The instructions that go before the data."""
+        path = None if self.prompt is None else Path(self.folder, self.prompt).expanduser()
+        return instructions("review" if self.role == "reviewer" else "revise", path)
+
+    def installed(self) -> Installed:
+        """The client. Raises the family's error."""
+        try:
+            return find(self.client)
+        except ClientMissing as error:
+            raise self.failure(str(error)) from error
+
+    def version(self) -> str:
+        """The client's version. Raises the family's error."""
+        try:
+            return self.installed().version
+        except ClientMissing as error:
+            raise self.failure(str(error)) from error
+
+    def identity(self) -> Mapping[str, Any] | None:
+        """Client, version, model, the prompt's digest, and every other setting. Raises the family's error."""
+        settings = plain.dump(self)
+        settings.pop("prompt", None)
+        settings.pop("folder", None)
+        return {
+            "adapter": f"{self.client} {self.role}",
+            "client": self.client,
+            "version": self.version(),
+            "model": self.model,
+            "prompt": digest_of(self.told()),
+            "settings": settings,
+        }
+
+    @contextmanager
+    def session(self, checkout: Checkout) -> Iterator[Session]:
+        """A sandbox with the client and a way to the models in it. Raises the family's error, GatewayError."""
+        installed = self.installed()
+        with checkout.models() as access:
+            ways: dict[str, Any] = {"readable": installed.trees, "models": access}
+            opened = checkout.workspace(**ways) if self.place is Place.WORKSPACE else checkout.clone(**ways)
+            with opened as workspace:
+                yield Session(self, installed, checkout, access, workspace)
+
+
+class Session:
+    """A client at work on one pull request; ``base`` is the address of its provider as it sees it."""
+
+    def __init__(
+        self,
+        settings: ClientSettings,
+        installed: Installed,
+        checkout: Checkout,
+        access: ModelAccess,
+        workspace: Workspace,
+    ) -> None:
+        assert workspace.models_url is not None
+        assert workspace.home is not None
+        self.settings = settings
+        self.program = str(installed.program)
+        self.installed = installed
+        self.token = access.token
+        self.workspace = workspace
+        self.home = workspace.home
+        self.base = f"{workspace.models_url}/{settings.provider}"
+        self.transcript: str | None = None
+        self._checkout = checkout
+        self._access = access
+
+    def run(self, argv: Sequence[str], *, env: Mapping[str, str], stdin: str = "") -> Completed:
+        """Run the client to its end or the deadline, in a home of its own and with these variables alone."""
+        variables = {"HOME": self.home, **env}
+        data = stdin.encode(errors="surrogateescape")
+        return self.workspace.run(argv, stdin=data, env=variables, seconds=self.settings.timeout)
+
+    def read(self, script: str, *arguments: str) -> bytes:
+        """What a line of shell prints, which reads what the client left in its home."""
+        return self.workspace.run(("sh", "-c", script, "sh", *arguments), seconds=120).stdout
+
+    def keep(self, parts: Mapping[str, bytes | str]) -> None:
+        """Keep raw output; its key is then ``transcript``."""
+        texts = {name: _shortened(part) for name, part in parts.items()}
+        self.transcript = self._checkout.keep(self.settings.client, json.dumps(texts, indent=1))
+
+    def judge(self, facts: Mapping[str, Any]) -> Row:
+        """What these facts mean. Raises the family's error unless all is well."""
+        row = read_status(self.settings.client, self.settings.role, facts)
+        if row.status is Status.OK:
+            return row
+        words = " ".join(str(facts.get("words") or "").split())[:_WORDS]
+        said = f"; it said {self.redact(words)!r}" if words else ""
+        kept = f"; its raw output is transcript {self.transcript[:12]} in the store" if self.transcript else ""
+        raise self.failed(row.status, f"{row.what}{said}{kept}")
+
+    def failed(self, status: Status, sentence: str) -> Exception:
+        """The family's error, which carries the status."""
+        failure = self.settings.failure
+        return failure(f"{self.settings.client} ended as {status}: {sentence}", status=str(status))
+
+    def usage(self) -> Usage:
+        """What the gateway has metered."""
+        return self._checkout.usage(self._access)
+
+    def redact(self, text: str) -> str:
+        """The text without the token."""
+        return text.replace(self.token, "[token]")
+
+    def reviewed(self, review: Review) -> Review:
+        """The review as it goes on the record."""
+        return dataclasses.replace(
+            review, usage=self.usage(), version=self.installed.version, transcript=self.transcript
+        )
+
+    def revised(self, notes: str) -> Revision:
+        """The revision as it goes on the record: the tree's diff. Raises the family's error."""
+        return Revision(
+            diff=self._diff(),
+            usage=self.usage(),
+            version=self.installed.version,
+            notes=self.redact(notes)[:_NOTES] or None,
+            transcript=self.transcript,
+        )
+
+    def _diff(self) -> str:
+        """What the client made of the tree. Raises the family's error if it wrote the token into it."""
+        diff = self.workspace.diff()
+        if self.token in diff:
+            raise self.failed(Status.CLIENT_ERROR, "it wrote its token into the code, and no token is kept")
+        return diff
+
+
+def _shortened(part: bytes | str) -> str:
+    """The text as it is kept: of a very long one the beginning and the end."""
+    text = part.decode(errors="replace") if isinstance(part, bytes) else part
+    if len(text) <= _KEPT:
+        return text
+    half = _KEPT // 2
+    return f"{text[:half]}\n[{len(text) - _KEPT} characters are left out]\n{text[-half:]}"
+
+
+def ending(completed: Completed) -> str:
+    """How a run ended, as the table's fact of that name."""
+    if completed.timed_out:
+        return "timeout"
+    if completed.out_of_memory:
+        return "memory"
+    if completed.too_much_output:
+        return "output"
+    return "killed" if completed.exit_code is None else f"exit {completed.exit_code}"
+
+
+def last_words(completed: Completed) -> str:
+    """The last line that a client printed to standard error, or else to standard output."""
+    for stream in (completed.stderr, completed.stdout):
+        lines = [line for line in stream.decode(errors="replace").splitlines() if line.strip()]
+        if lines:
+            return lines[-1].strip()
+    return ""

@@ -1,0 +1,104 @@
+"""How a client in a sandbox reaches the gateway: its socket bound inside, and a relay that offers it on 127.0.0.1."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from contextlib import contextmanager
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_crab.errors import EngineError
+from pytest_crab.protocols import Command
+from pytest_crab.protocols import ModelAccess
+from pytest_crab.runtimes.attached import Conversation
+from pytest_crab.runtimes.attached import converse
+
+if TYPE_CHECKING:
+    from pytest_crab.runtimes.engine import Engine
+
+#: Where the gateway's socket lies inside.
+SOCKET = "/run/pytest-crab/models.sock"
+#: A client's home inside; codex refuses one below the folder for temporary files.
+HOME = "/home/client"
+#: Each sandbox has a network of its own with nothing else in it, so the number is free.
+PORT = 8417
+URL = f"http://127.0.0.1:{PORT}"
+
+_START_SECONDS = 20
+
+
+def source() -> str:
+    """The relay's program text, for CPython 3.6 and later."""
+    return (resources.files("pytest_crab") / "models" / "inside" / "relay.py").read_text("utf-8")
+
+
+def wrapped(python: str, argv: Sequence[str]) -> tuple[str, ...]:
+    """The command line that runs ``argv`` beside a relay and ends as it does."""
+    return (*_relay(python), *argv)
+
+
+def interpreter_binds() -> dict[str, Path]:
+    """What a sandbox must see for this process's own interpreter to start in it, by place inside."""
+    prefix = Path(sys.base_prefix)
+    if prefix == Path("/usr"):
+        return {}
+    places = (prefix / name for name in ("bin", "lib", "lib64"))
+    return {str(place): place for place in places if place.exists()}
+
+
+def interpreter() -> str:
+    """This process's interpreter outside its virtual environment."""
+    version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+    own = Path(sys.base_prefix) / "bin" / version
+    return str(own if own.exists() else Path(sys.executable).resolve())
+
+
+def added_binds(readable: Sequence[Path], models: ModelAccess | None) -> dict[str, Path]:
+    """What a sandbox with a client in it sees beside the rest, by place inside: trees, and the gateway's socket."""
+    binds = {str(path): path for path in readable}
+    return binds if models is None else {**binds, SOCKET: models.socket}
+
+
+@contextmanager
+def relay_in(engine: Engine, container: str, python: str, env: Mapping[str, str]) -> Iterator[None]:
+    """A relay in a container that idles, as a user whom the client's processes cannot signal. Raises EngineError."""
+    begun = engine.begin(container, Command(argv=_relay(python), user="oracle"), "/", env)
+    if begun is None:
+        raise EngineError("a container ended before the relay to the models could be started in it")
+    talk = Conversation(begun[1], b"", 4096)
+    try:
+        deadline = time.monotonic() + _START_SECONDS
+        while b"\n" not in talk.stdout:
+            converse([talk], time.monotonic() + 0.02)
+            engine.check()
+            if talk.ended or time.monotonic() > deadline:
+                words = talk.stderr.decode(errors="replace").strip().splitlines() or ["it said nothing"]
+                raise EngineError(f"the relay to the models did not start in a container: {words[-1]}")
+        yield
+    finally:
+        talk.close()
+
+
+@contextmanager
+def relay_here(models: ModelAccess) -> Iterator[str]:
+    """A relay on this machine's own loopback, where nothing is confined; its address. Raises EngineError."""
+    argv = [sys.executable, "-I", "-S", "-c", source(), str(models.socket), "0"]
+    with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as relay:
+        try:
+            assert relay.stdout is not None
+            port = relay.stdout.readline().strip()
+            if not port.isdigit():
+                raise EngineError("the relay to the models did not start; is a port left on 127.0.0.1?")
+            yield f"http://127.0.0.1:{port.decode()}"
+        finally:
+            relay.kill()
+
+
+def _relay(python: str) -> tuple[str, ...]:
+    return (python, "-I", "-S", "-c", source(), SOCKET, str(PORT))

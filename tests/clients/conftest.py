@@ -1,0 +1,322 @@
+"""Real clients in real sandboxes, with a gateway, and behind it a provider that says what a test wants."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import field
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_crab import agents
+from pytest_crab import reviewers
+from pytest_crab.clients import installed
+from pytest_crab.errors import AgentError
+from pytest_crab.errors import ReviewerError
+from pytest_crab.models import Gateway
+from pytest_crab.protocols import Image
+from pytest_crab.protocols import Runtime
+from pytest_crab.protocols import Snapshot
+from pytest_crab.runtimes import bubblewrap
+from pytest_crab.runtimes.interpreters import running_version
+from pytest_crab.runtimes.local import LocalRuntime
+from pytest_crab.runtimes.runs import Run
+from pytest_crab.settings import Api
+from pytest_crab.settings import ModelSettings
+from pytest_crab.settings import Price
+from pytest_crab.settings import Provider
+from pytest_crab.sources import source_for
+from pytest_crab.store import FileStore
+from pytest_crab.testing.provider import ScriptedProvider
+from pytest_crab.testing.provider import say
+from pytest_crab.testing.provider import structured
+from pytest_crab.testing.provider import turns
+from pytest_crab.trial import World
+from pytest_crab.trial.checkout import TrialCheckout
+from pytest_crab.types import Category
+from pytest_crab.types import Comment
+from pytest_crab.types import Environment
+from pytest_crab.types import Finding
+from pytest_crab.types import Instance
+from pytest_crab.types import Kind
+from pytest_crab.types import Oracle
+from pytest_crab.types import Provenance
+from pytest_crab.types import PullRequest
+from pytest_crab.types import PullRequestFacts
+from pytest_crab.types import Review
+from pytest_crab.types import Revision
+from pytest_crab.types import Source
+from pytest_crab.types import TreeSource
+
+#: The folder that `pytest-crab doctor --install-client` has filled, as .ci/run names it.
+CLIENTS = os.environ.get("CRAB_TEST_CLIENTS", "")
+REQUIRED = os.environ.get("CRAB_TEST_REQUIRE", "").split(",")
+
+#: The key that only the gateway holds.
+KEY = "sk-planted-9f31c7d2-do-not-tell"
+MODEL = "scripted-model"
+
+BASE = "def divide(a, b):\n    return a // b\n"
+HEAD = "def divide(a, b):\n    return a / b\n"
+FOUND = {"path": "calc.py", "start": 2, "end": 2, "title": "No guard", "body": "Zero is not guarded against."}
+REVIEWED = {
+    "findings": [
+        {
+            "title": "[P1] No guard",
+            "body": "Zero is not guarded against.",
+            "confidence_score": 0.9,
+            "priority": 1,
+            "code_location": {"absolute_file_path": "calc.py", "line_range": {"start": 2, "end": 2}},
+        }
+    ],
+    "overall_correctness": "patch is incorrect",
+    "overall_explanation": "It divides.",
+    "overall_confidence_score": 0.8,
+}
+
+
+def lack_of_client(name: str) -> str | None:
+    """Why tests with this client cannot run here; None if they can."""
+    if not CLIENTS:
+        return "CRAB_TEST_CLIENTS names no folder of installed clients"
+    try:
+        installed.find(name)
+    except installed.ClientMissing as error:
+        return str(error)
+    return None
+
+
+@pytest.fixture(autouse=True)
+def folder_of_clients(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clients are taken from the folder that the tests were given, and keys are planted."""
+    if CLIENTS:
+        monkeypatch.setenv(installed.VARIABLE, CLIENTS)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+
+@pytest.fixture(autouse=True)
+def clients_are_here(request: pytest.FixtureRequest, folder_of_clients: None) -> None:
+    """Skip what needs a client that is not here, or fail where it has to be."""
+    for mark in request.node.iter_markers("client"):
+        for name in mark.args:
+            lack = lack_of_client(name)
+            if lack is not None and name in REQUIRED:
+                pytest.fail(f"CRAB_TEST_REQUIRE names {name}, and {lack}")
+            if lack is not None:
+                pytest.skip(lack)
+
+
+@dataclass
+class Desk:
+    """One pull request, a runtime, and a scripted provider behind a gateway; ``kept`` are the raw outputs."""
+
+    folder: Path
+    runtime: Runtime
+    provider: ScriptedProvider
+    gateway: Gateway
+    instance: Instance
+    snapshot: Snapshot
+    image: Image
+    run: Run = field(default_factory=Run)
+
+    @property
+    def world(self) -> World:
+        store = FileStore(self.folder / "store")
+        return World(
+            runtime=self.runtime, store=store, cache=store.cache, run=self.run, resume="one", models=self.gateway
+        )
+
+    @property
+    def pull_request(self) -> PullRequest:
+        return PullRequest(
+            repo="example/calc",
+            language="python",
+            title="True division",
+            body="As Python 3 does.",
+            base=self.snapshot.base,
+            head=self.snapshot.head,
+            diff=self.snapshot.pull_request_diff(),
+        )
+
+    def checkout(self, step: str) -> TrialCheckout:
+        failure = ReviewerError if step == "review" else AgentError
+        return TrialCheckout(
+            self.instance, self.snapshot, self.world, lambda: self.image, failure, trial="calc-1::x[1]", step=step
+        )
+
+    def review(self, name: str, script: Any, **settings: Any) -> Review:
+        """What a real reviewer says when the provider says this."""
+        self.say(script)
+        reviewer = reviewers.make(name, {"model": MODEL, "timeout": 60, **settings}, self.folder)
+        return reviewer.review(self.pull_request, self.checkout("review"))  # type: ignore[union-attr]
+
+    def revise(self, name: str, script: Any, findings: Sequence[Finding] = (), **settings: Any) -> Revision:
+        """What a real agent makes of the findings when the provider says this."""
+        self.say(script)
+        agent = self.agent(name, **settings)
+        found = findings or [Finding(body="Guard against zero.", path="calc.py", start=2)]
+        revision: Revision = agent.revise(self.pull_request, found, self.checkout("revision"))
+        return revision
+
+    def agent(self, name: str, **settings: Any) -> Any:
+        """A real agent."""
+        return agents.make(name, {"model": MODEL, "timeout": 60, **settings}, self.folder)
+
+    def structured(self, findings: Sequence[Any]) -> Any:
+        """A script that hands these findings over and is done."""
+        return turns(structured({"findings": findings}), say("done"))
+
+    def trees(self, client: str) -> str:
+        """The trees of a client, joined by colons."""
+        return ":".join(map(str, installed.find(client).trees))
+
+    def left(self) -> list[str]:
+        """What is still there of the folders and containers of the runs."""
+        runs = [self.run, getattr(self.runtime, "run", self.run)]
+        found = [str(path) for run in runs for path in run.folder.iterdir()]
+        if self.runtime.name == "docker":
+            found += [name for name, _ in self.runtime.engine.mine(of_run=runs[-1].id)]  # type: ignore[attr-defined]
+        return found
+
+    def say(self, script: Any) -> None:
+        self.provider.script = script
+        self.provider.asked.clear()
+
+    @property
+    def transcripts(self) -> list[str]:
+        """The raw outputs in the store, as they lie there."""
+        return [path.read_text() for path in (self.folder / "store" / "steps" / "transcript").glob("*/*.json")]
+
+    @property
+    def bodies(self) -> str:
+        """All that the provider was asked, as one text."""
+        return "\n".join(str(asked.body) for asked in self.provider.asked)
+
+
+def instance_of(folder: Path, extra: dict[str, str]) -> Instance:
+    """The pull request that makes one division another; ``extra`` files come with it."""
+    files = {"calc.py": BASE, "test_calc.py": "import calc\n\n\ndef test_it():\n    assert calc.divide(4, 2) == 2\n"}
+    for name, text in files.items():
+        (folder / "tree" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "tree" / name).write_text(text)
+    head = diff_of("calc.py", BASE, HEAD) + "".join(diff_of(name, "", text) for name, text in extra.items())
+    (folder / "head.diff").write_text(head)
+    (folder / "reference.diff").write_text(diff_of("calc.py", HEAD, f"{HEAD}# guarded\n"))
+    oracle = Oracle(file="oracles/test_c0.py")
+    comment = Comment(
+        id="c0",
+        path="calc.py",
+        lines=(2, 2),
+        body="?",
+        category=Category.FUNCTIONAL,
+        kind=Kind.BEHAVIORAL,
+        oracle=oracle,
+    )
+    return Instance(
+        id="calc-1",
+        folder=str(folder),
+        provenance=Provenance.AUTHORED,
+        repo="example/calc",
+        license="MIT",
+        pull_request=PullRequestFacts(number=1, title="True division"),
+        source=Source(tree=TreeSource(path="tree", head="head.diff", reference="reference.diff")),
+        environment=Environment(dockerfile="python", python=running_version()),
+        comments=(comment,),
+    )
+
+
+def diff_of(name: str, before: str, after: str) -> str:
+    """The git diff that makes ``after`` of ``before``; nothing before is a new file."""
+    import difflib
+
+    lines = difflib.unified_diff(before.splitlines(True), after.splitlines(True), f"a/{name}", f"b/{name}")
+    start = "" if before else "new file mode 100644\n"
+    body = list(lines)
+    if not before:
+        body[0] = "--- /dev/null\n"
+    return f"diff --git a/{name} b/{name}\n{start}{''.join(body)}"
+
+
+@pytest.fixture(scope="session")
+def make_runtime(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Runtime]]:
+    """Makes runtimes by name, once each; skips where one cannot be had."""
+    made: dict[str, Any] = {}
+
+    def make(kind: str) -> Runtime:
+        if kind not in made and kind == "docker":
+            from pytest_crab.runtimes.base import LOCAL_BASE
+            from pytest_crab.runtimes.docker import DockerRuntime
+
+            base = os.environ.get("CRAB_TEST_BASE", LOCAL_BASE)
+            made[kind] = DockerRuntime(rootdir=tmp_path_factory.mktemp("root"), base=base, slots=8)
+        elif kind not in made:
+            made[kind] = LocalRuntime(cache=tmp_path_factory.mktemp("cache"), slots=8)
+        runtime: Runtime = made[kind]
+        return runtime
+
+    yield make
+    for runtime in made.values():
+        runtime.close()
+
+
+@pytest.fixture(scope="session")
+def make_desk(
+    make_runtime: Callable[[str], Runtime], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[..., Desk]]:
+    """Makes desks, one for each kind of runtime and set of extra files."""
+    made: dict[tuple[str, str], Desk] = {}
+    with contextlib.ExitStack() as stack:
+
+        def make(kind: str = "local", extra: dict[str, str] | None = None) -> Desk:
+            if bubblewrap.problem():
+                pytest.skip(str(bubblewrap.problem()))
+            key = (kind, str(extra))
+            if key not in made:
+                made[key] = stack.enter_context(
+                    desk_of(tmp_path_factory.mktemp("desk"), make_runtime(kind), extra or {})
+                )
+            return made[key]
+
+        yield make
+
+
+@contextlib.contextmanager
+def desk_of(folder: Path, runtime: Runtime, extra: dict[str, str]) -> Iterator[Desk]:
+    instance = instance_of(folder / "calc-1", extra)
+    source = source_for(instance)
+    snapshot = source.fetch(instance, folder / "sources")
+    image = runtime.prepare(instance, snapshot, source.identity(instance))
+    with ScriptedProvider() as provider, tempfile.TemporaryDirectory(prefix="crab-") as sockets:
+        providers = {
+            "anthropic": Provider(base_url=provider.anthropic_url, api=Api.ANTHROPIC, key_env="ANTHROPIC_API_KEY"),
+            "openai": Provider(base_url=provider.openai_url, api=Api.OPENAI, key_env="OPENAI_API_KEY"),
+        }
+        price = Price(input=3.0, output=15.0)
+        settings = ModelSettings(providers=providers, prices={MODEL: price}, retries=0, record=False)
+        gateway = Gateway(
+            lambda: Path(sockets), settings, cassettes=folder / "cassettes", ledgers=folder / "ledgers", budget=None
+        )
+        desk = Desk(folder, runtime, provider, gateway, instance, snapshot, image)
+        yield desk
+        gateway.close()
+        desk.run.close()
+
+
+@pytest.fixture
+def desk(make_desk: Callable[..., Desk]) -> Desk:
+    """A desk whose workspaces are bubblewrap's."""
+    return make_desk()
+
+
+def swapped(desk: Desk, **changes: Any) -> Desk:
+    """The same desk with some of its parts replaced."""
+    return replace(desk, **changes)

@@ -1,0 +1,135 @@
+"""What the adapters of clients promise without any client: identity, settings, interruptions, tokens."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from typing import NoReturn
+
+import pytest
+
+from pytest_crab import agents
+from pytest_crab import plain
+from pytest_crab import reviewers
+from pytest_crab.clients import installed
+from pytest_crab.errors import BadInput
+from pytest_crab.errors import Cancelled
+from pytest_crab.errors import GatewayError
+from pytest_crab.testing.checkout import FakeCheckout
+from pytest_crab.types import Finding
+
+FAMILIES: Mapping[str, Any] = {"reviewer": reviewers, "agent": agents}
+BOTH = [
+    *(("reviewer", name) for name in ("claude-code", "codex", "pr-agent")),
+    *(("agent", name) for name in ("claude-code", "codex", "mini")),
+]
+HEAD = {"calc.py": b"x = 1\n"}
+
+
+@pytest.fixture(autouse=True)
+def pretended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder_of_clients: None) -> Path:
+    """A folder in which every client is a script that says its version."""
+    folder = tmp_path / "clients"
+    places = {
+        "claude-code": "node_modules/@anthropic-ai/claude-code-linux-x64/claude",
+        "codex": "node_modules/@openai/codex-linux-x64/vendor/triple/bin/codex",
+        "pr-agent": "bin/pr-agent",
+        "mini": "bin/mini",
+    }
+    for name, place in places.items():
+        program = folder / name / place
+        program.parent.mkdir(parents=True)
+        program.write_text("#!/bin/sh\necho 1.2.3\n")
+        program.chmod(0o755)
+    for name, package in (("pr-agent", "pr_agent"), ("mini", "mini_swe_agent")):
+        (folder / name / "lib/python3.12/site-packages" / f"{package}-1.2.3.dist-info").mkdir(parents=True)
+    monkeypatch.setenv(installed.VARIABLE, str(folder))
+    return folder
+
+
+def made(noun: str, name: str, folder: Path, **settings: Any) -> Any:
+    return FAMILIES[noun].make(name, {"model": "m", **settings}, folder)
+
+
+def work(adapter: Any, noun: str, checkout: Any) -> Any:
+    shown = checkout.pull_request()
+    if noun == "reviewer":
+        return adapter.review(shown, checkout)
+    return adapter.revise(shown, [Finding(body="Mend it.")], checkout)
+
+
+@pytest.mark.parametrize(("noun", "name"), BOTH)
+def test_the_identity_names_all_that_decides(noun: str, name: str, tmp_path: Path) -> None:
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "own.md").write_text("Look.\n")
+    before = made(noun, name, tmp_path / "here", prompt="own.md").identity()
+    assert before["client"] == name
+    assert before["version"] == "1.2.3"
+    assert before["model"] == "m"
+    assert json.loads(plain.canonical(before)) == plain.dump(before)
+    assert str(tmp_path) not in plain.canonical(before)
+    moved = (tmp_path / "here").rename(tmp_path / "there")
+    assert made(noun, name, moved, prompt="own.md").identity() == before
+    for changed in ({"model": "n"}, {"timeout": 5}, {"args": ["--more"]}, {"provider": "other"}, {"in": "workspace"}):
+        others = made(noun, name, moved, **{"prompt": "own.md", **changed}).identity()
+        assert (others != before) is not (changed == {"in": "workspace"} and noun == "agent")
+    (moved / "own.md").write_text("Look twice.\n")
+    assert made(noun, name, moved, prompt="own.md").identity() != before
+    assert made(noun, name, moved).identity() != before
+
+
+@pytest.mark.parametrize(("noun", "name"), BOTH)
+def test_bad_settings_are_one_sentence_before_anything_runs(noun: str, name: str, tmp_path: Path) -> None:
+    for settings, said in (
+        ({"timeout": "0"}, "timeout should be"),
+        ({"prompt": "nowhere.md"}, "prompt nowhere.md cannot be read"),
+        ({"in": "elsewhere"}, "it should be one of clone, workspace"),
+    ):
+        with pytest.raises(BadInput) as caught:
+            made(noun, name, tmp_path, **settings)
+        (problem,) = caught.value.problems
+        assert said in problem
+
+
+@pytest.mark.parametrize(("noun", "name"), BOTH)
+def test_a_client_that_is_missing_is_said_before_anything_runs(
+    noun: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(installed.VARIABLE, str(tmp_path / "none"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(BadInput, match=f"--install-client {name}"):
+        made(noun, name, tmp_path)
+
+
+def test_mini_needs_a_model(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="model is missing"):
+        agents.make("mini", {}, tmp_path)
+
+
+@pytest.mark.parametrize(("noun", "name"), BOTH)
+def test_without_a_gateway_nobody_is_to_blame(noun: str, name: str, tmp_path: Path) -> None:
+    checkout = FakeCheckout(tmp_path / "checkout", head=HEAD)
+    with pytest.raises(GatewayError):
+        work(made(noun, name, tmp_path), noun, checkout)
+    assert checkout.openings == []
+
+
+class Interrupted(FakeCheckout):
+    """A checkout in a run that was just interrupted."""
+
+    @contextmanager
+    def models(self) -> Any:
+        raise Cancelled("interrupted")
+        yield
+
+    def clone(self, **asked: Any) -> NoReturn:
+        raise Cancelled("interrupted")
+
+
+@pytest.mark.parametrize(("noun", "name"), BOTH)
+def test_an_interruption_passes_through(noun: str, name: str, tmp_path: Path) -> None:
+    with pytest.raises(Cancelled):
+        work(made(noun, name, tmp_path), noun, Interrupted(tmp_path / "checkout", head=HEAD))

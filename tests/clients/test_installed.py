@@ -1,0 +1,91 @@
+"""Which client is taken: the folder of clients before PATH, the native program before a launcher."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_crab.clients import installed
+from pytest_crab.clients.installed import ClientMissing
+
+
+def program(path: Path, text: bytes = b"#!/bin/sh\necho 9.8.7 '(a client)'\n") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text)
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine without clients: an empty folder of them, and an empty PATH."""
+    monkeypatch.setenv(installed.VARIABLE, str(tmp_path / "clients"))
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", installed.KINDS)
+def test_a_missing_client_is_one_sentence_that_says_how_to_get_it(name: str, nowhere: Path) -> None:
+    with pytest.raises(ClientMissing) as caught:
+        installed.find(name)
+    assert f"pytest-crab doctor --install-client {name}" in str(caught.value)
+    assert str(nowhere / "clients" / name) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_folder_goes_before_path(nowhere: Path) -> None:
+    modules = nowhere / "clients" / "claude-code" / "node_modules" / "@anthropic-ai"
+    own = program(modules / "claude-code-linux-x64" / "claude")
+    program(modules / "claude-code" / "bin" / "claude.exe")
+    program(nowhere / "bin" / "claude", b"\x7fELF")
+    found = installed.find("claude-code")
+    assert found.program == own
+    assert found.trees == (own.parent,)
+    assert found.version == "9.8.7"
+
+
+def test_behind_a_launcher_on_path_is_the_native_program(nowhere: Path) -> None:
+    modules = nowhere / "global" / "lib" / "node_modules"
+    launcher = program(modules / "@openai" / "codex" / "bin" / "codex.js", b"#!/usr/bin/env node\n")
+    native = program(modules / "@openai" / "codex-linux-x64" / "vendor" / "some-triple" / "bin" / "codex")
+    (nowhere / "bin").mkdir()
+    (nowhere / "bin" / "codex").symlink_to(launcher)
+    found = installed.find("codex")
+    assert found.program == native
+    assert found.trees == (native.parent.parent,)
+
+
+def test_a_launcher_without_its_program_is_no_client(nowhere: Path) -> None:
+    program(nowhere / "bin" / "codex", b"#!/usr/bin/env node\n")
+    with pytest.raises(ClientMissing):
+        installed.find("codex")
+
+
+def test_a_program_of_its_own_on_path_is_one_file(nowhere: Path) -> None:
+    own = program(nowhere / "bin" / "claude", b"\x7fELF and so on")
+    assert installed.find("claude-code").trees == (own,)
+
+
+def test_a_python_client_comes_with_its_interpreter(nowhere: Path) -> None:
+    venv = nowhere / "clients" / "mini"
+    own = program(venv / "bin" / "mini")
+    python = program(nowhere / "cpython" / "bin" / "python3.12")
+    (nowhere / "cpython" / "lib").mkdir()
+    (venv / "bin" / "python3.12").symlink_to(python)
+    (venv / "lib" / "python3.12" / "site-packages" / "mini_swe_agent-2.4.6.dist-info").mkdir(parents=True)
+    found = installed.find("mini")
+    assert found.program == own
+    assert found.trees == (venv, python.parent, nowhere / "cpython" / "lib")
+    assert found.version == "2.4.6"
+
+
+def test_an_installer_that_is_not_there_is_named(nowhere: Path) -> None:
+    with pytest.raises(ClientMissing, match="codex could not be installed: npm does not run"):
+        installed.install("codex")
+
+
+@pytest.mark.parametrize("name", installed.KINDS)
+def test_versions_are_pinned(name: str) -> None:
+    first = installed.KINDS[name].packages[0]
+    assert first.rpartition("@")[2].count(".") == 2 or "==" in first

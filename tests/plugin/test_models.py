@@ -1,0 +1,122 @@
+"""Models in a run: recorded once, replayed from an empty store without a key, within a budget, one gateway for all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import httpx2  # noqa: F401 - pytester forgets what a run imports, and this is imported once
+import pytest
+
+from pytest_crab.testing.provider import Asked
+from pytest_crab.testing.provider import Reply
+from pytest_crab.testing.provider import ScriptedProvider
+from pytest_crab.testing.provider import say
+
+pytestmark = pytest.mark.bubblewrap
+
+BOT = """\
+import dataclasses, json
+import httpx2
+from pytest_crab.errors import ReviewerError
+from pytest_crab.types import Finding, Review
+
+@dataclasses.dataclass(frozen=True)
+class Bot:
+    prompt: str = "Review this."
+
+    def identity(self):
+        return {"prompt": self.prompt}
+
+    def review(self, pull_request, checkout):
+        said = f"{self.prompt}\\n{pull_request.title}\\n{pull_request.diff}"
+        body = {"model": "scripted", "max_tokens": 9, "messages": [{"role": "user", "content": said}]}
+        with checkout.models() as access:
+            transport = httpx2.HTTPTransport(uds=str(access.socket), verify=False)
+            with httpx2.Client(transport=transport, headers={"x-api-key": access.token}) as http:
+                answer = http.post("http://gateway/anthropic/v1/messages", json=body)
+            if answer.status_code != 200:
+                raise ReviewerError(answer.text)
+            found = json.loads(answer.json()["content"][0]["text"])
+        return Review(findings=tuple(Finding(**each) for each in found), usage=checkout.usage(access))
+"""
+
+CRAB_YAML = """\
+models:
+  providers: {anthropic: {base_url: URL}}
+  prices: {scripted: {input: 1, output: 10}}
+  cassettes: recordings
+  retries: 0
+reviewers:
+  bot: {use: "bot:Bot", prompt: PROMPT}
+"""
+
+
+def review(asked: Asked) -> Reply:
+    """A finding where the percent is wrong, for one instance only."""
+    found = [{"body": "a percent", "path": "shop.py", "start": 9}] if "Till" in str(asked.body) else []
+    return say(json.dumps(found), pieces=1)
+
+
+@pytest.fixture
+def provider(lab: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedProvider]:
+    """A provider whose reviewer the folder's crab.yaml knows."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-planted-in-a-run")
+    lab.write({"bot.py": BOT})
+    monkeypatch.syspath_prepend(lab.path)
+    with ScriptedProvider() as provider:
+        provider.script = review
+        tell(lab, provider)
+        yield provider
+
+
+def tell(lab: Any, provider: ScriptedProvider, prompt: str = "Review this.") -> None:
+    lab.write({"crab.yaml": CRAB_YAML.replace("URL", provider.anthropic_url).replace("PROMPT", prompt)})
+
+
+def test_a_run_is_replayed_without_key_and_provider(
+    lab: Any, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ("--reviewer=bot", "--agent=reference", "instances")
+    lab.run(*arguments).assert_outcomes(failed=2)
+    first = lab.records()
+    (usage,) = {json.dumps(trial["review"]["usage"], sort_keys=True) for trial in first}
+    assert json.loads(usage) == {"input_tokens": 100, "output_tokens": 20, "cost_usd": 0.0003, "requests": 1}
+    assert [trial["results"][0]["verdict"] for trial in first] == ["missed", "caught"]
+    assert len(provider.asked) == 2
+    (ledger,) = (lab.store / "ledger").glob("*.jsonl")
+    assert [json.loads(line)["status"] for line in ledger.read_text().splitlines()] == [200, 200]
+
+    lab.forget("review", "revision")
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    result = lab.run("--crab-replay", *arguments)
+    result.stdout.fnmatch_lines([f"crab: models: recordings in {lab.path}/recordings and nothing else (--crab-replay)"])
+    again = lab.records()
+    assert [trial["results"] for trial in again] == [trial["results"] for trial in first]
+    assert [trial["review"] for trial in again] == [trial["review"] for trial in first]
+    assert len(provider.asked) == 2
+
+    tell(lab, provider, prompt="Review this!")
+    result = lab.run("--crab-replay", *arguments)
+    result.assert_outcomes(errors=2)
+    result.stdout.fnmatch_lines(["*-messages[[]0].content: Review this.*", "*+messages[[]0].content: Review this!*"])
+    assert {each["reason"] for trial in lab.records() for each in trial["results"]} == {"broken"}
+    assert len(provider.asked) == 2
+
+
+def test_what_is_over_the_budget_is_broken_and_the_rest_goes_on_later(lab: Any, provider: ScriptedProvider) -> None:
+    arguments = ("--reviewer=bot", "--agent=reference", "--crab-jobs=1", "instances")
+    result = lab.run("--crab-budget=0.0002", *arguments)
+    result.assert_outcomes(failed=1, errors=1)
+    result.stdout.fnmatch_lines(["crab: models: a budget of 0.0002 USD", "*the budget of the run is spent*"])
+    lab.run(*arguments).assert_outcomes(failed=2)
+    assert len(provider.asked) == 2
+
+
+def test_workers_of_one_run_share_a_gateway(lab: Any, provider: ScriptedProvider) -> None:
+    result = lab.spawn("-n2", "--reviewer=bot", "--agent=reference", "--crab-budget=5", "instances")
+    result.assert_outcomes(failed=2)
+    assert len(provider.asked) == 2
+    (ledger,) = (lab.store / "ledger").glob("*.jsonl")
+    assert len(ledger.read_text().splitlines()) == 2

@@ -1,0 +1,106 @@
+"""What a workspace gives a client of the models: its trees, a home, the gateway's socket behind a relay."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_crab.protocols import CLIENT_LIMITS
+from pytest_crab.protocols import ModelAccess
+
+REACH = """
+import sys, urllib.request
+print(urllib.request.urlopen(sys.argv[1], timeout=5).read().decode())
+"""
+
+
+@pytest.fixture
+def access(tmp_path: Path) -> Iterator[ModelAccess]:
+    """A socket behind which somebody says hello."""
+    path = tmp_path / "hello.sock"
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(path))
+        path.chmod(0o666)
+        server.listen(8)
+        threading.Thread(target=greet, args=(server,), daemon=True).start()
+        yield ModelAccess(socket=path, token="crab-token")
+        server.shutdown(socket.SHUT_RDWR)
+
+
+def greet(server: socket.socket) -> None:
+    while True:
+        try:
+            client, _ = server.accept()
+        except OSError:
+            return
+        with client:
+            client.recv(65536)
+            client.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\nconnection: close\r\n\r\nhello")
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    folder = tmp_path / "client" / "bin"
+    folder.mkdir(parents=True)
+    (folder / "tool").write_text("#!/bin/sh\necho here $1\n")
+    (folder / "tool").chmod(0o755)
+    return folder.parent
+
+
+def opened(place: Any, **ways: Any) -> Any:
+    return place.runtime.workspace(place.image, place.snapshot, limits=CLIENT_LIMITS, **ways)
+
+
+def test_a_tree_is_found_at_its_own_path_and_cannot_be_changed(place: Any, tree: Path) -> None:
+    with opened(place, readable=[tree]) as workspace:
+        done = workspace.run([f"{tree}/bin/tool", "now"], seconds=20)
+        assert done.stdout == b"here now\n"
+        assert workspace.run(["sh", "-c", f"echo x >> {tree}/bin/tool"], seconds=20).exit_code != 0
+        assert workspace.models_url is None
+        assert workspace.home is None
+    assert "echo x" not in (tree / "bin" / "tool").read_text()
+
+
+def test_a_tree_below_roots_home_is_seen(place: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = Path.home() / f".pytest-crab-test-{tmp_path.name}"
+    try:
+        folder.mkdir()
+        (folder / "file").write_text("seen\n")
+        with opened(place, readable=[folder]) as workspace:
+            assert workspace.run(["cat", f"{folder}/file"], seconds=20).stdout == b"seen\n"
+    finally:
+        (folder / "file").unlink()
+        folder.rmdir()
+
+
+def test_the_models_are_reached_through_the_relay(place: Any, access: ModelAccess) -> None:
+    with opened(place, models=access) as workspace:
+        for _ in range(2):
+            done = workspace.run([place.image.python, "-c", REACH, f"{workspace.models_url}/x"], seconds=20)
+            assert done.stdout == b"hello\n", done.stderr
+        assert workspace.run(["sh", "-c", "exit 7"], seconds=20).exit_code == 7
+        late = workspace.run(["sleep", "30"], seconds=0.5)
+        assert late.timed_out
+        done = workspace.run([place.image.python, "-c", REACH, f"{workspace.models_url}/x"], seconds=20)
+        assert done.stdout == b"hello\n", "the relay outlives a time-out"
+    with opened(place) as workspace:
+        done = workspace.run([place.image.python, "-c", REACH, "http://127.0.0.1:8417/x"], seconds=20)
+        assert done.exit_code != 0
+
+
+def test_a_home_is_writable_and_gone_afterwards(place: Any, access: ModelAccess) -> None:
+    with opened(place, models=access) as workspace:
+        home = workspace.home
+        assert home
+        assert not home.startswith("/tmp")
+        assert workspace.run(["sh", "-c", f"ls -A {home}"], seconds=20).stdout == b""
+        assert workspace.run(["sh", "-c", f"echo kept > {home}/note"], seconds=20).exit_code == 0
+        assert workspace.run(["cat", f"{home}/note"], seconds=20).stdout == b"kept\n"
+        assert workspace.diff() == ""
+    with opened(place, models=access) as workspace:
+        assert workspace.run(["cat", f"{home}/note"], seconds=20).exit_code != 0
