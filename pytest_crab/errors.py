@@ -41,7 +41,18 @@ class ImageError(CrabError):
         self.log = log
 
 
-class EngineError(CrabError):
+class WorldError(CrabError):
+    """What the world failed with; ``passing``: it may be over in a moment, so the step may be tried again.
+
+    Never raised itself.
+    """
+
+    def __init__(self, message: str, *, passing: bool = False) -> None:
+        super().__init__(message)
+        self.passing = passing
+
+
+class EngineError(WorldError):
     """The container engine, the disk or the sandbox program failed; whoever ran inside is not to blame."""
 
 
@@ -68,7 +79,7 @@ class AgentError(ContestantError):
     """The coding agent gave no usable revision: it timed out, crashed or cannot act on these findings."""
 
 
-class GatewayError(CrabError):
+class GatewayError(WorldError):
     """The gateway, a cassette or the budget let no model answer; neither reviewer nor agent is to blame."""
 
 

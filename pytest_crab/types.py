@@ -483,11 +483,15 @@ class OracleResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepRecord:
-    """One step of a trial: whether the store had it, and the seconds that it took here."""
+    """One step of a trial: whether the store had it, and the seconds that it took here.
+
+    ``retried`` is what earlier attempts at it failed with, in order: see trial.retries; ``seconds`` are the last one's.
+    """
 
     step: str
     reused: bool
     seconds: float
+    retried: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

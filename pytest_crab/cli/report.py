@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shutil
 from collections.abc import Iterable
@@ -26,6 +27,7 @@ from pytest_crab.report.loading import trials_file
 from pytest_crab.report.recorded import recorded_lines
 from pytest_crab.report.recorded import summarise_recording
 from pytest_crab.report.rendering import render
+from pytest_crab.report.summary import Summary
 from pytest_crab.report.summary import summarise
 from pytest_crab.report.terminal import summary_lines
 
@@ -73,10 +75,10 @@ def report(place: Path | None, folder: Path | None, trials: Path | None, *, as_j
 
 def _again(place: Path) -> tuple[Any, Iterable[str]]:
     file = trials_file(place)
-    before = file.with_name(SUMMARY)
-    strict = before.is_file() and read_summary(before).errors_as_misses
-    summary = summarise(read_trials(file), errors_as_misses=strict)
-    write_summary(before, summary)
+    before = read_summary(file.with_name(SUMMARY)) if file.with_name(SUMMARY).is_file() else Summary()
+    summary = summarise(read_trials(file), errors_as_misses=before.errors_as_misses)
+    summary = dataclasses.replace(summary, gate=before.gate)
+    write_summary(file.with_name(SUMMARY), summary)
     written = render(file.parent, summary)
     width = shutil.get_terminal_size().columns
     return summary, [*(line.text for line in summary_lines(summary, max(80, width))), f"report: {written[0]}"]

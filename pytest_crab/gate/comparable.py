@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dataclasses import field
 
 #: What has to be the same in both runs; each word can be allowed to differ, one at a time.
-CONDITIONS = ("dataset", "agent", "agent-version", "harness", "runtime")
+CONDITIONS = ("dataset", "agent", "agent-version", "harness", "runtime", "leaky")
 
 #: What is under test, or cannot change a verdict: it is said, and refused by nobody.
 _SAID = {"reviewer": "the reviewer's client", "pytest_crab": "pytest-crab"}
@@ -21,16 +21,19 @@ class Setting:
     """What one reviewer was measured with; what is not on record is empty and never differs.
 
     ``digests`` say by instance what it was made of. ``versions`` are by part: reviewer, agent, harness, pytest_crab.
+    ``leaky`` names who worked on the public pull request, whose discussion it could read.
     """
 
     agents: Sequence[str] = ()
     runtimes: Sequence[str] = ()
     versions: Mapping[str, Sequence[str]] = field(default_factory=dict)
     digests: Mapping[str, str] = field(default_factory=dict)
+    leaky: Sequence[str] = ()
 
 
 def differences(before: Setting, after: Setting) -> dict[str, str]:
-    """Return a half sentence for each of CONDITIONS that differs."""
+    """Return a half sentence for each of CONDITIONS that differs; what is leaky compares with nothing."""
+    leaky = tuple(dict.fromkeys((*before.leaky, *after.leaky)))
     changed = [name for name, digest in after.digests.items() if before.digests.get(name, digest) != digest]
     found = {
         "dataset": f"{_listed(changed)} changed since" if changed else "",
@@ -38,6 +41,7 @@ def differences(before: Setting, after: Setting) -> dict[str, str]:
         "agent-version": _change("the agent's client", *_both(before, after, "agent")),
         "harness": _change("the harness", *_both(before, after, "harness")),
         "runtime": _change("the runtime", before.runtimes, after.runtimes),
+        "leaky": f"{_listed(leaky)} could read the public discussion" if leaky else "",
     }
     return {name: sentence for name, sentence in found.items() if sentence}
 

@@ -115,4 +115,5 @@ def setting(summary: Summary, own: ReviewerSummary) -> Setting:
         runtimes=tuple(name for name in own.runtimes if name not in ("none", "auto")),
         versions=own.versions,
         digests={name: digest for name, digest in summary.digests.items() if name in instances},
+        leaky=own.leaky,
     )

@@ -74,13 +74,15 @@ class Entry:
 class Account:
     """One attempt at a step of a trial: its token, what it used, and the fault for which it cannot be trusted.
 
-    ``lasting`` faults stay; the others are forgotten once a later request succeeds.
+    ``entrance`` is the socket that its token is good at. ``lasting`` faults stay; the others are forgotten once a later
+    request succeeds; of these ``unreachable`` is one that may be another in a moment.
     """
 
     token: str
     trial: str
     step: str
     attempt: int
+    entrance: str = ""
     entries: list[Entry] = field(default_factory=list)
     open: bool = True
     tasks: set[asyncio.Task[Any]] = field(default_factory=set)
@@ -88,6 +90,7 @@ class Account:
     _asked: defaultdict[str, itertools.count[int]] = field(default_factory=lambda: defaultdict(itertools.count))
     lasting: str | None = None
     passing: str | None = None
+    unreachable: bool = False
 
     @property
     def label(self) -> str:

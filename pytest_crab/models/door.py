@@ -45,6 +45,14 @@ from pytest_crab.settings import Api
 from pytest_crab.settings import ModelSettings
 from pytest_crab.settings import Provider
 
+#: What a client is told where its provider gave no answer.
+_UNREACHABLE = 502
+
+
+def _entrance(request: web.Request) -> str | None:
+    """The socket that a request came by."""
+    return None if request.transport is None else str(request.transport.get_extra_info("sockname"))
+
 
 class Refusal(Exception):
     """A request that goes no further; ``lasting`` and ``passing`` are faults that its account keeps (see Account)."""
@@ -117,13 +125,15 @@ class Door:
         known = self.settings.providers.get(request.match_info["provider"])
         dialect = DIALECTS[known.api if known else Api.OPENAI]
         account = self.accounts.find(token_of(request.headers))
+        if account is not None and account.entrance != _entrance(request):
+            account = None
         try:
             return await self._handle(request, known, dialect, account)
         except Refusal as refusal:
             if account is not None and refusal.lasting:
                 account.lasting = account.lasting or str(refusal)
             if account is not None and refusal.passing:
-                account.passing = str(refusal)
+                account.passing, account.unreachable = str(refusal), refusal.status == _UNREACHABLE
             return web.json_response(dialect.error(refusal.status, f"pytest-crab: {refusal}"), status=refusal.status)
 
     async def _handle(
@@ -136,7 +146,7 @@ class Door:
         if not path and request.method in {"HEAD", "GET"}:
             return web.Response()
         if account is None or not account.open:
-            raise Refusal(401, "this token is not valid, or the step that it was made for is over")
+            raise Refusal(401, "this token is not valid here, or the step that it was made for is over")
         if request.method == "GET" and path == "/models":
             return web.json_response(dialect.models(sorted(self.settings.prices)))
         if request.method != "POST" or path not in dialect.posts:
@@ -211,7 +221,7 @@ class Door:
                 f"{name} at {known.base_url} gave no answer ({why}): "
                 f"check the network and models.providers.{name}.base_url in crab.yaml"
             )
-            raise Refusal(502, sentence, passing=True) from why
+            raise Refusal(_UNREACHABLE, sentence, passing=True) from why
 
     async def _whole(self, exchange: Exchange, reply: Reply, key: str | None) -> web.StreamResponse:
         body = b"".join([chunk async for chunk in reply.chunks()])

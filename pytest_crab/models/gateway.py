@@ -14,6 +14,7 @@ import sys
 import threading
 from collections.abc import Callable
 from collections.abc import Iterator
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -74,8 +75,8 @@ class Gateway:
     @contextlib.contextmanager
     def open(self, *, trial: str, step: str, attempt: int) -> Iterator[ModelAccess]:
         """See protocols.Models; what kept a model from answering meanwhile is raised at the end, as a GatewayError."""
-        line, token = self._admit({"trial": trial, "step": step, "attempt": attempt})
-        access = ModelAccess(socket=line.folder / "door" / "models.sock", token=token)
+        line, told = self._admit({"trial": trial, "step": step, "attempt": attempt})
+        access = ModelAccess(socket=line.folder / told["socket"], token=told["token"])
         try:
             yield access
         except Cancelled:
@@ -85,7 +86,7 @@ class Gateway:
         except CrabError as error:
             fault = self._end(line, access)
             if fault is not None:
-                raise GatewayError(fault) from error
+                raise fault from error
             raise
         except BaseException:
             with contextlib.suppress(GatewayError):  # what is raised already matters more
@@ -94,7 +95,7 @@ class Gateway:
         else:
             fault = self._end(line, access)
             if fault is not None:
-                raise GatewayError(fault)
+                raise fault
 
     def usage(self, access: ModelAccess) -> Usage:
         """See protocols.Models."""
@@ -118,22 +119,22 @@ class Gateway:
                 self._door.close()
                 self._door = None
 
-    def _admit(self, told: dict[str, Any]) -> tuple[_Line, str]:
-        """A new token; a gateway that is found dead on the way is started anew."""
+    def _admit(self, asked: dict[str, Any]) -> tuple[_Line, Mapping[str, Any]]:
+        """A new token and its socket; a gateway that is found dead on the way is started anew."""
         line = self._line()
         try:
-            return line, str(line.ask("open", told)["token"])
+            return line, line.ask("open", asked)
         except GatewayError:
             if line.alive(wait=1.0):
                 raise
         line = self._line()
-        return line, str(line.ask("open", told)["token"])
+        return line, line.ask("open", asked)
 
-    def _end(self, line: _Line, access: ModelAccess) -> str | None:
+    def _end(self, line: _Line, access: ModelAccess) -> GatewayError | None:
         told = line.ask("close", {"token": access.token})
         self._used[access.token] = _usage(told)
         fault = told.get("fault")
-        return None if fault is None else str(fault)
+        return None if fault is None else GatewayError(str(fault), passing=bool(told.get("unreachable")))
 
     def _line(self) -> _Line:
         """The way to the running gateway, which is started if there is none."""
@@ -153,7 +154,7 @@ class Gateway:
         folder = self._make_folder()
         (folder / "door").mkdir(mode=0o700, parents=True, exist_ok=True)
         folder.chmod(0o700)
-        if len(str(folder / "door" / "models.sock")) > _LONGEST:
+        if len(str(folder / "door" / "12345678.sock")) > _LONGEST:
             raise GatewayError(f"{folder} is too long a path for a socket: set TMPDIR to a shorter one")
         lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
@@ -255,10 +256,10 @@ class _Line:
         except (OSError, http.client.HTTPException, ValueError) as error:
             words = _last_words(self.folder) or str(error) or type(error).__name__
             raise GatewayError(
-                f"the gateway died or does not answer ({words}): run again, finished steps are kept"
+                f"the gateway died or does not answer ({words}): run again, finished steps are kept", passing=True
             ) from error
         if found.get("unknown"):
-            raise GatewayError("the gateway was started anew since this access was opened: run again")
+            raise GatewayError("the gateway was started anew since this access was opened: run again", passing=True)
         assert isinstance(found, dict)
         return found
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import secrets
 import socket
 import sys
 from collections.abc import Mapping
@@ -79,11 +80,34 @@ class Life:
             self.leave()
 
 
+class Entrances:
+    """The sockets that sandboxes are shown, one for each access: who is behind one can use no other's token."""
+
+    def __init__(self, runner: web.AppRunner) -> None:
+        self._runner = runner
+        self._sites: dict[str, web.SockSite] = {}
+
+    async def open(self) -> str:
+        """Make a socket; its path in the gateway's folder."""
+        path = f"door/{secrets.token_hex(4)}.sock"
+        site = self._sites[path] = web.SockSite(self._runner, _bound(Path(path), 0o666), backlog=512)
+        await site.start()
+        return path
+
+    async def close(self, path: str) -> None:
+        """Take a socket away; what is connected to it stays so, and is let nothing do."""
+        site = self._sites.pop(path, None)
+        if site is not None:
+            await site.stop()
+            _remove(path)
+
+
 class Desk:
     """The administration: accounts are opened and closed here, on a socket that no sandbox is shown."""
 
-    def __init__(self, accounts: Accounts) -> None:
+    def __init__(self, accounts: Accounts, entrances: Entrances) -> None:
         self._accounts = accounts
+        self._entrances = entrances
 
     def app(self) -> web.Application:
         """The application for the administration's socket."""
@@ -95,7 +119,8 @@ class Desk:
         """Open an account."""
         asked = await request.json()
         account = self._accounts.open(asked["trial"], asked["step"], asked["attempt"])
-        return web.json_response({"token": account.token})
+        account.entrance = await self._entrances.open()
+        return web.json_response({"token": account.token, "socket": account.entrance})
 
     async def close(self, request: web.Request) -> web.Response:
         """Void a token, end what is under way for it, and tell what it used and what went wrong."""
@@ -103,10 +128,12 @@ class Desk:
         if account is None:
             return web.json_response({"unknown": True})
         account.open = False
+        await self._entrances.close(account.entrance)
         for task in tuple(account.tasks):
             task.cancel()
         await asyncio.gather(*account.tasks, *account.recordings, return_exceptions=True)
-        return web.json_response({"usage": account.usage(), "fault": account.fault})
+        unreachable = account.lasting is None and account.unreachable
+        return web.json_response({"usage": account.usage(), "fault": account.fault, "unreachable": unreachable})
 
     async def usage(self, request: web.Request) -> web.Response:
         """Tell what an account used so far."""
@@ -138,10 +165,9 @@ async def serve(configuration: Configuration, stdin: Any) -> None:
         )
         app = web.Application(client_max_size=MOST_BODY)
         app.router.add_route("*", "/{provider}{path:.*}", door.handle)
-        runners = [
-            await _listen(app, "door/models.sock", 0o666),
-            await _listen(Desk(accounts).app(), "desk.sock", 0o600),
-        ]
+        runners = [await _runner(app)]
+        runners.append(await _runner(Desk(accounts, Entrances(runners[0])).app()))
+        await web.SockSite(runners[1], _bound(Path("desk.sock"), 0o600), backlog=512).start()
         lease = await asyncio.start_unix_server(life.attend, "lease.sock")
         print("ready", flush=True)  # noqa: T201 - the starter waits for it
         starter = asyncio.create_task(_end_of(lifeline, life))
@@ -157,10 +183,9 @@ async def _end_of(lifeline: asyncio.StreamReader, life: Life) -> None:
     life.leave()
 
 
-async def _listen(app: web.Application, path: str, mode: int) -> web.AppRunner:
+async def _runner(app: web.Application) -> web.AppRunner:
     runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=1)
     await runner.setup()
-    await web.SockSite(runner, _bound(Path(path), mode), backlog=512).start()
     return runner
 
 
@@ -171,6 +196,10 @@ def _bound(path: Path, mode: int) -> socket.socket:
     listener.bind(str(path))
     path.chmod(mode)
     return listener
+
+
+def _remove(path: str) -> None:
+    Path(path).unlink(missing_ok=True)
 
 
 def read_keys(settings: ModelSettings, environ: Mapping[str, str]) -> dict[str, str]:

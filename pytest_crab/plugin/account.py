@@ -203,7 +203,7 @@ class Account:
     def _render(self, summary: Summary) -> None:
         """Write the files for people; the records are written already, so these can be made again."""
         try:
-            render(self.options.report, summary, self.decision.paragraph if self.decision else None)
+            render(self.options.report, summary)
         except (CrabError, OSError) as error:
             self._complain(f"{self.options.report}: the pages cannot be written: {error}")
 
@@ -258,7 +258,7 @@ class Account:
         """The header's lines: crew, agent and why, runtime and why, store."""
         crews = self.crews
         reviewers = ", ".join(
-            name + (f" ({crew.spec.arm})" if crew.spec.arm else " (privileged)" if crew.privileged_reviewer else "")
+            name + (f" ({crew.spec.arm or crew.reviewer_label})" if crew.spec.arm or crew.reviewer_label else "")
             for name, crew in crews.by_reviewer.items()
         )
         any_crew = next(iter(crews.by_reviewer.values()))

@@ -231,7 +231,7 @@ OPTIONS = (
         _condition,
         None,
         "compare with the baseline though this one thing differs",
-        "dataset, agent, agent-version, harness or runtime",
+        "dataset, agent, agent-version, harness, runtime or leaky",
         "WHAT",
     ),
     Option(

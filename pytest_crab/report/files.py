@@ -34,8 +34,16 @@ class TrialLog(AbstractContextManager["TrialLog"]):
         self._file: BinaryIO = path.open("ab" if resume else "wb", buffering=0)
 
     def append(self, trial: Trial) -> None:
-        """Add one record."""
-        self._file.write(_line(trial))
+        """Add one record, or nothing of it. Raises OSError."""
+        end = self._file.tell()
+        rest = memoryview(_line(trial))
+        try:
+            while rest:
+                rest = rest[self._file.write(rest) :]
+        except OSError:
+            self._file.truncate(end)
+            self._file.seek(end)
+            raise
 
     def close(self) -> None:
         """Make the records durable and close the file; a second call does nothing."""

@@ -22,21 +22,31 @@ from pytest_crab.types import Kind
 #: The file's name in a report's folder.
 FILE = "summary.md"
 
-_HEADS = ("Reviewer", "Comments", "Per PR", "Behavioral %", "Structural %", "Overall %", "Caught / oracles", "Unknown")
+_HEADS = (
+    "Reviewer",
+    "Comments",
+    "Per PR",
+    "Behavioral %",
+    "Structural %",
+    "Overall %",
+    "95% interval",
+    "Caught / oracles",
+    "Unknown",
+)
 _SPECIAL = str.maketrans({char: f"\\{char}" for char in "\\`*_{}[]<>#|~@!"})
 
 
-def write_markdown(path: Path, summary: Summary, decision: str | None = None) -> None:
-    """Write summary.md; ``decision`` is the gate's paragraph. Raises OSError."""
-    write_atomically(path, ["\n".join(markdown_lines(summary, decision)).encode() + b"\n"])
+def write_markdown(path: Path, summary: Summary) -> None:
+    """Write summary.md. Raises OSError."""
+    write_atomically(path, ["\n".join(markdown_lines(summary)).encode() + b"\n"])
 
 
-def markdown_lines(summary: Summary, decision: str | None = None) -> Iterator[str]:
+def markdown_lines(summary: Summary) -> Iterator[str]:
     """Yield the lines of summary.md; what names and reasons hold cannot become markup or mention anyone."""
     yield "## Review measured by what it led to"
     yield ""
-    if decision:
-        yield f"**{escaped(decision, 5000)}**"
+    if summary.gate is not None:
+        yield f"**{escaped(summary.gate.paragraph, 5000)}**"
         yield ""
     yield from _table(_HEADS, [_cells(reviewer) for reviewer in summary.reviewers])
     words = [word.value for word in Category if any(word.value in one.by_category for one in summary.reviewers)]
@@ -60,7 +70,7 @@ def escaped(text: str, limit: int = 200) -> str:
 
 
 def _cells(reviewer: ReviewerSummary) -> list[str]:
-    mean = reviewer.comments_per_pull_request
+    mean, interval = reviewer.comments_per_pull_request, reviewer.overall.interval
     kinds = [reviewer.by_kind[kind.value].micro if kind.value in reviewer.by_kind else None for kind in Kind]
     return [
         escaped(label(reviewer)),
@@ -68,6 +78,7 @@ def _cells(reviewer: ReviewerSummary) -> list[str]:
         NOTHING if mean is None else f"{mean:.1f}",
         *map(percent, kinds),
         percent(reviewer.overall.micro),
+        NOTHING if interval is None else f"{percent(interval.low)} to {percent(interval.high)}",
         of(reviewer.overall, reviewer.overall.oracles),
         number(reviewer.unknown),
     ]

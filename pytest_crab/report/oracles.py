@@ -35,7 +35,10 @@ OUTCOMES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OracleRecord:
-    """One oracle; ``verdicts`` has a letter for each repeat, in their order: see OUTCOMES."""
+    """One oracle; ``verdicts`` has a letter for each repeat, in their order: see OUTCOMES.
+
+    ``resolvable`` is whether the agent was seen to resolve it from the human comment; None: nobody has looked.
+    """
 
     instance: str
     comment: str
@@ -43,6 +46,7 @@ class OracleRecord:
     category: Category
     kind: Kind
     verdicts: str
+    resolvable: bool | None = None
 
     @property
     def key(self) -> Key:

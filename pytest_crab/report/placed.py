@@ -40,9 +40,11 @@ def placed(trial: Trial, diff: str | None) -> Iterator[Line]:
     yield Line(
         one_line(f"{trial.instance}: {trial.reviewer}, agent {trial.agent}, on {trial.runtime}{repeat}"), "heading"
     )
-    if trial.privileged or trial.simulated:
-        shown = f"shown the answer: {', '.join(trial.privileged)}" if trial.privileged else ""
-        yield Line(one_line("; ".join(filter(None, [shown, "simulated agent" if trial.simulated else ""]))))
+    shown = f"shown the answer: {', '.join(trial.privileged)}" if trial.privileged else ""
+    leaky = f"worked on the public pull request: {', '.join(trial.leaky)}" if trial.leaky else ""
+    labels = list(filter(None, [shown, leaky, "simulated agent" if trial.simulated else ""]))
+    if labels:
+        yield Line(one_line("; ".join(labels)))
     for problem in (trial.skipped and f"skipped: {trial.skipped}", trial.error):
         if problem:
             yield Line(one_line(problem, 500), "bad")

@@ -14,11 +14,11 @@ from pytest_crab.report.summary import Summary
 from pytest_crab.report.tables import write_csv
 
 
-def render(report: Path, summary: Summary, decision: str | None = None) -> Sequence[Path]:
+def render(report: Path, summary: Summary) -> Sequence[Path]:
     """Write index.html, summary.md and oracles.csv beside a report's trials.jsonl; returns their paths.
 
-    ``decision`` is the gate's paragraph. Trials are read one at a time. Raises BadInput, OSError.
+    Trials are read one at a time. Raises BadInput, OSError.
     """
     write_csv(report / tables.FILE, read_trials(report / "trials.jsonl"))
-    write_markdown(report / markdown.FILE, summary, decision)
+    write_markdown(report / markdown.FILE, summary)
     return (write_page(report, summary), report / markdown.FILE, report / tables.FILE)

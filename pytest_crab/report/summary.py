@@ -40,6 +40,9 @@ from pytest_crab.types import Verdict
 #: The fixed sentence beside every number that an agent without understanding of findings took part in.
 SIMULATED = "simulated agent: location overlap only"
 
+#: What is said of those who work on the public pull request.
+LEAKY = "leaky, worked on the public pull request and could read its discussion"
+
 #: Why an oracle can be unknown.
 CAUSES = tuple(reason.value for reason in Reason if reason.verdict is Verdict.UNKNOWN)
 
@@ -86,12 +89,15 @@ class ReviewerSummary:
     ``cost_usd`` adds up what is known; ``unpriced`` counts the reviews and revisions whose cost is not. ``arm`` is None
     for a contestant. ``curve`` has the micro rate with only the first k findings by k, in the reviewer's own order,
     where such arms ran, and ``all``. ``versions`` are what was seen of each part that a comparison depends on.
+    ``resolvable`` is the score over those oracles that the agent was seen to resolve from the human comment; None: no
+    oracle is marked so.
     """
 
     reviewer: str
     agents: tuple[str, ...]
     runtimes: tuple[str, ...]
     privileged: tuple[str, ...] = ()
+    leaky: tuple[str, ...] = ()
     simulated: bool = False
     notes: tuple[str, ...] = ()
     trials: int
@@ -103,6 +109,7 @@ class ReviewerSummary:
     comments: float | None = None
     comments_per_pull_request: float | None = None
     overall: Score
+    resolvable: Score | None = None
     by_kind: Mapping[str, Score]
     by_category: Mapping[str, Score]
     outcomes: Mapping[str, float]
@@ -180,7 +187,7 @@ def summarise(trials: Iterable[Trial], *, errors_as_misses: bool = False) -> Sum
         superseded=superseded,
         reviewers=tuple(_contrasted(found)),
         together=together(
-            [_contestant(own) for own in found if own.arm is None and own.reviewer not in own.privileged]
+            [_contestant(own) for own in found if own.arm is None and own.reviewer not in (*own.privileged, *own.leaky)]
         ),
         digests={row.instance: row.digest for row in rows.values() if row.digest is not None},
     )
@@ -198,6 +205,7 @@ class _Row:
     repeat: int
     arm: str | None
     privileged: tuple[str, ...]
+    leaky: tuple[str, ...]
     simulated: bool
     skipped: str | None
     load: Load
@@ -206,7 +214,7 @@ class _Row:
     seconds: float
     versions: tuple[tuple[str, str], ...]
     digest: str | None
-    results: tuple[tuple[str, Category, Kind, str], ...]
+    results: tuple[tuple[str, Category, Kind, str, bool | None], ...]
 
 
 def _row(trial: Trial) -> _Row:
@@ -220,6 +228,7 @@ def _row(trial: Trial) -> _Row:
         repeat=trial.repeat,
         arm=trial.arm,
         privileged=trial.privileged,
+        leaky=trial.leaky,
         simulated=trial.simulated,
         skipped=trial.skipped,
         load=load(trial),
@@ -229,7 +238,8 @@ def _row(trial: Trial) -> _Row:
         versions=_versions(trial),
         digest=trial.versions.get("instance"),
         results=tuple(
-            (result.comment, result.category, result.kind, letters.letter(result.reason)) for result in trial.results
+            (result.comment, result.category, result.kind, letters.letter(result.reason), result.resolvable)
+            for result in trial.results
         ),
     )
 
@@ -250,7 +260,9 @@ def _reviewer(name: str, rows: Sequence[_Row], *, strict: bool) -> ReviewerSumma
     instances = {row.instance: row.provenance for row in rows}
     per_instance = Counter(row.instance for row in rows)
     privileged = _distinct(word for row in rows for word in row.privileged)
+    leaky = _distinct(word for row in rows for word in row.leaky)
     simulated = any(row.simulated for row in rows)
+    resolvable = [oracle for oracle in oracles if oracle.resolvable]
     comments, reviewed = _comments(rows)
     costs = [cost for row in rows for cost in row.costs]
     known_costs = [cost for cost in costs if cost is not None]
@@ -259,8 +271,9 @@ def _reviewer(name: str, rows: Sequence[_Row], *, strict: bool) -> ReviewerSumma
         agents=_distinct(row.agent for row in rows),
         runtimes=_distinct(row.runtime for row in rows),
         privileged=privileged,
+        leaky=leaky,
         simulated=simulated,
-        notes=_notes(privileged, simulated=simulated),
+        notes=_notes(privileged, leaky, simulated=simulated),
         trials=len(rows),
         instances=len(instances),
         authored=sum(provenance is Provenance.AUTHORED for provenance in instances.values()),
@@ -270,6 +283,7 @@ def _reviewer(name: str, rows: Sequence[_Row], *, strict: bool) -> ReviewerSumma
         comments=float(comments) if reviewed else None,
         comments_per_pull_request=float(comments / reviewed) if reviewed else None,
         overall=_score(oracles, strict=strict),
+        resolvable=_score(resolvable, strict=strict) if resolvable else None,
         by_kind={kind.value: _score(_of(oracles, kind), strict=strict) for kind in Kind if _of(oracles, kind)},
         by_category={word.value: _score(_of(oracles, word), strict=strict) for word in Category if _of(oracles, word)},
         outcomes={outcome: float(_sum(oracle.share(outcome) for oracle in oracles)) for outcome in OUTCOMES},
@@ -317,9 +331,12 @@ def _oracles(rows: Iterable[_Row]) -> list[OracleRecord]:
     """Return the oracles of all rows, each once, with the verdicts of its repeats in their order."""
     places: dict[tuple[str, str], tuple[str, Category, Kind]] = {}
     verdicts: dict[tuple[str, str], dict[int, str]] = {}
+    marks: dict[tuple[str, str], bool] = {}
     for row in rows:
-        for comment, category, kind, one in row.results:
+        for comment, category, kind, one, resolvable in row.results:
             places.setdefault((row.instance, comment), (row.repo, category, kind))
+            if resolvable is not None:
+                marks[row.instance, comment] = resolvable
             verdicts.setdefault((row.instance, comment), {})[row.repeat] = one
     return [
         OracleRecord(
@@ -329,6 +346,7 @@ def _oracles(rows: Iterable[_Row]) -> list[OracleRecord]:
             category=category,
             kind=kind,
             verdicts="".join(own[repeat] for repeat in sorted(own)),
+            resolvable=marks.get((instance, comment)),
         )
         for (instance, comment), (repo, category, kind) in places.items()
         for own in (verdicts[instance, comment],)
@@ -382,6 +400,7 @@ def _distinct(words: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(words))
 
 
-def _notes(privileged: Sequence[str], *, simulated: bool) -> tuple[str, ...]:
+def _notes(privileged: Sequence[str], leaky: Sequence[str], *, simulated: bool) -> tuple[str, ...]:
     notes = [f"privileged, shown the answer: {', '.join(privileged)}"] if privileged else []
+    notes += [f"{LEAKY}: {', '.join(leaky)}"] if leaky else []
     return (*notes, SIMULATED) if simulated else tuple(notes)

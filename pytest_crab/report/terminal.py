@@ -13,6 +13,7 @@ from pytest_crab.report.sentences import lift_lines
 from pytest_crab.report.sentences import repeat_lines
 from pytest_crab.report.sentences import together_lines
 from pytest_crab.report.summary import CAUSES
+from pytest_crab.report.summary import LEAKY
 from pytest_crab.report.summary import SIMULATED
 from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import Score
@@ -105,8 +106,9 @@ def of(score: Score, total: int) -> str:
 
 
 def label(reviewer: ReviewerSummary) -> str:
-    """Return the reviewer's name, with a star if it is shown the answer."""
-    return ascii_line(reviewer.reviewer) + ("*" if reviewer.reviewer in reviewer.privileged else "")
+    """Return the reviewer's name, with a star if it is shown the answer, and a tilde if it may have read it."""
+    star = "*" if reviewer.reviewer in reviewer.privileged else ""
+    return ascii_line(reviewer.reviewer) + star + ("~" if reviewer.reviewer in reviewer.leaky else "")
 
 
 def _table(summary: Summary, width: int) -> list[Line]:
@@ -203,6 +205,9 @@ def remarks(summary: Summary) -> Iterator[tuple[str, str]]:
     privileged = dict.fromkeys(ascii_line(word) for reviewer in reviewers for word in reviewer.privileged)
     if privileged:
         yield f"privileged (*), shown the answer: {', '.join(privileged)}", "yellow"
+    leaky = dict.fromkeys(ascii_line(word) for reviewer in reviewers for word in reviewer.leaky)
+    if leaky:
+        yield f"leaky (~), {LEAKY.removeprefix('leaky, ')}: {', '.join(leaky)}", "yellow"
     for text in _shared(summary, lambda reviewer: f"{_plural(reviewer.instances, 'instance')}: {_mix(reviewer)}"):
         yield text, ""
     if summary.superseded:
@@ -229,6 +234,10 @@ def _own_remarks(reviewer: ReviewerSummary) -> Iterator[tuple[str, str]]:
         yield f"{reviewer.repeats} repeats, an oracle counts as their mean", ""
     yield from ((text, "") for text in repeat_lines(reviewer))
     yield from ((text, "") for text in burden_lines(reviewer))
+    if reviewer.resolvable is not None:
+        score, agents = reviewer.resolvable, ", ".join(map(ascii_line, reviewer.agents))
+        rate = f" ({percent(score.micro)}%)" if score.known else ""
+        yield f"of those that {agents} resolves from the human comment: {of(score, score.oracles)}{rate}", ""
     if len(reviewer.agents) > 1:
         yield f"its trials used different agents: {', '.join(map(ascii_line, reviewer.agents))}", "yellow"
     if reviewer.skipped:

@@ -131,7 +131,7 @@ def run_confined(
         except OSError as error:
             for piped in running:
                 piped.process.kill()
-            raise EngineError(f"a sandbox could not be started: {error}") from error
+            raise EngineError(f"a sandbox could not be started: {error}", passing=True) from error
         serve(
             running,
             deadline=time.monotonic() + seconds,

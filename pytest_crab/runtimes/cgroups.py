@@ -139,7 +139,7 @@ def _make(name: str, limits: Limits) -> Cgroup | None:
     except OSError as error:
         for place in group.places:
             _remove(place)
-        raise EngineError(f"a control group could not be made for a sandbox: {error}") from error
+        raise EngineError(f"a control group could not be made for a sandbox: {error}", passing=True) from error
     return group
 
 

@@ -47,7 +47,14 @@ def speaking(doing: str) -> Iterator[None]:
     try:
         yield
     except _FAILURES as error:
-        raise EngineError(f"the Docker engine failed while {doing}: {first_line(error)}") from error
+        sentence = f"the Docker engine failed while {doing}: {first_line(error)}"
+        raise EngineError(sentence, passing=_may_pass(error)) from error
+
+
+def _may_pass(error: BaseException) -> bool:
+    """Whether the engine, once it has restarted, may say something else: not where it refused what was asked."""
+    status = getattr(error, "status_code", None)
+    return not (isinstance(status, int) and 400 <= status < 500) or status in _VANISHED
 
 
 def first_line(error: BaseException) -> str:
@@ -298,6 +305,10 @@ def _tmpfs(limits: Limits, rights: str) -> str:
 def _ulimits(limits: Limits) -> list[docker.types.Ulimit]:
     sizes = {"fsize": limits.file * _MIB, "core": 0, "nofile": 4096}
     return [docker.types.Ulimit(name=name, soft=size, hard=size) for name, size in sizes.items()]
+
+
+#: What an engine answers about a container that went away, or ended, in the meantime.
+_VANISHED = (404, 409)
 
 
 def _is_gone(error: BaseException | None) -> bool:

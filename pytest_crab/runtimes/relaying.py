@@ -70,7 +70,7 @@ def relay_in(engine: Engine, container: str, python: str, env: Mapping[str, str]
     """A relay in a container that idles, as a user whom the client's processes cannot signal. Raises EngineError."""
     begun = engine.begin(container, Command(argv=_relay(python), user="oracle"), "/", env)
     if begun is None:
-        raise EngineError("a container ended before the relay to the models could be started in it")
+        raise EngineError("a container ended before the relay to the models could be started in it", passing=True)
     talk = Conversation(begun[1], b"", 4096)
     try:
         deadline = time.monotonic() + _START_SECONDS

@@ -62,7 +62,7 @@ def run_beside(
 
 def _begun(beside: tuple[str, Any] | None) -> tuple[str, Any]:
     if beside is None:
-        raise EngineError("a container ended before the commands in it could be started")
+        raise EngineError("a container ended before the commands in it could be started", passing=True)
     return beside
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pytest_crab import diffs
 from pytest_crab.errors import DiffRejected
+from pytest_crab.errors import SourceError
 from pytest_crab.protocols import FileChange
 from pytest_crab.sources import folders
 from pytest_crab.sources.plumbing import Git
@@ -19,6 +20,8 @@ from pytest_crab.sources.plumbing import create_checkout
 from pytest_crab.sources.plumbing import lend
 
 _SUBMODULE = "160000"
+#: Bytes: what git writes beside the contents of a diff.
+_ROOM = 1 << 20
 DIFF = (
     *("diff-tree", "-p", "-r", "--binary", "--full-index", "--no-color", "--no-ext-diff", "--no-textconv"),
     *("--src-prefix=a/", "--dst-prefix=b/", "--unified=3", "--inter-hunk-context=0", "--diff-algorithm=myers"),
@@ -144,21 +147,37 @@ class _Change:
 def apply(git: Git, diff: str, onto: str) -> str:
     """Return the tree that ``diff`` makes of ``onto``: on an index, so that no link or path leads out of the tree.
 
-    An empty diff changes nothing. Raises DiffRejected with git's own words.
+    An empty diff changes nothing. Raises DiffRejected with git's own words, and SourceError where it was not the diff
+    but this machine that kept git from it.
     """
     text = diffs.normalise(diff)
     if not text:
         return onto
     try:
-        with git.with_index(onto) as indexed:
-            arguments = ("apply", "--cached", "--whitespace=nowarn", "-p1", "-")
-            indexed.run(*arguments, stdin=text.encode("utf-8", "surrogateescape"))
-            return indexed.line("write-tree")
-    except GitError as error:
-        raise DiffRejected(error.words) from None
+        data = text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
         message = "the diff holds characters that no file can hold"
         raise DiffRejected(message) from None
+    with git.with_index(onto) as indexed:
+        assert indexed.index is not None
+        try:
+            indexed.run("apply", "--cached", "--whitespace=nowarn", "-p1", "-", stdin=data)
+            return indexed.line("write-tree")
+        except GitError as error:
+            _require_room((git.folder / "objects", indexed.index.parent), 2 * len(data) + _ROOM)
+            raise DiffRejected(error.words) from None
+
+
+def _require_room(folders: Sequence[Path], size: int) -> None:
+    """Raise SourceError unless a file of so many bytes can be written in each folder: git's words alone do not tell."""
+    for folder in folders:
+        try:
+            with tempfile.TemporaryFile(dir=folder) as file:
+                file.write(b"\0" * size)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise SourceError(f"no diff can be applied: {folder} cannot be written ({error.strerror})") from error
 
 
 def _contents(git: Git, names: Sequence[str]) -> list[bytes]:

@@ -55,6 +55,7 @@ class TrialCheckout:
         *,
         trial: str = "",
         step: str = "",
+        attempt: int = 1,
     ) -> None:
         self._instance = instance
         self._snapshot = snapshot
@@ -63,6 +64,7 @@ class TrialCheckout:
         self._failure = failure
         self._trial = trial
         self._step = step
+        self._attempt = attempt
         self._tokens: list[str] = []
 
     @contextlib.contextmanager
@@ -100,8 +102,7 @@ class TrialCheckout:
     @contextlib.contextmanager
     def models(self) -> Iterator[ModelAccess]:
         """See protocols.Checkout."""
-        attempt = len(self._tokens) + 1
-        with self._models.open(trial=self._trial, step=self._step, attempt=attempt) as access:
+        with self._models.open(trial=self._trial, step=self._step, attempt=self._attempt) as access:
             self._tokens.append(access.token)
             yield access
 

@@ -75,6 +75,11 @@ class Crew:
         return privileged(self.reviewer)
 
     @property
+    def reviewer_label(self) -> str:
+        """What is said of the reviewer beside its name: privileged, leaky or nothing."""
+        return "privileged" if self.privileged_reviewer else "leaky" if leaky(self.reviewer) else ""
+
+    @property
     def privileged_agent(self) -> bool:
         """Whether the agent is shown the answer."""
         return privileged(self.agent)

@@ -15,6 +15,7 @@ from typing import TypeVar
 from pytest_crab import plain
 from pytest_crab.errors import AgentError
 from pytest_crab.errors import Cancelled
+from pytest_crab.errors import CrabError
 from pytest_crab.errors import ReviewerError
 from pytest_crab.errors import StoreError
 from pytest_crab.protocols import Checkout
@@ -23,12 +24,16 @@ from pytest_crab.protocols import Snapshot
 from pytest_crab.sources import source_for
 from pytest_crab.trial.checkout import TrialCheckout
 from pytest_crab.trial.crew import Crew
+from pytest_crab.trial.retries import class_of
 from pytest_crab.trial.world import World
 from pytest_crab.types import Instance
 from pytest_crab.types import PullRequest
 from pytest_crab.types import StepRecord
 
 R = TypeVar("R")
+
+#: The steps that are tried again as a whole, with all that they need.
+INSISTED = ("proof", "review", "revision", "verdict")
 
 
 @dataclass
@@ -49,6 +54,7 @@ class Stage:
         self.records: list[StepRecord] = []
         self.facts: dict[str, Any] = {}
         self.step = "prepare"
+        self.failed: list[str] = []
         self._notice = notice
 
     @functools.cached_property
@@ -99,8 +105,36 @@ class Stage:
         spec = self.crew.spec
         trial = f"{self.instance.id}::{spec.reviewer}[{repeat}]"
         return TrialCheckout(
-            self.instance, self.snapshot, self.world, lambda: self.image, failure, trial=trial, step=self.step
+            self.instance,
+            self.snapshot,
+            self.world,
+            lambda: self.image,
+            failure,
+            trial=trial,
+            step=self.step,
+            attempt=len(self.failed) + 1,
         )
+
+    def insist(self, name: str, make: Callable[[], R]) -> R:
+        """Return what ``make`` returns, which does the step ``name``; what may pass is waited for, by class.
+
+        Raises what ``make`` raised last, and Cancelled. ``failed`` then holds the classes of the attempts before.
+        """
+        before, self.failed = self.step, []
+        while True:
+            try:
+                return make()
+            except CrabError as error:
+                kind = class_of(error)
+                patience = self.world.retries.get(kind) if kind is not None else None
+                pause = patience.pause(self.failed.count(str(kind)) + 1) if patience is not None else None
+                if kind is None or pause is None:
+                    raise
+            self.failed.append(kind)
+            self.step = before
+            self._notice(f"{name} (again after {kind})")
+            if self.world.cancelled.wait(pause):
+                raise Cancelled(f"the run was stopped while {name} was to be tried again")
 
     @contextlib.contextmanager
     def doing(self, name: str) -> Iterator[Step]:
@@ -112,7 +146,9 @@ class Stage:
         step = Step(name)
         start = time.monotonic()
         yield step
-        self.records.append(StepRecord(step=name, reused=step.reused, seconds=round(time.monotonic() - start, 3)))
+        seconds = round(time.monotonic() - start, 3)
+        retried = tuple(self.failed) if name in INSISTED else ()
+        self.records.append(StepRecord(step=name, reused=step.reused, seconds=seconds, retried=retried))
         self.step = before
 
     def remember(self, step: Step, key: str, kind: type[R], make: Callable[[], R]) -> R:

@@ -122,7 +122,7 @@ class Course:
                 self.stage.world.permit(self.instance, self.crew)
             self.stage.facts["instance"] = lock.digest(self.instance)[:16]
             self.resolvable = self._resolvable()
-            proven = prove(self.stage)
+            proven = self.stage.insist("proof", lambda: prove(self.stage))
             self._settle_unproved(proven)
             if not self._open():
                 return
@@ -131,7 +131,7 @@ class Course:
                 self.settle(Judgement(reason=Reason.NO_FINDINGS, detail="the reviewer had nothing to say"))
                 return
             self.revision = self._revise(self.made.findings)
-            results, self.damage = examine(self.stage, proven, self.revision)
+            results, self.damage = self._examine(proven, self.revision)
             self.judgements.update(results)
             broken = (result.detail for result in results.values() if result.reason is Reason.BROKEN)
             self.error = self.error or next(broken, None)
@@ -147,6 +147,9 @@ class Course:
             raise
         except CrabError as error:
             self._fail(Reason.BROKEN, f"{self.stage.step} broke: {error}")
+        except OSError as error:  # a disk that is full or gone, wherever it is met
+            what = f"{error.strerror or error}" + (f": {error.filename}" if error.filename else "")
+            self._fail(Reason.BROKEN, f"{self.stage.step} broke: this machine failed ({what}): mend it and run again")
 
     def settle(self, judgement: Judgement) -> None:
         """Give this judgement to every oracle that has none."""
@@ -189,6 +192,8 @@ class Course:
         return [comment for comment in self.instance.measured if comment.id not in self.judgements]
 
     def _fail(self, reason: Reason, sentence: str) -> None:
+        failed = self.stage.failed
+        sentence += f" (tried {len(failed) + 1} times: {', '.join(failed)} before)" if failed else ""
         self.error = sentence
         self.settle(Judgement(reason=reason, detail=sentence))
 
@@ -212,23 +217,30 @@ class Course:
 
     def _review(self) -> Review:
         stage = self.stage
-        with stage.doing("review") as step:
-            return stage.remember(
-                step,
-                self.review_key(),
-                Review,
-                lambda: self.reviewer.review(stage.pull_request, stage.checkout(ReviewerError, self.repeat)),
-            )
+
+        def make() -> Review:
+            return self.reviewer.review(stage.pull_request, stage.checkout(ReviewerError, self.repeat))
+
+        def step() -> Review:
+            with stage.doing("review") as step:
+                return stage.remember(step, self.review_key(), Review, make)
+
+        return stage.insist("review", step)
 
     def _revise(self, findings: Sequence[Finding]) -> Revision:
         stage = self.stage
-        with stage.doing("revision") as step:
-            return stage.remember(
-                step,
-                self.revision_key(findings),
-                Revision,
-                lambda: self.agent.revise(stage.pull_request, findings, stage.checkout(AgentError, self.repeat)),
-            )
+
+        def make() -> Revision:
+            return self.agent.revise(stage.pull_request, findings, stage.checkout(AgentError, self.repeat))
+
+        def step() -> Revision:
+            with stage.doing("revision") as step:
+                return stage.remember(step, self.revision_key(findings), Revision, make)
+
+        return stage.insist("revision", step)
+
+    def _examine(self, proven: Sequence[Proven], revision: Revision) -> tuple[dict[str, OracleResult], bool | None]:
+        return self.stage.insist("verdict", lambda: examine(self.stage, proven, revision))
 
     def _resolvable(self) -> dict[str, bool]:
         """Which oracles this very agent was seen to resolve from the human comment, and which not.
@@ -258,7 +270,7 @@ class Course:
         found: dict[str, list[int]] = {name: [] for name in caught}
         for place, finding in enumerate(findings):
             try:
-                results, _ = examine(self.stage, proven, self._revise([finding]))
+                results, _ = self._examine(proven, self._revise([finding]))
             except AgentError as error:
                 self.error = f"attribution: agent {self.crew.spec.agent}, finding {place + 1} alone: {error}"
                 return

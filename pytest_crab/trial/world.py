@@ -21,6 +21,8 @@ from pytest_crab.protocols import Store
 from pytest_crab.runtimes.runs import Run
 from pytest_crab.settings import ModelSettings
 from pytest_crab.trial.crew import Crew
+from pytest_crab.trial.retries import RETRIES
+from pytest_crab.trial.retries import Patience
 from pytest_crab.types import Instance
 from pytest_crab.types import Provenance
 from pytest_crab.types import PullRequest
@@ -48,7 +50,8 @@ class World:
     there is one), and ``allow_unconfined`` that any code may run without. ``attribute`` asks
     which finding led to each catch. ``seen`` is told of each pull request that a
     trial shows to contestants, in the trial's thread. ``models`` is the gateway, None where nobody
-    needs one; ``secrets`` names the environment variables whose values no kept output may hold.
+    needs one; ``secrets`` names the environment variables whose values no kept output may hold. ``retries`` is how
+    often a step is tried again, by class of failure.
     """
 
     runtime: Runtime
@@ -67,6 +70,7 @@ class World:
     versions: Mapping[str, Any] = field(default_factory=dict)
     models: Models | None = None
     secrets: Sequence[str] = KEYS
+    retries: Mapping[str, Patience] = field(default_factory=lambda: RETRIES)
 
     def stop(self) -> None:
         """End everything that runs for this world, from any thread."""

@@ -30,6 +30,7 @@ AFTER = {
     ),
     "harness": (changed(versions={**BEFORE.versions, "harness": ("h2",)}), "the harness was h1 and is h2"),
     "runtime": (changed(runtimes=("local",)), "the runtime was docker and is local"),
+    "leaky": (changed(leaky=("devin",)), "devin could read the public discussion"),
 }
 
 
@@ -53,6 +54,11 @@ def test_the_same_and_what_is_not_on_record_are_comparable() -> None:
     assert differences(BEFORE, BEFORE) == {}
     assert differences(Setting(), BEFORE) == differences(BEFORE, Setting()) == {}
     assert differences(BEFORE, changed(digests={"new": "4"})) == {}
+
+
+def test_what_is_leaky_on_both_sides_is_refused_too() -> None:
+    both = changed(leaky=("devin",))
+    assert list(differences(both, both)) == list(differences(both, BEFORE)) == ["leaky"]
 
 
 def test_the_reviewer_itself_may_change_and_it_is_said() -> None:

@@ -120,6 +120,18 @@ def test_a_token_that_is_not_valid_is_refused_in_the_protocols_own_shape(
     assert not provider.asked
 
 
+def test_the_token_of_another_trial_is_refused_while_that_is_still_at_work(
+    gateway: Gateway, provider: ScriptedProvider, protocol: Any, client: Any
+) -> None:
+    with gateway.open(**STEP) as other, gateway.open(**STEP) as access:
+        with client(access, token=other.token) as http:
+            assert http.post(protocol.path, json=protocol.body()).status_code == 401
+        with client(other) as http:
+            assert http.post(protocol.path, json=protocol.body()).status_code == 200
+    assert len(provider.asked) == 1
+    assert not other.socket.exists()
+
+
 @pytest.mark.parametrize(
     ("method", "path"),
     [

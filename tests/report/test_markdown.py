@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_crab.report.markdown import escaped
 from pytest_crab.report.markdown import markdown_lines
+from pytest_crab.report.summary import Gate
 from pytest_crab.report.summary import summarise
 from pytest_crab.types import Reason
 from pytest_crab.types import Trial
@@ -14,7 +16,8 @@ from pytest_crab.types import Trial
 
 def test_the_table_has_the_numbers(make_trial: Callable[..., Trial]) -> None:
     trials = [make_trial("a", "one", Reason.GREEN, Reason.FAILED, Reason.BROKEN, findings=3)]
-    lines = list(markdown_lines(summarise(trials), "Failed: a lost 2 oracles."))
+    gate = Gate(exit_code=1, ruling="failed", paragraph="Failed: a lost 2 oracles.")
+    lines = list(markdown_lines(replace(summarise(trials), gate=gate)))
     assert "**Failed: a lost 2 oracles.**" in lines
     row = next(line for line in lines if line.startswith("| a |"))
     assert [cell.strip() for cell in row.split("|")[2:-1]][:3] == ["3", "3.0", "50.0"]
@@ -24,7 +27,8 @@ def test_the_table_has_the_numbers(make_trial: Callable[..., Trial]) -> None:
 
 def test_foreign_text_is_no_markup(make_trial: Callable[..., Trial]) -> None:
     name = "a|b<img src=x>@team[x](http://example.org)"
-    text = "\n".join(markdown_lines(summarise([make_trial(name, "one", Reason.GREEN)]), "<!-- @all -->\n# big"))
+    gate = Gate(exit_code=1, ruling="failed", paragraph="<!-- @all -->\n# big")
+    text = "\n".join(markdown_lines(replace(summarise([make_trial(name, "one", Reason.GREEN)]), gate=gate)))
     assert "<img" not in text.replace("\\<", "")
     assert r"a\|b\<img src=x\>\@team\[x\](http://example.org)" in text
     assert "\n# big" not in text

@@ -22,13 +22,19 @@ from pytest_crab import plain
 from pytest_crab import reviewers
 from pytest_crab.adapters import leaky
 from pytest_crab.adapters import privileged
+from pytest_crab.agents import AGENTS
 from pytest_crab.errors import BadInput
 from pytest_crab.errors import Cancelled
 from pytest_crab.errors import ReviewerError
+from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.testing.checkout import FakeCheckout
+from pytest_crab.trial import Crew
+from pytest_crab.trial import CrewSpec
+from pytest_crab.trial import unmeasured
 from pytest_crab.types import Finding
 from pytest_crab.types import GitSource
 from pytest_crab.types import Instance
+from pytest_crab.types import Reason
 from pytest_crab.types import Review
 from pytest_crab.types import Side
 from pytest_crab.types import Source
@@ -455,6 +461,18 @@ def test_it_is_leaky_and_not_privileged_and_learns_address_and_commit_only(desk:
     identity = plain.canonical(bound.identity())
     assert PULL in identity
     assert "timeout" not in identity
+
+
+def test_crew_and_record_say_that_it_is_leaky(instance: Instance) -> None:
+    spec = CrewSpec(
+        reviewer="ours",
+        reviewer_spec=REVIEWERS.spec("devin", {}, Path()),
+        agent="suggestions",
+        agent_spec=AGENTS.spec("suggestions", {}, Path()),
+    )
+    crew = Crew.build(spec)
+    assert (crew.leaky, crew.privileged, crew.reviewer_label) == (("ours",), (), "leaky")
+    assert unmeasured(instance, crew, Reason.NOT_RUN, "not now").leaky == ("ours",)
 
 
 @pytest.mark.parametrize("wrong", [{"timeout": 0}, {"poll": 0}, {"settle": -1}, {"organization": "../x"}])

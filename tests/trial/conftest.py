@@ -178,6 +178,7 @@ class Lab:
             "resume": "one",
             "limits": LIMITS,
             "no_sandbox": None,
+            "retries": {},
         }
         world = World(**(parts | self.changes | changes))
         self.worlds.append(world)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import base64
-import dataclasses
 import gzip
 import hashlib
 import json
 import tempfile
+from collections import Counter
 from collections.abc import Callable
 from collections.abc import Iterator
+from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 from typing import IO
@@ -17,20 +18,24 @@ from typing import Any
 
 from pytest_crab.report.files import read_trials
 from pytest_crab.report.files import write_atomically
-from pytest_crab.report.page.figures import Gathered
 from pytest_crab.report.page.figures import categories_table
 from pytest_crab.report.page.figures import findings_table
+from pytest_crab.report.page.figures import near_words
+from pytest_crab.report.page.figures import overlaps_table
 from pytest_crab.report.page.figures import points
+from pytest_crab.report.page.figures import repositories_table
 from pytest_crab.report.page.rows import index_row
 from pytest_crab.report.page.rows import subject_detail
 from pytest_crab.report.page.rows import trial_detail
 from pytest_crab.report.subjects import Subject
 from pytest_crab.report.subjects import read_subject
 from pytest_crab.report.summary import Summary
+from pytest_crab.report.terminal import NOTHING
 from pytest_crab.report.terminal import label
 from pytest_crab.report.terminal import number
 from pytest_crab.report.terminal import of
 from pytest_crab.report.terminal import percent
+from pytest_crab.statistics.comparison import Interval
 from pytest_crab.types import Trial
 
 #: The page's name in a report's folder.
@@ -59,10 +64,9 @@ class _Page:
         self._blocks = blocks
         self._subject_of = subject_of
         self._rows: dict[tuple[str, str, int], dict[str, Any]] = {}
-        self._kept: dict[tuple[str, str, int], Trial] = {}
+        self._near: dict[tuple[str, str, int], Counter[str]] = {}
         self._subjects: dict[str, int | None] = {}
         self._count = 0
-        self._gathered = Gathered()
 
     def add(self, trial: Trial) -> None:
         """Take a trial in; a later record of the same one replaces it."""
@@ -75,13 +79,14 @@ class _Page:
             "d": self._block(trial_detail(trial)),
             "q": self._subjects[trial.instance],
         }
-        self._kept[key] = _slim(trial)
+        self._near[key] = near_words(trial)
 
     def chunks(self, summary: Summary) -> Iterator[bytes]:
         """The page's bytes."""
-        for trial in self._kept.values():
-            self._gathered.add(trial)
-        head, tail = _render(summary, self._gathered, list(self._rows.values()))
+        near: dict[str, Counter[str]] = {}
+        for (reviewer, _, _), words in self._near.items():
+            near.setdefault(reviewer, Counter()).update(words)
+        head, tail = _render(summary, near, list(self._rows.values()))
         yield head.encode()
         self._blocks.seek(0)
         while chunk := self._blocks.read(_CHUNK):
@@ -95,17 +100,7 @@ class _Page:
         return self._count - 1
 
 
-def _slim(trial: Trial) -> Trial:
-    """The trial without its texts: what is counted is where findings lie and what the verdicts are."""
-    review = trial.review and dataclasses.replace(
-        trial.review,
-        findings=tuple(dataclasses.replace(one, body="", title=None, rule=None) for one in trial.review.findings),
-    )
-    results = tuple(dataclasses.replace(one, detail=None, tests=()) for one in trial.results)
-    return dataclasses.replace(trial, review=review, revision=None, results=results, versions={}, error=None)
-
-
-def _render(summary: Summary, gathered: Gathered, rows: list[dict[str, Any]]) -> tuple[str, str]:
+def _render(summary: Summary, near: Mapping[str, Counter[str]], rows: list[dict[str, Any]]) -> tuple[str, str]:
     """The page before and after the details."""
     from jinja2 import Environment
     from jinja2 import PackageLoader
@@ -118,18 +113,19 @@ def _render(summary: Summary, gathered: Gathered, rows: list[dict[str, Any]]) ->
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(percent=percent, number=number, rate=lambda pair: percent(float(pair[0] / pair[1])))
+    environment.filters.update(percent=percent, number=number, points=_points, range=_range)
     environment.globals.update(of=of, label=label)
     script, style = _asset("page.js"), _asset("page.css")
     text = environment.get_template("page.html").render(
         summary=summary,
         categories=categories_table(summary),
-        combinations=gathered.combinations(),
-        oracles=len(gathered.repositories),
-        repositories=gathered.by_repository(),
-        findings=findings_table(gathered),
-        finders=list(gathered.findings),
+        overlaps=overlaps_table(summary),
+        repositories=repositories_table(summary),
+        findings=findings_table(near),
+        finders=list(near),
         points=list(points(summary.reviewers)),
+        firsts=list(dict.fromkeys(k for one in summary.reviewers for k in one.curve)),
+        oracles=len({oracle.key for one in summary.reviewers for oracle in one.oracles}),
         index=_json(rows),
         trials=len(rows),
         script=script,
@@ -139,6 +135,16 @@ def _render(summary: Summary, gathered: Gathered, rows: list[dict[str, Any]]) ->
     )
     head, _, tail = text.partition("<!-- details -->")
     return head, tail
+
+
+def _points(share: float | None) -> str:
+    """A difference of rates in points, with its sign."""
+    return NOTHING if share is None else f"{100 * share:+.1f}"
+
+
+def _range(interval: Interval | None) -> str:
+    """An interval of rates in percent, or nothing."""
+    return "" if interval is None else f"{percent(interval.low)} to {percent(interval.high)}"
 
 
 def _asset(name: str) -> str:
