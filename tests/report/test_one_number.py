@@ -1,0 +1,186 @@
+"""A number is the same wherever it stands: in terminal, JUnit, summary.json, summary.md, page and records."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from pytest_crab.report.files import read_summary
+from pytest_crab.report.files import read_trials
+from pytest_crab.report.files import write_summary
+from pytest_crab.report.files import write_trials
+from pytest_crab.report.junit import write_junit
+from pytest_crab.report.rendering import render
+from pytest_crab.report.summary import summarise
+from pytest_crab.report.terminal import summary_lines
+from pytest_crab.types import Category
+from pytest_crab.types import Kind
+from pytest_crab.types import OracleResult
+from pytest_crab.types import Reason
+from pytest_crab.types import Trial
+
+REVIEWERS = ("codex", "pr-agent", "quiet")
+REASONS = (Reason.GREEN, Reason.FAILED, Reason.NO_FINDINGS, Reason.REVIEWER_ERROR, Reason.GREEN, Reason.BROKEN)
+
+
+class Tables(HTMLParser):
+    """The cells of each table of a page that has a name, row by row."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.rows: dict[str, list[list[str]]] = {}
+        self._table: str | None = None
+        self._cell: list[str] | None = None
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "table":
+            self._table = dict(attrs).get("data-table")
+        if self._table and tag == "tr":
+            self.rows.setdefault(self._table, []).append([])
+        if self._table and tag in ("td", "th"):
+            self._cell = []
+
+    def handle_data(self, data: str) -> None:
+        if self._cell is not None:
+            self._cell.append(data)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("td", "th") and self._cell is not None and self._table:
+            self.rows[self._table][-1].append(" ".join("".join(self._cell).split()))
+            self._cell = None
+
+
+@pytest.fixture
+def folder(tmp_path: Path, make_trial: Callable[..., Trial], make_result: Callable[..., OracleResult]) -> Path:
+    """A report of three reviewers over nine pull requests, with repeats, unknowns and empty reviews."""
+    words, trials = list(Category), []
+    for place, reviewer in enumerate(REVIEWERS):
+        for at in range(9):
+            for repeat in (1, 2):
+                results = [
+                    make_result(
+                        f"c{one}",
+                        REASONS[(at * (place + 2) + one * 3 + repeat * (at % 2)) % len(REASONS)],
+                        category=words[(at + one) % 4],
+                        kind=Kind.BEHAVIORAL if (at + one) % 3 else Kind.STRUCTURAL,
+                    )
+                    for one in range(1 + at % 3)
+                ]
+                trials.append(
+                    make_trial(
+                        reviewer, f"i{at}", *results, repo=f"owner/r{at % 4}", repeat=repeat, findings=(at + place) % 4
+                    )
+                )
+    write_trials(tmp_path / "trials.jsonl", trials)
+    summary = summarise(read_trials(tmp_path / "trials.jsonl"))
+    write_summary(tmp_path / "summary.json", summary)
+    write_junit(tmp_path / "crab.xml", list(read_trials(tmp_path / "trials.jsonl")), summary)
+    render(tmp_path, summary)
+    return tmp_path
+
+
+def recomputed(folder: Path, reviewer: str, **only: str) -> dict[str, Any]:
+    """The numbers from the lines of trials.jsonl, as a reader of the paper would count them."""
+    known: dict[tuple[str, str], list[bool]] = defaultdict(list)
+    findings: dict[str, list[int]] = defaultdict(list)
+    for line in (folder / "trials.jsonl").read_text().splitlines():
+        trial = json.loads(line)
+        if trial["reviewer"] != reviewer or trial["repo"] != only.get("repo", trial["repo"]):
+            continue
+        findings[trial["instance"]].append(len(trial["review"]["findings"]))
+        for result in trial["results"]:
+            if all(result[name] == word for name, word in only.items() if name != "repo"):
+                runs = known[trial["instance"], result["comment"]]
+                if result["verdict"] != "unknown":
+                    runs.append(result["verdict"] == "caught")
+    values = {key: fmean(runs) for key, runs in known.items() if runs}
+    by_instance = defaultdict(list)
+    for (instance, _), value in values.items():
+        by_instance[instance].append(value)
+    return {
+        "oracles": len(known),
+        "known": len(values),
+        "caught": sum(values.values()),
+        "micro": fmean(values.values()) if values else None,
+        "macro": fmean(map(fmean, by_instance.values())) if values else None,
+        "comments": sum(map(fmean, findings.values())),
+    }
+
+
+def percent(rate: float | None) -> str:
+    return "-" if rate is None else f"{100 * rate:.1f}"
+
+
+def count(value: float) -> str:
+    return str(round(value)) if abs(value - round(value)) < 1e-9 else f"{value:.1f}"
+
+
+@pytest.mark.parametrize("reviewer", REVIEWERS)
+def test_rates_are_the_same_everywhere(folder: Path, reviewer: str) -> None:
+    truth = recomputed(folder, reviewer)
+    summary = read_summary(folder / "summary.json")
+    (own,) = [one for one in summary.reviewers if one.reviewer == reviewer]
+    assert own.overall.micro == pytest.approx(truth["micro"])
+    assert own.overall.macro == pytest.approx(truth["macro"])
+    assert own.comments == pytest.approx(truth["comments"])
+
+    wanted = [percent(truth["micro"]), percent(truth["macro"]), f"{count(truth['caught'])}/{truth['oracles']}"]
+    terminal = next(line.text for line in summary_lines(summary) if line.text.startswith(reviewer))
+    assert [cell for cell in terminal.split() if cell in wanted] == wanted
+
+    page = Tables((folder / "index.html").read_text())
+    heads, *rows = page.rows["rates"]
+    shown = dict(zip(heads, next(row for row in rows if row[0] == reviewer), strict=True))
+    assert [shown["Overall %"], shown["Macro %"], shown["Caught / oracles"]] == wanted
+    assert shown["Comments"] == count(truth["comments"])
+    assert shown["95% interval"] == f"{percent(own.overall.interval.low)} to {percent(own.overall.interval.high)}"  # type: ignore[union-attr]
+    for kind in ("behavioral", "structural"):
+        rate = percent(recomputed(folder, reviewer, kind=kind)["micro"])
+        assert shown[f"{kind.capitalize()} %"] == rate
+
+    row = next(line for line in (folder / "summary.md").read_text().splitlines() if line.startswith(f"| {reviewer} "))
+    cells = [cell.strip() for cell in row.split("|")[1:-1]]
+    assert (cells[5], cells[7]) == (wanted[0], wanted[2])
+
+    suite = next(
+        suite
+        for suite in ElementTree.parse(folder / "crab.xml").getroot().iter("testsuite")
+        if reviewer in suite.attrib["name"]
+    )
+    properties = {one.attrib["name"]: one.attrib["value"] for one in suite.iter("property")}
+    rates = {name: value for name, value in properties.items() if "micro" in name or "rate" in name}
+    assert any(float(value) == pytest.approx(truth["micro"], abs=1e-4) for value in rates.values()), properties
+
+
+@pytest.mark.parametrize("reviewer", REVIEWERS)
+def test_categories_and_repositories_are_the_same_everywhere(folder: Path, reviewer: str) -> None:
+    summary = read_summary(folder / "summary.json")
+    page = Tables((folder / "index.html").read_text())
+    lines = [line.text for line in summary_lines(summary)]
+    column = REVIEWERS.index(reviewer)
+    assert len(page.rows["categories"]) == 5
+    for word, *cells in page.rows["categories"][1:]:
+        truth = recomputed(folder, reviewer, category=word)
+        ratio = f"{count(truth['caught'])}/{truth['known']}"
+        assert cells[column] == f"{ratio} {percent(truth['micro'])}%"
+        assert next(line for line in lines if line.startswith(word)).split()[1 + column] == ratio
+    assert len(page.rows["repositories"]) == 5
+    for repo, *cells in page.rows["repositories"][1:]:
+        truth = recomputed(folder, reviewer, repo=repo)
+        assert cells[column] == f"{count(truth['caught'])}/{truth['known']} {percent(truth['micro'])}%"
+
+
+def test_overlaps_add_up_to_the_oracles_that_are_known_of_all(folder: Path) -> None:
+    summary = read_summary(folder / "summary.json")
+    rows = Tables((folder / "index.html").read_text()).rows["overlap"][1:]
+    assert sum(int(row[1]) for row in rows) == summary.together.oracles
+    assert int(next(row[1] for row in rows if row[0] == "nobody")) == summary.together.oracles - summary.together.union
