@@ -79,8 +79,8 @@ def _is_comment(entry: Any) -> bool:
     if not isinstance(entry, dict) or not isinstance(entry.get("user") or {}, dict):
         return False
     lines = ("line", "start_line", "original_line", "original_start_line")
-    whole = all(isinstance(entry.get(name), int | None) for name in lines)
-    return whole and isinstance(entry.get("path"), str) and isinstance(entry.get("body"), str)
+    counted = all(isinstance(entry.get(name) or 0, int) and (entry.get(name) or 0) >= 0 for name in lines)
+    return counted and isinstance(entry.get("path"), str) and isinstance(entry.get("body"), str)
 
 
 def _is_own(comment: Mapping[str, Any], login: str, commit: str) -> bool:

@@ -38,6 +38,10 @@ from pytest_crab.types import PLACEBO
 NOTHING = "none"
 
 
+#: The built-in reviewers that stay what they are beside recorded revisions; all others are then recordings themselves.
+_LIVE = ("command", "human", NOTHING, "replay")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Crews:
     """The crews of a run by reviewer name, how their agent came to be chosen, and what crab.yaml says."""
@@ -119,9 +123,9 @@ def _replaying(agent: AdapterSpec, reviewer: str) -> AdapterSpec:
 
 
 def _reviewer_spec(name: str, settings: Settings, config: pytest.Config, *, recorded: bool) -> tuple[AdapterSpec, str]:
-    """The spec of a reviewer; under recorded revisions a name that nobody else knows is one that was recorded."""
+    """The spec of a reviewer; under recorded revisions a name that crab.yaml does not know is one that was recorded."""
     make = config.hook.pytest_crab_make_reviewer
-    known = name in settings.reviewers or name in REVIEWERS.table or not is_recorded_name(name)
+    known = name in settings.reviewers or name in _LIVE or not is_recorded_name(name)
     if recorded and not known and make(name=name, config=config) is None:
         return REVIEWERS.spec("replay", {"reviewer": name}, settings.folder), "replay"
     return _spec(REVIEWERS, name, settings.reviewers, settings.folder, make, config)

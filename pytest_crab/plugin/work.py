@@ -233,6 +233,8 @@ class Work:
 
     def _note_subject(self, instance: Instance, pull_request: PullRequest) -> None:
         """Keep for the report what an instance is about; a report can do without."""
+        if self.options.plan:
+            return
         with self._guard:
             new = instance.id not in self._subjects
             self._subjects.add(instance.id)

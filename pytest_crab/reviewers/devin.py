@@ -56,6 +56,8 @@ class DevinReviewer:
     def __post_init__(self) -> None:
         if self.timeout <= 0 or self.poll <= 0 or self.settle < 0:
             raise ValueError("timeout and poll should be above 0, and settle not below")
+        if not all(re.fullmatch(r"https?://[\w.:-]+(/[\w./-]*)?", url) for url in (self.url, self.forge_url)):
+            raise ValueError("url and forge_url should be addresses, such as https://api.github.com")
         if self.organization is not None and not re.fullmatch(r"[\w-]+", self.organization):
             raise ValueError("organization should be Devin's id of it, such as org-1a2b3c")
 
@@ -97,6 +99,9 @@ class BoundDevinReviewer:
         key, token = keys[settings.key_env], keys[settings.forge_key_env] or None
         if not key:
             raise asker.failed({"state": "no key"}, f"{settings.key_env} is not set")
+        if not _is_key(key) or not _is_key(token or key):
+            wrong = settings.forge_key_env if _is_key(key) else settings.key_env
+            raise asker.failed({"state": "no key"}, f"{wrong} holds something that is no key")
         with (
             closing(Service(asker, "Devin", settings.url, key)) as devin,
             closing(Service(asker, "the forge", settings.forge_url, token)) as forge,
@@ -111,6 +116,11 @@ class BoundDevinReviewer:
             version=VERSION,
             transcript=checkout.keep("devin", kept),
         )
+
+
+def _is_key(text: str) -> bool:
+    """Whether this can be sent as a key: one word of printable ASCII."""
+    return re.fullmatch(r"[!-~]+", text) is not None
 
 
 class _Reviews:

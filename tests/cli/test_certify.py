@@ -74,7 +74,7 @@ def test_what_is_given_is_proved_as_it_is_and_written_down() -> None:
     assert result.exit_code == 0, result.output
     first, last = result.output.splitlines()
     assert first.startswith("a c0: proved (given, ")
-    assert first.endswith(": 1 test, 2 runs")
+    assert first.endswith(": 1 test, 4 runs")
     assert last == "1 of 1 oracles proved; instances by rung: 1 given"
     assert (folder / "instance.yaml").read_bytes() == before
     entry = json.loads(Path("set/proofs.json").read_text())["instances"]["a"]

@@ -55,7 +55,7 @@ def test_a_bot_is_measured_as_a_command_and_as_a_package(tmp_path: Path) -> None
     aside.write_text(f'#!/bin/sh\nshift\nexec {sys.executable} -m pip install --target {site} "$@"\n')
     aside.chmod(0o755)
     path = os.pathsep.join([str(aside.parent), str(Path(sys.executable).parent), os.environ["PATH"]])
-    environ = {**kept, "PATH": path, "CRAB_RUNTIME": "local", "PYTHONPATH": str(site)}
+    environ = {**kept, "PATH": path, "CRAB_RUNTIME": "local", "CRAB_PROOF_RUNS": "1", "PYTHONPATH": str(site)}
     environ.pop("ANTHROPIC_API_KEY", None)
     script = "exec 2>&1\n" + "".join(f"{text}echo '{_MARK}'\n" for text, _ in page)
     done = subprocess.run(["bash"], input=script, cwd=tmp_path, env=environ, stdout=subprocess.PIPE, text=True)

@@ -70,9 +70,9 @@ def test_a_recording_of_no_findings_needs_no_revision(lab: Any, recorded: Path) 
 
 
 def test_a_name_that_nobody_knows_stays_an_error_without_replay(lab: Any, recorded: Path) -> None:
-    result = lab.run("--reviewer=codex", "instances/shop-1")
+    result = lab.run("--reviewer=some-tool", "instances/shop-1")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*'codex' is no reviewer; use one of *"])
+    result.stderr.fnmatch_lines(["*'some-tool' is no reviewer; use one of *"])
 
 
 def test_recorded_results_are_no_tests_and_no_instances(lab: Any, recorded: Path) -> None:

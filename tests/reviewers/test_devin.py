@@ -366,6 +366,7 @@ FORGE = [
     (reply({"message": "?"}), "bad_output"),
     (reply([{"id": 1}]), "bad_output"),
     (reply([comment(line="5")]), "bad_output"),
+    (reply([comment(original_line=-5)]), "bad_output"),
     ("cut", "client_error"),
 ]
 
@@ -425,6 +426,10 @@ def test_the_key_is_needed_and_the_forges_is_not(desk: Desk, monkeypatch: pytest
     desk.review()
     assert {one.key for one in desk.hosts.asked if "/repos/" in one.path} == {""}
     desk.fails("auth", "OUR_KEY is not set", key_env="OUR_KEY")
+    for wrong in ("cog_\u00e4", "cog_1\n"):
+        monkeypatch.setenv("OUR_KEY", wrong)
+        assert wrong.strip() not in desk.fails("auth", "OUR_KEY holds something that is no key", key_env="OUR_KEY")
+        desk.fails("auth", "OUR_KEY holds something that is no key", forge_key_env="OUR_KEY")
     monkeypatch.setenv("OUR_KEY", "another")
     desk.review(key_env="OUR_KEY")
     assert desk.hosts.asked[-2].key == "Bearer another"
@@ -475,7 +480,9 @@ def test_crew_and_record_say_that_it_is_leaky(instance: Instance) -> None:
     assert unmeasured(instance, crew, Reason.NOT_RUN, "not now").leaky == ("ours",)
 
 
-@pytest.mark.parametrize("wrong", [{"timeout": 0}, {"poll": 0}, {"settle": -1}, {"organization": "../x"}])
+@pytest.mark.parametrize(
+    "wrong", [{"timeout": 0}, {"poll": 0}, {"settle": -1}, {"organization": "../x"}, {"url": "http://["}]
+)
 def test_settings_that_cannot_be_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(BadInput):
         reviewers.make("devin", wrong, Path())

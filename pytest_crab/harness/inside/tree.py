@@ -8,14 +8,23 @@ import subprocess
 
 
 def restore(pristine, workdir, changes):
-    """Make the work folder a copy of the pristine tree with some changes. Raises OSError, ValueError."""
+    """Make the work folder a copy of the pristine tree with some changes. Raises OSError, ValueError.
+
+    Changes of compiled modules are left out: Python takes them before the source or without asking whether they are
+    what it says, and what is reviewed is the source.
+    """
     empty(workdir)
     argv = ["cp", "-a", os.path.join(pristine, "."), workdir]
     null = subprocess.DEVNULL
     copied = subprocess.run(argv, stdin=null, stdout=null, stderr=subprocess.PIPE, check=False)
     if copied.returncode:
         raise OSError("the tree was not copied: " + copied.stderr.decode("utf-8", "replace")[-200:])
-    apply(workdir, changes)
+    apply(workdir, [change for change in changes if not is_compiled(change[0])])
+
+
+def is_compiled(path):
+    """Whether Python would load the file without reading any source."""
+    return path.lower().endswith((".pyc", ".pyo", ".so", ".pyd"))
 
 
 def apply(root, changes, *, encoded=True):
