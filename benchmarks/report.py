@@ -134,9 +134,7 @@ def main() -> None:
             print(f"{count:>8} {lines:>6} {sizes[0]:>12.1f} {seconds:>8.2f} {peak:>9.0f} {sizes[1]:>9.1f}")
         if shutil.which("chromium"):
             seconds, strokes = opened(folder / "index.html")
-            print(
-                f"open, median of 5: {seconds:.2f} s; keystroke to paint, worst: {max(strokes):.0f} ms"
-            )
+            print(f"open, median of 5: {seconds:.2f} s; keystroke to paint, worst: {max(strokes):.0f} ms")
 
 
 if __name__ == "__main__":

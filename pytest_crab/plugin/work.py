@@ -25,6 +25,7 @@ from pytest_crab.campaign.executor import Campaign
 from pytest_crab.campaign.executor import Progress
 from pytest_crab.campaign.plan import plan_lines
 from pytest_crab.errors import CrabError
+from pytest_crab.errors import StoreError
 from pytest_crab.models import Gateway
 from pytest_crab.plugin.account import TrialKey
 from pytest_crab.plugin.collect import TrialItem
@@ -99,12 +100,18 @@ class Work:
 
     @functools.cached_property
     def resume(self) -> str:
-        """The token under which steps without an identity are kept: a killed run's own, else a new one."""
+        """The token under which steps without an identity are kept: a killed run's own, else a new one.
+
+        Raises pytest.UsageError for a store that cannot be written.
+        """
         if "resume" in self._shared:
             return str(self._shared["resume"])
         if self.options.plan:
             return token_of(self.options.store) or "none yet"
-        self._open_run = OpenRun(self.options.store)
+        try:
+            self._open_run = OpenRun(self.options.store)
+        except StoreError as error:
+            raise pytest.UsageError(str(error)) from error
         return self._open_run.token
 
     def leave_run(self, *, complete: bool) -> None:

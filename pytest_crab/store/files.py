@@ -53,7 +53,7 @@ class FileStore:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise StoreError(_sentence("cannot be read", path, error)) from error
+            raise StoreError(sentence("cannot be read", path, error)) from error
         try:
             envelope = json.loads(text)
             value = envelope["value"]
@@ -74,7 +74,7 @@ class FileStore:
             self._make_folder(path.parent)
             write_aside(path, json.dumps(envelope, indent=1, sort_keys=True).encode())
         except OSError as error:
-            raise StoreError(_sentence("cannot be written", path, error)) from error
+            raise StoreError(sentence("cannot be written", path, error)) from error
 
     @contextlib.contextmanager
     def lock(self, step: str, key: str, stopped: threading.Event | None = None) -> Iterator[None]:
@@ -88,7 +88,7 @@ class FileStore:
             self._make_folder(path.parent)
             _acquire(lock, stopped)
         except OSError as error:
-            raise StoreError(_sentence("cannot be locked", path, error)) from error
+            raise StoreError(sentence("cannot be locked", path, error)) from error
         try:
             yield
         finally:
@@ -100,7 +100,7 @@ class FileStore:
         try:
             path.unlink(missing_ok=True)
         except OSError as error:
-            raise StoreError(_sentence("cannot be removed", path, error)) from error
+            raise StoreError(sentence("cannot be removed", path, error)) from error
 
     def objects(self) -> Iterator[tuple[str, Path]]:
         """Yield (step, file) for every object, in a fixed order."""
@@ -129,7 +129,7 @@ class FileStore:
         except FileNotFoundError:
             return  # another reader was faster
         except OSError as error:
-            raise StoreError(_sentence("is damaged and cannot be moved aside", path, error)) from error
+            raise StoreError(sentence("is damaged and cannot be moved aside", path, error)) from error
 
 
 def _acquire(lock: FileLock, stopped: threading.Event | None) -> None:
@@ -162,7 +162,8 @@ def write_aside(path: Path, content: bytes) -> None:
         os.close(folder)
 
 
-def _sentence(what: str, path: Path, error: OSError) -> str:
+def sentence(what: str, path: Path, error: OSError) -> str:
+    """What failed with a file of the store, why, and what to do."""
     advice = {
         errno.ENOSPC: "free some space and run again, finished steps are kept",
         errno.EACCES: "make it readable and writable, or choose another folder with --crab-store",

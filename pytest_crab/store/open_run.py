@@ -8,6 +8,8 @@ from pathlib import Path
 from filelock import FileLock
 from filelock import Timeout
 
+from pytest_crab.errors import StoreError
+from pytest_crab.store.files import sentence
 from pytest_crab.store.files import write_aside
 
 NAME = "open-run"
@@ -23,10 +25,16 @@ class OpenRun:
     """The token in a store's folder; a killed run's is taken over, a living run's is not.
 
     The file's lock is held until ``close`` or the process's end. Of two runs on one store the second has a token of its
-    own that is not kept, so it neither uses the first one's steps nor ends its token.
+    own that is not kept, so it neither uses the first one's steps nor ends its token. Raises StoreError.
     """
 
     def __init__(self, folder: Path) -> None:
+        try:
+            self._take(folder)
+        except OSError as error:
+            raise StoreError(sentence("cannot be written", Path(error.filename or folder), error)) from error
+
+    def _take(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._path = folder / NAME
         self._lock: FileLock | None = FileLock(folder / f"{NAME}.lock", thread_local=False)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import sysconfig
 from collections.abc import Iterator
-from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,10 +13,7 @@ from typing import Any
 import pytest
 
 from pytest_crab.errors import ImageError
-from pytest_crab.protocols import Command
-from pytest_crab.protocols import Completed
 from pytest_crab.protocols import Image
-from pytest_crab.protocols import Limits
 from pytest_crab.protocols import Runtime
 from pytest_crab.protocols import Snapshot
 from pytest_crab.runtimes.interpreters import running_version
@@ -34,16 +29,11 @@ from pytest_crab.types import PullRequestFacts
 from pytest_crab.types import Source
 from pytest_crab.types import TreeSource
 
+# Tests are no package, so what several files of this folder share is found by its folder.
+sys.path.insert(0, str(Path(__file__).parent))
 
-class Plain:
-    """The part of protocols.Runtime that runs commands, without any sandbox: the harness on its own."""
-
-    def execute(
-        self, image: Image, commands: Sequence[Command], *, limits: Limits, seconds: float
-    ) -> tuple[Completed, ...]:
-        (command,) = commands
-        done = subprocess.run(list(command.argv), input=command.stdin, capture_output=True, cwd="/", timeout=seconds)
-        return (Completed(exit_code=done.returncode, stdout=done.stdout, stderr=done.stderr),)
+from hostile.plain import Plain  # noqa: E402 - found by the line above
+from hostile.plain import image_in  # noqa: E402
 
 
 @dataclass(frozen=True)
@@ -71,15 +61,9 @@ def head() -> dict[str, str]:
 
 
 def plain(folder: Path) -> Place:
-    for name in ("tree", "work", "scratch"):
-        (folder / name).mkdir()
+    image = image_in(folder)
     for path, text in HEAD.items():
         (folder / "tree" / path).write_text(text)
-    image = Image(
-        key="attacks", reference="attacks", tree=str(folder / "tree"), workdir=str(folder / "work"),
-        python=sys.executable, site=(sysconfig.get_path("purelib"),), scratch=str(folder / "scratch"), contained=False,
-        facts={"counters": {}},
-    )  # fmt: skip
     return Place(runtime=Plain(), image=image)
 
 
@@ -163,3 +147,20 @@ def confined(place: Place) -> Place:
     """A place whose sandboxes hold; tests that ask for it name such places."""
     assert not isinstance(place.runtime, Plain)
     return place
+
+
+@pytest.fixture(scope="session")
+def doors(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """Doors of the host that answer "ok" to whoever reaches them, a file of it, and a process that holds a secret."""
+    from hostile.confined import SECRET
+    from hostile.confined import VALUE
+    from hostile.doors import opened
+
+    folder = tmp_path_factory.mktemp("doors")
+    (folder / "answer").write_text("the answer")
+    holder = subprocess.Popen(["sleep", "600"], env={SECRET: VALUE})
+    with opened(folder / "socket") as told, pytest.MonkeyPatch.context() as patch:
+        patch.setenv(SECRET, VALUE)
+        yield {**told, "file": str(folder / "answer")}
+    holder.kill()
+    holder.wait()
