@@ -4,7 +4,7 @@
 # Build arguments: BASE, SYSTEM (Debian packages), WORKDIR; NPM_CONFIG_REGISTRY and NODE_EXTRA_CA_CERTS only while building.
 #
 # What a Dockerfile of your own must leave behind: /opt/crab/tree, the built tree; node and python3 (for what runs inside a
-# workspace) on PATH; sh, cp, env and sleep; /opt/crab/distributions.txt, which may be empty.
+# workspace) on PATH; sh, cp, env and cat; /opt/crab/distributions.txt, which may be empty.
 ARG BASE
 FROM ${BASE}
 

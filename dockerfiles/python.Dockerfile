@@ -5,7 +5,7 @@
 # needs one), tree/ (head, with the two public commits).
 #
 # What a Dockerfile of your own must leave behind: /opt/crab/tree, the built tree; an interpreter at
-# /opt/crab/venv/bin/python or a python3 on PATH; sh, cp, env and sleep; /opt/crab/distributions.txt, the names in
+# /opt/crab/venv/bin/python or a python3 on PATH; sh, cp, env and cat; /opt/crab/distributions.txt, the names in
 # site-packages before the project's own install.
 ARG BASE
 FROM ${BASE}

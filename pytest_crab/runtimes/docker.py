@@ -33,6 +33,7 @@ from pytest_crab.runtimes.environments import image_key
 from pytest_crab.runtimes.images import Images
 from pytest_crab.runtimes.runs import Run
 from pytest_crab.runtimes.runs import sweep_folders
+from pytest_crab.runtimes.sandboxes import idling
 from pytest_crab.runtimes.sandboxes import run_added
 from pytest_crab.runtimes.sandboxes import run_beside
 from pytest_crab.runtimes.sandboxes import run_main
@@ -40,9 +41,9 @@ from pytest_crab.runtimes.slots import Slots
 from pytest_crab.types import Instance
 
 #: Raised by one when what the harness leaves in an image, or how it runs one, changes.
-LAYOUT = 1
-#: What a container idles with, as a user whom the processes beside it cannot signal.
-IDLE = Command(argv=("sleep", "2147483647"), user="root")
+LAYOUT = 2
+#: What a container idles with until its input ends, as a user whom the processes beside it cannot signal.
+IDLE = Command(argv=("cat",), user="root")
 _TREE = "/opt/crab/tree"
 _DISTRIBUTIONS = "/opt/crab/distributions.txt"
 
@@ -161,8 +162,7 @@ class DockerRuntime:
             options["home"] = relaying.HOME
         with ExitStack() as stack:
             container = stack.enter_context(self.engine.container(image.reference, IDLE, **options))
-            with self.engine.calling("starting a workspace") as client:
-                client.start(container)
+            stack.enter_context(idling(self.engine, container))
             workspace = DockerWorkspace(self, container, image, snapshot, with_models=models is not None)
             copied = workspace.run(("cp", "-a", f"{image.tree}/.", image.workdir), seconds=120)
             if copied.exit_code != 0:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 from contextlib import ExitStack
+from contextlib import contextmanager
 from typing import Any
 
 from pytest_crab.errors import EngineError
@@ -35,6 +37,19 @@ def run_main(engine: Engine, container: str, stdin: bytes, *, seconds: float) ->
         return _completed(talk, code, late=code is None and not talk.overflow, starved=starved, overflow=talk.overflow)
 
 
+@contextmanager
+def idling(engine: Engine, container: str) -> Iterator[None]:
+    """Start a created container whose idler reads to the end of its input, which is when this process is no more.
+
+    So a run that is killed leaves no process in a container, though the container itself is for the next run to remove.
+    """
+    with ExitStack() as stack:
+        _opened(stack, engine.attach(container), b"")  # never served, so that the input stays open
+        with engine.calling("starting a container") as client:
+            client.start(container)
+        yield
+
+
 def run_beside(
     engine: Engine, container: str, commands: Sequence[Command], *, workdir: str, env: Mapping[str, str], seconds: float
 ) -> tuple[Completed, ...]:
@@ -42,8 +57,7 @@ def run_beside(
     started = time.time()
     deadline = time.monotonic() + seconds
     with ExitStack() as stack:
-        with engine.calling("starting a container") as client:
-            client.start(container)
+        stack.enter_context(idling(engine, container))
         talks, made = [], []
         for command in commands:
             identity, attached = _begun(engine.begin(container, command, workdir, env))

@@ -34,6 +34,10 @@ from pytest_crab.types import TestOutcome
 PACKAGING = frozenset({"setup.py", "setup.cfg", "pyproject.toml", "MANIFEST.in"})
 
 
+#: How often a tree runs again whose run came to no end, while the reference's does.
+_AGAIN = 2
+
+
 def examine(stage: Stage, proven: Sequence[Proven], revision: Revision) -> tuple[dict[str, OracleResult], bool | None]:
     """Judge a revision: the results by comment, and whether it damaged pass_to_pass (None: not measured).
 
@@ -152,7 +156,8 @@ def _blame(
     """Find out whose doing it was that a run came to no end: the proved reference is run again, and then the tree.
 
     Where the reference comes to no end either, it was the world: the result says so, by comment. Otherwise the second
-    run of the tree counts, which takes the place of the first in ``runs``.
+    run of the tree counts, which takes the place of the first in ``runs``; a third one, where that was ended early
+    too, since whatever kills a sandbox from outside may do so twice.
     """
     if not suspects:
         return {}
@@ -172,12 +177,17 @@ def _blame(
             f"({control.detail or control.ending}): the machine or the engine is at fault, run again"
         )
         broken[name] = Judgement(reason=Reason.BROKEN, detail=detail)
-    if again:
-        answers = ask(stage, list(again.values()), overlay=overlay).runs
-        for name, question in again.items():
+    for number in range(1, _AGAIN + 1):
+        if not again:
+            break
+        questions = {name: dataclasses.replace(question, number=number) for name, question in again.items()}
+        answers = ask(stage, list(questions.values()), overlay=overlay).runs
+        for name, question in questions.items():
             run = answers[question.id]
             # The reference did start, so it is this tree's doing if it does not.
             runs[name] = dataclasses.replace(run, ending=Ending.EXITED) if run.ending is Ending.UNSTARTED else run
+            if runs[name].ending is not Ending.EXITED:
+                del again[name]
     return broken
 
 

@@ -312,7 +312,9 @@ class Recorder:
         return type(value).__name__[:NAMES], where
 
     def check_code(self, item):
-        """Hold the function that is about to run, or ran, against the oracle's own source."""
+        """Hold the item against its class, and its function, before and after it runs, against the oracle's source."""
+        if any(isinstance(getattr(type(item), name, None), types.FunctionType) for name in vars(item)):
+            self.altered.add("oracle:" + identity(item.nodeid))
         function = getattr(item, "obj", None)
         function = getattr(function, "__func__", function)
         for _ in range(20):
