@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_crab import plain
 from pytest_crab.errors import ImageError
 from pytest_crab.runtimes import interpreters
 from pytest_crab.runtimes import nodes
@@ -49,7 +50,23 @@ _TOOLS = """
 _GIT_CORE = ("git-sh-setup", "git-sh-i18n", "git-submodule", "git-difftool--helper", "git-mergetool--lib")
 _LEFT_OUT = {"test", "idlelib", "turtledemo", "tkinter", "site-packages", "dist-packages", "lib2to3"}
 _LIBC = ("librt", "libdl", "libpthread", "libutil", "libm", "libresolv", "libnss_files", "libgcc_s", "libstdc++")
+#: Changes with how an image is packed, where no other constant here does.
+_FORM = 1
+#: The label that holds the recipe of a base image.
+_LABEL = "pytest-crab.recipe"
 _LIBRARY = re.compile(r"(?:=>\s*)?(/\S+)\s+\(0x")
+
+
+def recipe() -> str:
+    """What names all that this version packs into a base image, whichever way it is made."""
+    packed = [_FORM, _TOOLS, _GIT_CORE, sorted(_LEFT_OUT), _LIBC, _DEBIAN_PACKAGES, PASSWD, GROUP]
+    return plain.digest(packed)
+
+
+def is_old(client: APIClient, tag: str) -> bool:
+    """Whether an image was built by ``build_base`` or ``build_node_base`` of a version that packed something else."""
+    labels = client.inspect_image(tag)["Config"].get("Labels") or {}
+    return "pytest-crab.base" in labels and labels.get(_LABEL) != recipe()
 
 
 def build_node_base(client: APIClient, version: str, python: str) -> tuple[str, str]:
@@ -97,7 +114,7 @@ def _import(client: APIClient, archive: Path, tag: str, python: str) -> None:
     changes = [
         "ENV PATH=/usr/local/bin:/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin",
         "ENV LANG=C.UTF-8",
-        f"LABEL pytest-crab.base={python}",
+        f"LABEL pytest-crab.base={python} {_LABEL}={recipe()}",
         'CMD ["/bin/sh"]',
     ]
     client.import_image_from_file(str(archive), repository=repository, tag=version, changes=changes)

@@ -82,6 +82,7 @@ class Engine:
         self._guard = threading.Lock()
         self._client: docker.APIClient | None = None
         self._address = ""
+        self._owed: list[str] = []
 
     @property
     def client(self) -> docker.APIClient:
@@ -142,7 +143,10 @@ class Engine:
             with self._speaking("removing a container") as client:
                 client.remove_container(container, force=True, v=True)
         except EngineError as error:
-            if not _is_gone(error.__cause__) and not self.stopped.is_set():
+            if _is_gone(error.__cause__):
+                return
+            self._owed.append(container)
+            if not self.stopped.is_set():
                 raise
 
     def mine(self, *, of_run: str | None = None) -> list[tuple[str, str]]:
@@ -172,7 +176,11 @@ class Engine:
         return removed
 
     def close(self) -> None:
-        """Give the connections back."""
+        """Give the connections back; what an engine that was away did not remove is removed now, if it is there."""
+        owed, self._owed = self._owed, []
+        with suppress(EngineError):  # it is away again; the next run sweeps
+            for container in owed:
+                self.remove(container)
         with self._guard:
             if self._client is not None:
                 self._client.close()

@@ -9,6 +9,7 @@ import docker.errors
 from pytest_crab.errors import CrabError
 from pytest_crab.errors import EngineError
 from pytest_crab.runtimes.base import LOCAL_BASE
+from pytest_crab.runtimes.base import is_old
 from pytest_crab.runtimes.engine import Engine
 from pytest_crab.runtimes.engine import first_line
 from pytest_crab.runtimes.interpreters import running_version
@@ -17,12 +18,16 @@ from pytest_crab.runtimes.runs import Run
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Presence:
-    """An engine and a base image: ``version`` None means that no engine answers, for the ``problem`` given."""
+    """An engine and a base image: ``version`` None means that no engine answers, for the ``problem`` given.
+
+    ``old``: the base image was built here by a version that packed something else.
+    """
 
     version: str | None
     problem: str | None
     wanted: tuple[str, ...]
     found: str | None
+    old: bool = False
 
 
 def look(base: str, python: str | None = None) -> Presence:
@@ -33,11 +38,12 @@ def look(base: str, python: str | None = None) -> Presence:
     try:
         answer = str(engine.client.version()["Version"])
         found = next((name for name in wanted if engine.client.images(name=name)), None)
+        old = found is not None and is_old(engine.client, found)
     except (CrabError, docker.errors.DockerException, OSError) as error:
         return Presence(version=None, problem=first_line(error), wanted=wanted, found=None)
     finally:
         engine.close()
-    return Presence(version=answer, problem=None, wanted=wanted, found=found)
+    return Presence(version=answer, problem=None, wanted=wanted, found=found, old=old)
 
 
 def engine_problem(base: str) -> str | None:

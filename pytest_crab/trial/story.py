@@ -212,7 +212,10 @@ class Course:
 
     def revision_key(self, findings: Sequence[Finding]) -> str:
         """What the revision that answers these findings is stored under."""
-        identity = self._identity("agent", self.agent.identity(), self.crew.spec.agent_spec)
+        spec = self.crew.spec.agent_spec
+        known = self.agent.identity()
+        self.stage.facts["agent-identity"] = settings_digest(spec.path, known, spec.settings)
+        identity = self._identity("agent", known, spec)
         return keys.revision(self.stage.pull_request, findings, self.crew.spec.agent_spec.path, identity, self.repeat)
 
     def _review(self) -> Review:
@@ -261,7 +264,8 @@ class Course:
     def _attribute(self, proven: Sequence[Proven], findings: Sequence[Finding]) -> None:
         """Run the agent with one finding at a time, and note which of them alone led to each catch.
 
-        An agent that fails at this leaves the verdicts as they are, and the attribution unknown.
+        An agent that fails at this, or a verdict that breaks, leaves the verdicts as they are, and the attribution
+        unknown. What the agent does unasked is not taken off here: see report.burden.
         """
         caught = [name for name, result in self.judgements.items() if result.verdict is Verdict.CAUGHT]
         if not caught or len(findings) < 2:
@@ -275,6 +279,9 @@ class Course:
                 self.error = f"attribution: agent {self.crew.spec.agent}, finding {place + 1} alone: {error}"
                 return
             for name in caught:
+                if results[name].verdict is Verdict.UNKNOWN:
+                    self.error = f"attribution: {name}, finding {place + 1} alone: {results[name].detail}"
+                    return
                 if results[name].verdict is Verdict.CAUGHT:
                     found[name].append(place)
         self.attribution = {name: tuple(places) for name, places in found.items()}

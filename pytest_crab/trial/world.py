@@ -75,6 +75,8 @@ class World:
     def stop(self) -> None:
         """End everything that runs for this world, from any thread."""
         self.cancelled.set()
+        if self.models is not None:
+            self.models.stop()
         self.runtime.stop()
 
     @property

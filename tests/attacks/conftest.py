@@ -32,8 +32,8 @@ from pytest_crab.types import TreeSource
 # Tests are no package, so what several files of this folder share is found by its folder.
 sys.path.insert(0, str(Path(__file__).parent))
 
-from hostile.plain import Plain  # noqa: E402 - found by the line above
-from hostile.plain import image_in  # noqa: E402
+from hostile.plain import Plain
+from hostile.plain import image_in
 
 
 @dataclass(frozen=True)

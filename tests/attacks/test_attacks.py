@@ -49,7 +49,12 @@ def test_sum():
 """
 #: Small, so that what is too much is soon reached.
 LIMITS = Limits(memory=256, processes=48, cpus=1.0, disk=64, file=64)
-PLACES = ["plain", pytest.param("local", marks=pytest.mark.bubblewrap), pytest.param("docker", marks=pytest.mark.docker)]
+SMALLEST = replace(LIMITS, memory=96)
+PLACES = [
+    "plain",
+    pytest.param("local", marks=pytest.mark.bubblewrap),
+    pytest.param("docker", marks=pytest.mark.docker),
+]
 
 
 def changes(files: Mapping[str, str | bytes]) -> list[FileChange]:
@@ -97,15 +102,16 @@ def played(place: Place, doors: Mapping[str, str]) -> Callable[[Revision], Run]:
     known: dict[str, Run] = {}
 
     def batch(attack: Revision) -> list[Revision]:
-        if attack.install and place.instance is not None:
+        if attack.alone or (attack.install and place.instance is not None):
             return [attack]
         same = [other for other in REVISIONS if (other.confined, other.roots) == (attack.confined, attack.roots)]
-        return [other for other in same if not (other.install and place.instance is not None)]
+        return [other for other in same if not (other.alone or (other.install and place.instance is not None))]
 
     def play(attack: Revision) -> Run:
         if attack.name not in known:
             together = batch(attack)
-            small = {"limits": LIMITS, "output": 1 << 20} if attack.confined else {}
+            limits = SMALLEST if attack.alone else LIMITS
+            small = {"limits": limits, "output": 1 << 20} if attack.confined else {}
             states = {other.name: filled(other.files, doors) for other in together}
             seconds = {other.name: other.seconds for other in together}
             overlay = install(place, attack) if attack.install and place.instance is not None else {}
@@ -176,6 +182,13 @@ def verdict(place: Place, proof: Proof, files: Mapping[str, str]) -> Judgement:
 )
 def test_an_honest_fix_is_caught_whatever_else_it_edits(place: Place, proof: Proof, files: dict[str, str]) -> None:
     assert verdict(place, proof, {"ledger.py": RIGHT, **files}) == Judgement(reason=Reason.GREEN)
+
+
+@pytest.mark.parametrize("place", PLACES[1:], indirect=True, scope="session")
+@pytest.mark.parametrize("limits", [LIMITS, SMALLEST], ids=["small", "smallest"])
+def test_an_honest_fix_is_caught_within_the_limits_of_the_greedy(place: Place, proof: Proof, limits: Limits) -> None:
+    runs = examine(place, {"fix": {"ledger.py": RIGHT}}, limits=limits, output=1 << 20)
+    assert judge(proof, runs["fix"]).reason is Reason.GREEN
 
 
 @pytest.mark.parametrize("number", ["SIGKILL", "SIGTERM"])

@@ -90,7 +90,7 @@ def test_what_is_too_much_has_its_name_and_the_next_run_is_well(confined: Place,
 
 def test_stopping_the_harness_is_a_time_out(confined: Place) -> None:
     source = "import os, signal\ndef test_it():\n    os.kill(-1, signal.SIGSTOP)\n    while True: pass\n"
-    first, second = runs(confined, [source, FINE], within=10)
+    first, second = runs(confined, [source, FINE], within=5)
     assert (first.ending, second.ending) == (Ending.TIMEOUT, Ending.UNSTARTED)
 
 
@@ -159,7 +159,7 @@ def test_a_project_that_ends_all_it_can_fails_its_isolated_oracle_only(confined:
 )
 def test_what_an_isolated_project_uses_too_much_of_has_its_name(confined: Place, code: str, ending: Ending) -> None:
     source = CALL + f"def test_it():\n    assert call('-c', {code!r}) == 0\n"
-    (run,) = runs(confined, [source], isolated=True, seconds=10)
+    (run,) = runs(confined, [source], isolated=True, seconds=5)
     assert run.ending is ending, run.detail
 
 

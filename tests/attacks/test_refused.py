@@ -1,0 +1,23 @@
+"""What is refused on the host: each attempt says so in a sentence, and works where nobody looks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hostile.catalogue import REFUSALS
+
+if TYPE_CHECKING:
+    from hostile.shape import Refusal
+
+pytestmark = pytest.mark.parametrize("attack", REFUSALS, ids=lambda attack: attack.name)
+
+
+def test_an_attempt_is_refused_and_said(attack: Refusal, tmp_path: Path) -> None:
+    said = attack.attempt(tmp_path)
+    assert attack.is_said(said), said
+
+
+def test_the_same_attempt_works_the_naive_way(attack: Refusal, tmp_path: Path) -> None:
+    assert attack.twin(tmp_path)
