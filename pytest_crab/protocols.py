@@ -252,6 +252,9 @@ class Models(Protocol):
     def usage(self, access: ModelAccess) -> Usage:
         """What this access has used so far, also after its end. Raises GatewayError."""
 
+    def stop(self) -> None:
+        """Break off every access of this process, from any thread; their steps raise Cancelled."""
+
 
 # --- contestants -----------------------------------------------------------------------------------------------------
 

@@ -77,7 +77,8 @@ class ModelSettings:
     """How models are reached; ``trial_budget`` is US dollars per trial.
 
     ``retries`` is how often a request is tried again, ``retry_wait`` the seconds before the first time; ``cassettes``
-    is the folder of recordings (None: in the store), ``record`` whether answers are recorded at all.
+    is the folder of recordings (None: in the store), ``record`` whether answers are recorded at all, ``server_tools``
+    whether providers may look things up in the web and run code for a model.
     """
 
     providers: Mapping[str, Provider] = field(default_factory=lambda: {name: _built_in(name) for name in PROVIDERS})
@@ -85,6 +86,7 @@ class ModelSettings:
     trial_budget: float | None = None
     cassettes: str | None = None
     record: bool = True
+    server_tools: bool = False
     retries: int = 4
     retry_wait: float = 1.0
 

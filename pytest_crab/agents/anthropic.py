@@ -15,9 +15,12 @@ from typing import TYPE_CHECKING
 from typing import Any
 from typing import ClassVar
 
+from pytest_crab.clients.asking import CUT
+from pytest_crab.clients.asking import WHOLE
 from pytest_crab.clients.asking import AskingSettings
 from pytest_crab.clients.failures import Status
 from pytest_crab.clients.prompting import prompt
+from pytest_crab.clients.running import require_above_zero
 from pytest_crab.errors import AgentError
 from pytest_crab.protocols import Checkout
 from pytest_crab.protocols import Completed
@@ -34,6 +37,8 @@ if TYPE_CHECKING:
 #: The most of one command's output, in characters, that the model is shown: its start and its end.
 _SHOWN = 20_000
 _NOTES = 16_000
+#: So many characters are taken for a token where the provider does not count.
+_CHARACTERS = 4
 
 _TOOLS: Any = (
     {
@@ -65,7 +70,8 @@ class AnthropicAgent(AskingSettings):
     """Lets the model use its tools until it says that it is done.
 
     It ends as ``limit``, and its oracles unknown, after ``max_turns`` answers, ``total_tokens`` read and written,
-    ``max_usd`` by the prices in crab.yaml, or ``seconds`` in all; ``timeout`` is for one answer or command.
+    ``max_usd`` by the prices in crab.yaml, or ``seconds`` in all; ``timeout`` is for one answer or command. Tokens that
+    the provider does not count are guessed from the length of what was said.
     """
 
     role: ClassVar[str] = "revise"
@@ -76,6 +82,12 @@ class AnthropicAgent(AskingSettings):
     max_usd: float | None = None
     seconds: float = 1800.0
 
+    def __post_init__(self) -> None:
+        super(AnthropicAgent, self).__post_init__()
+        require_above_zero(
+            max_turns=self.max_turns, total_tokens=self.total_tokens, max_usd=self.max_usd, seconds=self.seconds
+        )
+
     def identity(self) -> Mapping[str, Any] | None:
         """As that of every asker, with the tools."""
         return {**(AskingSettings.identity(self) or {}), "adapter": "anthropic agent", "tools": _TOOLS}
@@ -85,14 +97,11 @@ class AnthropicAgent(AskingSettings):
         with checkout.models() as access, checkout.workspace(models=access) as workspace:
             work = _Work(self, checkout, access, workspace)
             said = work.run(prompt(self.told(), pull_request, findings))
-            diff = workspace.diff()
-            if access.token in diff:
-                raise work.failed(Status.CLIENT_ERROR, "it wrote its token into the code, and no token is kept")
             return Revision(
-                diff=diff,
+                diff=workspace.diff().replace(access.token, "[token]"),  # it is void after the step
                 usage=checkout.usage(access),
                 version=self.model,
-                notes=said[:_NOTES] or None,
+                notes=said.replace(access.token, "[token]")[:_NOTES] or None,
                 transcript=work.keep(),
             )
 
@@ -107,6 +116,7 @@ class _Work:
         self._workspace = workspace
         self._messages: list[dict[str, Any]] = []
         self._end = time.monotonic() + settings.seconds
+        self._guessed = 0  # tokens, where the provider does not count them
 
     def run(self, asked: str) -> str:
         """Work until the model is done; what it says at the end. Raises AgentError."""
@@ -128,6 +138,7 @@ class _Work:
                 results = list(self._results(message))
                 if not results:
                     return "".join(part.text for part in message.content if part.type == "text")
+                self._guessed += len(json.dumps(self._messages)) // _CHARACTERS
                 self._messages.append({"role": "user", "content": results})
                 self._check()
         raise self.failed(Status.LIMIT, f"it reached max_turns, {self._settings.max_turns}")
@@ -163,18 +174,27 @@ class _Work:
             raise self.failed(Status.BAD_OUTPUT, "its answer is not in its provider's protocol")
         if message.stop_reason == "refusal":
             raise self.failed(Status.REFUSED, "the model refuses")
-        if message.stop_reason == "max_tokens":
-            raise self.failed(Status.LIMIT, f"the answer was cut at max_tokens, {settings.max_tokens}")
+        stop = str(message.stop_reason)
+        if stop in CUT:
+            raise self.failed(Status.LIMIT, f"the answer was cut ({stop}; max_tokens is {settings.max_tokens})")
+        if stop not in {*WHOLE, "tool_use"}:
+            raise self.failed(Status.BAD_OUTPUT, f"its answer is no whole one, it stopped for {stop!r}")
         return message
 
     def _check(self) -> None:
         settings, usage = self._settings, self._checkout.usage(self._access)
-        tokens = (usage.input_tokens or 0) + (usage.output_tokens or 0)
+        counted = usage.input_tokens is not None and usage.output_tokens is not None
+        tokens = (usage.input_tokens or 0) + (usage.output_tokens or 0) if counted else self._guessed
         if time.monotonic() > self._end:
             raise self.failed(Status.LIMIT, f"it took longer than seconds, {settings.seconds:g}")
         if tokens > settings.total_tokens:
             raise self.failed(Status.LIMIT, f"it used {tokens} tokens, and total_tokens is {settings.total_tokens}")
-        if settings.max_usd is not None and usage.cost_usd is not None and usage.cost_usd > settings.max_usd:
+        if settings.max_usd is None:
+            return
+        if usage.cost_usd is None:
+            missing = f"what {settings.model} costs is not known, so max_usd cannot be kept; give it models.prices"
+            raise self.failed(Status.CLIENT_ERROR, f"{missing} in crab.yaml")
+        if usage.cost_usd > settings.max_usd:
             raise self.failed(Status.LIMIT, f"it cost {usage.cost_usd:.2f} USD, and max_usd is {settings.max_usd:g}")
 
     def _results(self, message: Message) -> Iterator[dict[str, Any]]:

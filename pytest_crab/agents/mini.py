@@ -15,6 +15,7 @@ from pytest_crab.clients.running import ClientSettings
 from pytest_crab.clients.running import Session
 from pytest_crab.clients.running import ending
 from pytest_crab.clients.running import last_words
+from pytest_crab.clients.running import require_above_zero
 from pytest_crab.errors import AgentError
 from pytest_crab.errors import ReviewerError
 from pytest_crab.protocols import Checkout
@@ -24,13 +25,18 @@ from pytest_crab.types import PullRequest
 from pytest_crab.types import Revision
 
 #: Its task is an argument, and a long one would be longer than the system takes; so it is put there from within.
+#: Its configuration is named by its place, since a mere name is looked for in the tree first.
 _START = """\
 import sys
-sys.argv = ["mini", *sys.argv[1:], "-t", sys.stdin.read()]
+from minisweagent.config import builtin_config_dir
+own = ["-c", str(builtin_config_dir / "mini.yaml")]
+sys.argv = ["mini", *own, *sys.argv[1:], "-t", sys.stdin.read()]
 from minisweagent.run.mini import app
 app()
 """
-_READ = 'cat "$1/trajectory.json" 2>/dev/null'
+#: Keeps the tree off the path of modules, where `python -c` puts it first, and its variables out of the interpreter.
+ISOLATION = ("-I",)
+_READ = 'cat "$1/trajectory.json" 2>/dev/null || true'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,20 +55,21 @@ class MiniAgent(ClientSettings):
         super(MiniAgent, self).__post_init__()
         if not self.model:
             raise ValueError("model is missing; mini has none of its own")
+        require_above_zero(max_turns=self.max_turns)
 
     def revise(self, pull_request: PullRequest, findings: Sequence[Finding], checkout: Checkout) -> Revision:
         """What mini changes. Raises AgentError, GatewayError, Cancelled, EngineError."""
         with self.session(checkout) as session:
             python = str(session.installed.program.parent / "python")
-            argv = [python, "-c", _START, "-m", f"openai/{self.model}", "-y", "--exit-immediately", "-l", "0"]
-            argv += ["-c", "mini.yaml", "-c", f"agent.step_limit={self.max_turns}", *self.args]
+            argv = [python, *ISOLATION, "-c", _START, "-m", f"openai/{self.model}", "-y", "--exit-immediately"]
+            argv += ["-l", "0", "-c", f"agent.step_limit={self.max_turns}", *self.args]
             argv += ["-o", f"{session.home}/trajectory.json"]
             asked = prompt(self.told(), pull_request, findings)
             completed = session.run(argv, env=_variables(session), stdin=asked)
-            trajectory = b"" if completed.timed_out else session.read(_READ, session.home)
+            trajectory = b"" if completed.timed_out else session.read(_READ, session.home) or b""
             session.keep({"stdout": completed.stdout, "stderr": completed.stderr, "trajectory": trajectory})
-            info = _info(trajectory)
-            session.judge(facts(completed, info))
+            info, last = _told(trajectory)
+            session.judge(facts(completed, info, last))
             return session.revised(str(info.get("submission") or ""))
 
 
@@ -76,22 +83,22 @@ def _variables(session: Session) -> dict[str, str]:
         "MSWEA_COST_TRACKING": "ignore_errors",  # the gateway keeps the account
         "MSWEA_MODEL_RETRY_STOP_AFTER_ATTEMPT": "1",  # and tries again
         "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+        "PYTHON_DOTENV_DISABLED": "1",  # it would look for .env from the tree upwards
     }
 
 
-def _info(trajectory: bytes) -> Mapping[str, Any]:
-    """How its trajectory says that it ended; empty if there is none."""
+def _told(trajectory: bytes) -> tuple[Mapping[str, Any], str]:
+    """How its trajectory says that it ended, and its last message, which is the error if one ended it; else empty."""
     try:
-        info = json.loads(trajectory)["info"]
-    except (ValueError, TypeError, KeyError):
-        return {}
-    return info if isinstance(info, dict) else {}
+        document = json.loads(trajectory)
+        info, last = document["info"], document["messages"][-1].get("content")
+    except (ValueError, TypeError, LookupError, AttributeError):
+        return {}, ""
+    return (info if isinstance(info, dict) else {}), last if isinstance(last, str) else ""
 
 
-def facts(completed: Completed, info: Mapping[str, Any]) -> dict[str, Any]:
+def facts(completed: Completed, info: Mapping[str, Any], last: str = "") -> dict[str, Any]:
     """What the table of statuses looks at."""
     status = str(info.get("exit_status") or "")
-    said = (completed.stdout + completed.stderr).decode(errors="replace").splitlines()
-    named = [line.strip() for line in said if status and line.strip().startswith(f"{status}:")]
-    words = (named or [status or last_words(completed)])[-1] if status != "Submitted" else ""
+    words = "" if status == "Submitted" else last or status or last_words(completed)
     return {"ending": ending(completed), "exit_status": status, "words": words}

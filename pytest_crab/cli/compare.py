@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import sys
 from collections.abc import Iterator
@@ -47,6 +48,7 @@ from pytest_crab.statistics.comparison import compare as compare_measured
 @click.option("--margin", type=click.FloatRange(0, 100), help="Gate: exit 0, 1, 8 or 9 as --crab-baseline does.")
 @click.option("--max-broken", type=click.FloatRange(0, 1), default=0.05, show_default=True, help="The gate's limit.")
 @click.option("--allow-difference", type=click.Choice(CONDITIONS), help="Compare though this one thing differs.")
+@click.option("--part", is_flag=True, help="Oracles that AFTER lacks were left out on purpose; else they are unknown.")
 @click.option(
     "--recorded",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -62,22 +64,33 @@ def compare(
     allow_difference: str | None,
     recorded: Path | None,
     *,
+    part: bool,
     as_json: bool,
 ) -> None:
     """Compare two earlier runs, running nothing.
 
     BEFORE and AFTER are a summary.json, a trials.jsonl, or the folder of a report or a store.
     """
-    limit = MARGIN if margin is None else margin
+    limit, gated = MARGIN if margin is None else margin, margin is not None
     try:
         if recorded is not None:
-            against = [_recorded(recorded, before, after, limit)]
+            against = [dataclasses.replace(_recorded(recorded, before, after, limit), gated=gated)]
             tallies: list[Tally] = [Tally(reviewer=after, caught=1, missed=0)]
         else:
             first, second = load_summary(Path(before)), load_summary(Path(after))
             pairs = list(_pairs(first, second, names))
             against = [
-                opposing(first, was, second, now, path=Path(before), margin=limit, allowed=allow_difference)
+                opposing(
+                    first,
+                    was,
+                    second,
+                    now,
+                    path=Path(before),
+                    margin=limit,
+                    allowed=allow_difference,
+                    whole=gated and not part,
+                    gated=gated,
+                )
                 for was, now in pairs
             ]
             tallies = [Tally.of(now.reviewer, now.outcomes) for _, now in pairs]

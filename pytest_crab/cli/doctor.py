@@ -20,6 +20,8 @@ from pytest_crab.runtimes.interpreters import running_version
 #: Environment variables that hold keys of model providers; only whether they are set is ever told.
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "DEVIN_API_KEY", "GITHUB_TOKEN")
 PROGRAMS = ("ruff", "git", "node")
+#: All that a program is given when it is asked for its version: no key, whatever it is.
+_GIVEN = ("PATH", "HOME", "LANG", "PYENV_ROOT")
 
 
 @click.command(name="doctor")
@@ -89,10 +91,15 @@ def _engine(base: str, version: str | None) -> list[tuple[str, str]]:
     presence = look(base, version)
     if presence.version is None:
         return [("docker engine", f"no: {presence.problem}"), ("base image", "unknown: no engine answers")]
-    absent = f"no: neither of {', '.join(presence.wanted)} is here; a run pulls the first, or use --build-base"
+    if presence.found and presence.old:
+        state = f"old: {presence.found} was made by another version; build it again with --build-base"
+    elif presence.found:
+        state = f"yes: {presence.found}"
+    else:
+        state = f"no: neither of {', '.join(presence.wanted)} is here; a run pulls the first, or use --build-base"
     return [
         ("docker engine", f"yes: version {presence.version}"),
-        ("base image", f"yes: {presence.found}" if presence.found else absent),
+        ("base image", state),
     ]
 
 
@@ -149,8 +156,17 @@ def _programs() -> list[tuple[str, str]]:
 
 
 def _version(place: str) -> str:
+    own = {name: os.environ[name] for name in _GIVEN if name in os.environ}
     try:
-        done = subprocess.run([place, "--version"], capture_output=True, text=True, timeout=20, check=False)
+        done = subprocess.run(
+            [Path(place).absolute(), "--version"],
+            capture_output=True,
+            text=True,
+            timeout=20,
+            check=False,
+            env=own,
+            cwd="/",
+        )
     except (OSError, subprocess.SubprocessError):
         return "does not run"
     lines = (done.stdout or done.stderr).strip().splitlines()

@@ -30,17 +30,21 @@ from pytest_crab.types import Trial
 @click.option(
     "--into", required=True, type=click.Path(file_okay=False, path_type=Path), help="The folder of the new report."
 )
-def merge(reports: Sequence[Path], into: Path) -> None:
+@click.option("--incomplete", is_flag=True, help="Merge though a shard's report is missing.")
+def merge(reports: Sequence[Path], into: Path, *, incomplete: bool) -> None:
     """Make one report of several: trials.jsonl, summary.json and the pages, and print the tables.
 
     REPORTS are report folders, stores or trials.jsonl files. Of one trial that several hold, a measured one counts
-    before one that was not run, and a later report before an earlier one.
+    before one that was not run, and a later report before an earlier one. All parts of --crab-shard should be there.
     """
     if into.resolve() in {(report.parent if report.is_file() else report).resolve() for report in reports}:
         raise click.UsageError(f"{into} is one of the reports that are merged; name another folder")
     try:
         files = [trials_file(report) for report in reports]
-        order = _order(files)
+        shards: set[str] = set()
+        order = _order(files, shards)
+        if not incomplete:
+            _insist(into, shards)
         write_trials(into / TRIALS, _chosen(files, order))
         strict = any(
             load_summary(file.with_name(SUMMARY)).errors_as_misses
@@ -69,13 +73,27 @@ def _key(trial: Trial) -> _Key:
     return trial.instance, trial.reviewer, trial.repeat
 
 
-def _order(files: Sequence[Path]) -> dict[_Key, tuple[int, int]]:
-    """The place (file, line) of the record that counts for each trial, in the order that a single run reports them."""
+def _insist(into: Path, shards: set[str]) -> None:
+    """Raise BadInput if a shard that belongs to these, as in 2/4, is not among them."""
+    sizes = sorted({int(shard.partition("/")[2]) for shard in shards})
+    wanted = [f"{at}/{of}" for of in sizes for at in range(1, of + 1)]
+    missing = ", ".join(one for one in wanted if one not in shards)
+    if missing:
+        raise BadInput(str(into), [f"no report is that of shard {missing}; name it too, or merge with --incomplete"])
+
+
+def _order(files: Sequence[Path], shards: set[str]) -> dict[_Key, tuple[int, int]]:
+    """The place (file, line) of the record that counts for each trial, in the order that a single run reports them.
+
+    The ``shards`` that trials were run in are added to the set.
+    """
     chosen: dict[_Key, tuple[bool, tuple[int, int]]] = {}
     reviewers: dict[str, int] = {}
     for at, file in enumerate(files):
         for line, trial in enumerate(read_trials(file)):
             reviewers.setdefault(trial.reviewer, len(reviewers))
+            if "shard" in trial.versions:
+                shards.add(str(trial.versions["shard"]))
             ran = any(result.reason is not Reason.NOT_RUN for result in trial.results)
             before = chosen.get(_key(trial))
             if before is None or ran or not before[0]:

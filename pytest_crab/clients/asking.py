@@ -12,6 +12,7 @@ from typing import Any
 from typing import ClassVar
 
 from pytest_crab import plain
+from pytest_crab.clients.endpoints import endpoint_of
 from pytest_crab.clients.failures import Status
 from pytest_crab.clients.prompting import digest_of
 from pytest_crab.clients.prompting import instructions
@@ -24,6 +25,9 @@ from pytest_crab.types import Review
 
 _STATUSES = {401: Status.AUTH, 403: Status.AUTH, 429: Status.RATE_LIMITED, 529: Status.OVERLOADED}
 _WORDS = 200
+#: The stop reasons of a whole answer, and of one that is cut.
+WHOLE = {"end_turn", "stop_sequence", "stop"}
+CUT = {"max_tokens", "length", "model_context_window_exceeded"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,11 +64,17 @@ class AskingSettings:
         return instructions(self.role, None if self.prompt is None else Path(self.folder, self.prompt).expanduser())
 
     def identity(self) -> Mapping[str, Any] | None:
-        """The model, the prompt's digest and every other setting."""
+        """The model, who is asked for it, the prompt's digest and every other setting. Raises BadInput."""
         settings = plain.dump(self)
         settings.pop("prompt", None)
         settings.pop("folder", None)
-        return {"adapter": self.role, "model": self.model, "prompt": digest_of(self.told()), "settings": settings}
+        return {
+            "adapter": self.role,
+            "model": self.model,
+            "endpoint": endpoint_of(self.provider, Path(self.folder)),
+            "prompt": digest_of(self.told()),
+            "settings": settings,
+        }
 
     def typed_options(self) -> dict[str, Any]:
         """The further fields of a request, as JSON means them."""
@@ -166,8 +176,10 @@ class Asking:
             raise self._failed(Status.BAD_OUTPUT, "its answer is not in its provider's protocol") from error
         if stop in ("refusal", "content_filter"):
             raise self._failed(Status.REFUSED, "the model refuses")
-        if stop in ("max_tokens", "length"):
-            raise self._failed(Status.LIMIT, f"the answer was cut at max_tokens, {self._settings.max_tokens}")
+        if stop in CUT:
+            raise self._failed(Status.LIMIT, f"the answer was cut ({stop}; max_tokens is {self._settings.max_tokens})")
+        if stop not in WHOLE:
+            raise self._failed(Status.BAD_OUTPUT, f"the answer is no whole one, it stopped for {stop!r}")
         return text
 
     def _failed(self, status: Status, sentence: str) -> ReviewerError:

@@ -12,10 +12,13 @@ from pytest_crab.clients.running import ClientSettings
 from pytest_crab.clients.running import Session
 from pytest_crab.clients.running import ending
 from pytest_crab.clients.running import last_words
+from pytest_crab.clients.running import require_above_zero
 from pytest_crab.protocols import Completed
 
 #: What keeps the pull request's own hooks, MCP servers, settings and CLAUDE.md from being loaded.
 ISOLATION = ("--setting-sources", "user", "--strict-mcp-config")
+#: The flags leave out what lies at the tree's root; this too what lies beside any file that it reads on its way.
+UNTOLD = {"CLAUDE_CODE_DISABLE_CLAUDE_MDS": "1"}
 #: The provider would look things up for these, the pull request itself among them.
 _NO_WEB = ("--disallowedTools", "WebSearch,WebFetch")
 _RETRIES = "1"
@@ -31,13 +34,17 @@ class ClaudeCodeSettings(ClientSettings):
     max_turns: int | None = None
     max_usd: float | None = None
 
+    def __post_init__(self) -> None:
+        super(ClaudeCodeSettings, self).__post_init__()
+        require_above_zero(max_turns=self.max_turns, max_usd=self.max_usd)
+
 
 def run(session: Session, settings: ClaudeCodeSettings, prompt: str, *more: str) -> Mapping[str, Any]:
     """Run the client on a prompt; the result that it printed. Raises the family's error."""
     argv = [session.program, "-p", "--output-format", "json", "--dangerously-skip-permissions", *ISOLATION, *_NO_WEB]
     argv += ["--model", settings.model] if settings.model else []
-    argv += ["--max-turns", str(settings.max_turns)] if settings.max_turns else []
-    argv += ["--max-budget-usd", str(settings.max_usd)] if settings.max_usd else []
+    argv += ["--max-turns", str(settings.max_turns)] if settings.max_turns is not None else []
+    argv += ["--max-budget-usd", str(settings.max_usd)] if settings.max_usd is not None else []
     completed = session.run([*argv, *more, *settings.args], env=_variables(session), stdin=prompt)
     session.keep({"stdout": completed.stdout, "stderr": completed.stderr})
     result = _result(completed)
@@ -55,6 +62,7 @@ def _variables(session: Session) -> dict[str, str]:
         "API_TIMEOUT_MS": str(int(session.settings.timeout * 1000)),
         "DISABLE_AUTOUPDATER": "1",
         "IS_SANDBOX": "1",
+        **UNTOLD,
     }
 
 

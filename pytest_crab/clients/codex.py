@@ -32,7 +32,7 @@ _IDLE_SECONDS = 300
 #: Makes the home, and puts the client's own tools on PATH.
 _LAUNCH = 'mkdir -p "$CODEX_HOME" && PATH="$PATH:$0" && exec "$@"'
 #: Prints the records of all threads, a line each.
-_SESSIONS = 'find "$1/sessions" -name "rollout-*.jsonl" -exec cat {} +'
+_SESSIONS = 'test ! -d "$1/sessions" || find "$1/sessions" -name "rollout-*.jsonl" -exec cat {} +'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,10 +45,16 @@ class CodexSettings(ClientSettings):
 
 
 class Told(NamedTuple):
-    """What a run of codex left: its last message, and the review as codex itself structures it, if there is one."""
+    """What a run of codex left: its last message, and the review as codex itself structures it, if there is one.
+
+    ``unread``: its records could not be read, so that nobody knows whether there is a review; ``changed``: the tree is
+    no longer what it was.
+    """
 
     message: str | None
     review: Mapping[str, Any] | None
+    unread: bool = False
+    changed: bool = False
 
 
 def run(session: Session, settings: CodexSettings, prompt: str, *more: str) -> Told:
@@ -60,9 +66,11 @@ def run(session: Session, settings: CodexSettings, prompt: str, *more: str) -> T
     tools = session.installed.trees[0] / "codex-path"
     completed = session.run(["sh", "-c", _LAUNCH, str(tools), *argv], env=env, stdin=prompt)
     records = b"" if completed.timed_out else session.read(_SESSIONS, env["CODEX_HOME"])
-    session.keep({"stdout": completed.stdout, "stderr": completed.stderr, "records": records})
+    session.keep({"stdout": completed.stdout, "stderr": completed.stderr, "records": records or b""})
     events = list(_lines(completed.stdout))
-    told = Told(_message(events), _review(_lines(records)))
+    message = _message(events)
+    changed = message is None and settings.role == "agent" and bool(session.workspace.diff())
+    told = Told(message, _review(_lines(records or b"")), unread=records is None, changed=changed)
     session.judge(facts(completed, events, told))
     return told
 
@@ -116,12 +124,15 @@ def facts(completed: Completed, events: Sequence[Mapping[str, Any]], told: Told)
         if event.get("type") == "turn.failed":
             failed = str((event.get("error") or {}).get("message") or "it does not say why")
     done = any(event.get("type") == "turn.completed" for event in events)
-    message = "no" if told.message is None else ("yes" if told.message.strip() else "empty")
+    message = (
+        "yes" if (told.message or "").strip() else ("no" if told.message is None and not told.changed else "empty")
+    )
     return {
         "ending": ending(completed),
         "failed": failed,
         "completed": "yes" if done else "no",
         "message": message,
+        "records": "no" if told.unread else "yes",
         "review": _form(told.review),
         "words": failed or ("" if done or completed.timed_out else last_words(completed)),
     }

@@ -69,6 +69,8 @@ _CUT = (
     r"malformed response|failed to parse json|not valid json|unexpected end of|stream disconnected|stream closed"
     r"|connection (closed|reset)"
 )
+#: How the parsers of Python's clients put it.
+_NO_JSON = r"invalid response from|json|expecting value|expecting property name|no attribute"
 
 _CLAUDE: _Rows = (
     ("refusal", "the model refuses", {"stop_reason": "^refusal$"}, Status.REFUSED),
@@ -107,7 +109,13 @@ _CODEX: _Rows = (
     ("max-tokens", "the answer was cut at the most tokens", {"failed": _LONG}, Status.LIMIT),
     ("400", "the provider refused the request, or any other error that it tells", {"failed": "."}, Status.CLIENT_ERROR),
     ("no-turn", "it ended without a finished turn", {"completed": "no"}, Status.CLIENT_ERROR),
-    ("refusal", "the model refuses: the turn ends without a word", {"message": "^no$", "review": "no"}, Status.REFUSED),
+    ("unread", "the records of its session cannot be read", {"records": "^no$"}, Status.CLIENT_ERROR, "reviewer"),
+    (
+        "refusal",
+        "the model refuses: the turn ends without a word or a change",
+        {"message": "^no$", "review": "no"},
+        Status.REFUSED,
+    ),
     ("prose", "it answered in words where findings were asked for", {"review": "prose"}, Status.BAD_OUTPUT, "reviewer"),
     ("no-review", "the model refuses: the review has no output", {"review": "no"}, Status.REFUSED, "reviewer"),
     ("review", "findings, or none", {"review": "yes"}, Status.OK, "reviewer"),
@@ -149,16 +157,16 @@ _MINI: _Rows = (
     ),
     ("hang", "no answer came in time", {"exit_status": "Timeout"}, Status.TIMEOUT),
     (
-        "529",
-        "the provider is overloaded, or broke",
-        {"exit_status": "^APIError|ServiceUnavailable|Overloaded"},
-        Status.OVERLOADED,
-    ),
-    (
         "garbage",
         "the answer was no JSON",
-        {"exit_status": "InternalServerError|JSONDecode|APIConnection"},
+        {"exit_status": "InternalServerError|APIConnection|APIError|JSONDecode", "words": _NO_JSON},
         Status.BAD_OUTPUT,
+    ),
+    (
+        "529",
+        "the provider is overloaded, or broke",
+        {"exit_status": "^APIError|InternalServerError|ServiceUnavailable|Overloaded"},
+        Status.OVERLOADED,
     ),
     ("other", "any other end, or none", {}, Status.CLIENT_ERROR),
 )

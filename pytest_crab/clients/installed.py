@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -194,11 +195,13 @@ def _base_of(venv: Path) -> Iterator[Path]:
 
 @functools.cache
 def _printed_version(program: Path) -> str:
+    """What it prints; it runs outside of any sandbox here, so it is given no variable of the user's, and no key."""
     try:
-        done = subprocess.run(
-            [program, "--version"], capture_output=True, text=True, check=True, timeout=_VERSION_SECONDS,
-            stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+        with tempfile.TemporaryDirectory(prefix="pytest-crab-home-") as home:
+            done = subprocess.run(
+                [program, "--version"], capture_output=True, text=True, check=True, timeout=_VERSION_SECONDS,
+                stdin=subprocess.DEVNULL, cwd="/", env={"PATH": os.defpath, "HOME": home, "LANG": "C.UTF-8"},
+            )  # fmt: skip
     except (OSError, subprocess.SubprocessError) as error:
         raise ClientMissing(f"{program} --version failed: {error}; install it anew") from error
     found = _VERSION.search(done.stdout)

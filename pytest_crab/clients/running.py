@@ -15,6 +15,7 @@ from typing import Any
 from typing import ClassVar
 
 from pytest_crab import plain
+from pytest_crab.clients.endpoints import endpoint_of
 from pytest_crab.clients.failures import Row
 from pytest_crab.clients.failures import Status
 from pytest_crab.clients.failures import read_status
@@ -37,6 +38,8 @@ from pytest_crab.types import Usage
 #: The most of an error's words that a sentence repeats.
 _WORDS = 200
 _NOTES = 16_000
+#: In seconds, for what a client left.
+_READING = 120
 #: The most characters of a stream that are kept.
 _KEPT = 4 << 20
 
@@ -94,7 +97,10 @@ class ClientSettings:
             raise self.failure(str(error)) from error
 
     def identity(self) -> Mapping[str, Any] | None:
-        """Client, version, model, the prompt's digest, and every other setting. Raises the family's error."""
+        """Client, version, model, who is asked, the prompt's digest, and every other setting.
+
+        Raises the family's error, BadInput for a crab.yaml that is something else by now.
+        """
         settings = plain.dump(self)
         settings.pop("prompt", None)
         settings.pop("folder", None)
@@ -103,6 +109,7 @@ class ClientSettings:
             "client": self.client,
             "version": self.version(),
             "model": self.model,
+            "endpoint": endpoint_of(self.provider, Path(self.folder)),
             "prompt": digest_of(self.told()),
             "settings": settings,
         }
@@ -148,9 +155,10 @@ class Session:
         data = stdin.encode(errors="surrogateescape")
         return self.workspace.run(argv, stdin=data, env=variables, seconds=self.settings.timeout)
 
-    def read(self, script: str, *arguments: str) -> bytes:
-        """What a line of shell prints, which reads what the client left in its home."""
-        return self.workspace.run(("sh", "-c", script, "sh", *arguments), seconds=120).stdout
+    def read(self, script: str, *arguments: str) -> bytes | None:
+        """What a line of shell prints, which reads what the client left in its home; None if it cannot be read."""
+        done = self.workspace.run(("sh", "-c", script, "sh", *arguments), seconds=_READING)
+        return done.stdout if done.exit_code == 0 and not done.too_much_output else None
 
     def keep(self, parts: Mapping[str, bytes | str]) -> None:
         """Keep raw output; its key is then ``transcript``."""
@@ -187,21 +195,21 @@ class Session:
         )
 
     def revised(self, notes: str) -> Revision:
-        """The revision as it goes on the record: the tree's diff. Raises the family's error."""
+        """The revision as it goes on the record: the tree's diff, and of a token in it only the place."""
         return Revision(
-            diff=self._diff(),
+            diff=self.redact(self.workspace.diff()),
             usage=self.usage(),
             version=self.installed.version,
             notes=self.redact(notes)[:_NOTES] or None,
             transcript=self.transcript,
         )
 
-    def _diff(self) -> str:
-        """What the client made of the tree. Raises the family's error if it wrote the token into it."""
-        diff = self.workspace.diff()
-        if self.token in diff:
-            raise self.failed(Status.CLIENT_ERROR, "it wrote its token into the code, and no token is kept")
-        return diff
+
+def require_above_zero(**limits: float | None) -> None:
+    """Raise ValueError unless each of these limits is above 0 or not set: to a client 0 may be no limit at all."""
+    for name, limit in limits.items():
+        if limit is not None and limit <= 0:
+            raise ValueError(f"{name} should be above 0; leave it out for no limit")
 
 
 def _shortened(part: bytes | str) -> str:

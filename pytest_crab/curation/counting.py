@@ -36,7 +36,9 @@ def statistics(found: Sequence[Counted]) -> Iterator[str]:
     bare = sum(not one.instance.measured for one in found)
     repos = {one.instance.repo for one in found}
     without = f", {bare} instances without an oracle" if bare else ""
-    yield f"{len(found)} instances of {len(repos)} repositories, {len(oracles)} oracles{without}"
+    instances = f"{len(found)} instance{'' if len(found) == 1 else 's'}"
+    projects = f"{len(repos)} repositor{'y' if len(repos) == 1 else 'ies'}"
+    yield f"{instances} of {projects}, {len(oracles)} oracle{'' if len(oracles) == 1 else 's'}{without}"
     comments = [comment for _, comment in oracles]
     yield _line("oracles by category", _in_order(Counter(str(one.category) for one in comments), map(str, Category)))
     yield _line("oracles by kind", _in_order(Counter(str(one.kind) for one in comments), map(str, Kind)))

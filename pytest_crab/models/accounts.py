@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import json
 import os
 import secrets
 from collections import defaultdict
+from collections.abc import Iterator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
@@ -22,7 +24,7 @@ class Entry:
     """One request as the ledger has it; ``cost`` None is unknown, ``complete`` False: the answer was cut off.
 
     ``tries`` counts how often it went to the provider; a replayed one never did. ``status`` 0: its client left before
-    there was an answer.
+    there was an answer. ``estimate`` is what one without its end may have cost at most, for the budgets alone.
     """
 
     time: str
@@ -38,6 +40,7 @@ class Entry:
     complete: bool
     tokens: Tokens | None
     cost: float | None
+    estimate: float | None = None
     replayed: bool = False
 
     def plain(self) -> dict[str, Any]:
@@ -56,6 +59,7 @@ class Entry:
             "seconds": round(self.seconds, 4),
             "complete": self.complete,
             **({"cost_usd": round(self.cost, 9)} if self.cost is not None else {}),
+            **({"estimated_usd": round(self.estimate, 9)} if self.estimate is not None else {}),
             **({"replayed": True} if self.replayed else {}),
             **(
                 {
@@ -75,7 +79,8 @@ class Account:
     """One attempt at a step of a trial: its token, what it used, and the fault for which it cannot be trusted.
 
     ``entrance`` is the socket that its token is good at. ``lasting`` faults stay; the others are forgotten once a later
-    request succeeds; of these ``unreachable`` is one that may be another in a moment.
+    request succeeds, and count for little where an earlier one did; of these ``unreachable`` is one that may be another
+    in a moment.
     """
 
     token: str
@@ -86,6 +91,7 @@ class Account:
     entries: list[Entry] = field(default_factory=list)
     open: bool = True
     tasks: set[asyncio.Task[Any]] = field(default_factory=set)
+    transports: set[asyncio.Transport] = field(default_factory=set)
     recordings: list[asyncio.Task[None]] = field(default_factory=list)
     _asked: defaultdict[str, itertools.count[int]] = field(default_factory=lambda: defaultdict(itertools.count))
     lasting: str | None = None
@@ -101,6 +107,35 @@ class Account:
     def fault(self) -> str | None:
         """One sentence if the gateway, a cassette or the budget kept a model from answering."""
         return self.lasting or self.passing
+
+    @property
+    def answered(self) -> bool:
+        """Whether a model has answered anything."""
+        return any(0 < entry.status < 400 for entry in self.entries)
+
+    @contextlib.contextmanager
+    def busy(self, transport: asyncio.Transport | None) -> Iterator[None]:
+        """For as long as a request is under way, from its first line on: ``end`` breaks it off."""
+        task = asyncio.current_task()
+        assert task is not None
+        self.tasks.add(task)
+        if transport is not None:
+            self.transports = {each for each in self.transports if not each.is_closing()} | {transport}
+        try:
+            yield
+        finally:
+            self.tasks.discard(task)
+
+    async def end(self) -> None:
+        """Void the token, break off what is under way, and wait until all is booked and recorded."""
+        self.open = False
+        for task in tuple(self.tasks):
+            task.cancel()
+        await asyncio.gather(*self.tasks, return_exceptions=True)
+        await asyncio.gather(*self.recordings, return_exceptions=True)
+        for transport in self.transports:
+            transport.abort()
+        self.transports.clear()
 
     def number(self, key: str) -> int:
         """How often this account asked the same before, counting this time from now on."""
@@ -184,10 +219,10 @@ class Accounts:
                 f"what {entry.model} used cannot be priced, so that no budget can be kept: "
                 f"give input, output, cached and cache_write for it in models.prices of crab.yaml"
             )
-        self._spend(entry.trial, entry.cost, replayed=entry.replayed)
+        self._spend(entry.trial, max(entry.cost or 0.0, entry.estimate or 0.0), replayed=entry.replayed)
 
-    def _spend(self, trial: str, cost: float | None, *, replayed: bool) -> None:
-        if cost and not replayed:
+    def _spend(self, trial: str, cost: float, *, replayed: bool) -> None:
+        if not replayed:
             self._spent += cost
             self._spent_by_trial[trial] += cost
 
@@ -200,4 +235,5 @@ class Accounts:
                 entry: Mapping[str, Any] = json.loads(line)
             except ValueError:
                 continue
-            self._spend(entry["trial"], entry.get("cost_usd"), replayed=entry.get("replayed", False))
+            cost = max(entry.get("cost_usd", 0.0), entry.get("estimated_usd", 0.0))
+            self._spend(entry["trial"], cost, replayed=entry.get("replayed", False))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import dataclasses
 import fcntl
 import json
 import os
@@ -26,6 +27,9 @@ RECORDED = frozenset({200, 400, 404, 413, 422})
 
 #: So many recordings are looked at in full to find the nearest one of a miss.
 _MOST_COMPARED = 400
+
+#: Shorter secrets are words: taking them out would hide nothing and garble everything.
+SHORTEST_SECRET = 6
 
 _EVENT = re.compile(rb".+?(?:\r?\n\r?\n|\Z)", re.DOTALL)
 
@@ -81,26 +85,27 @@ class Miss(Exception):
 class Cassettes:
     """Recordings in a folder, ``<k>/<key>.json``; many processes may read and write it at once.
 
-    ``secrets`` are texts that are taken out of whatever is written.
+    ``secrets`` are texts that are taken out of every question and answer that is written.
     """
 
     def __init__(self, folder: Path, secrets: Iterable[str] = ()) -> None:
         self.folder = folder
-        self._secrets = tuple(secret for secret in secrets if secret)
+        self._secrets = dict.fromkeys(secrets, "<key>")
 
     def record(self, question: Question, answer: Answer, also: Iterable[str] = ()) -> None:
         """Keep the n-th answer of a label; what the label had from there on is replaced. Raises OSError."""
         path = self._path(question.key)
         path.parent.mkdir(parents=True, exist_ok=True)
+        secrets = {**self._secrets, **dict.fromkeys(also, "<token>")}
+        body = answer.body
+        for secret, stand_in in secrets.items():
+            body = without(body, secret, stand_in)
         with self._locked():
-            tape = self._load(path) or _blank(question)
+            tape = self._load(path) or _blank(question, secrets)
             answers = tape["answers"].setdefault(question.label, [])
-            answers[question.number :] = [answer.plain()]
+            answers[question.number :] = [dataclasses.replace(answer, body=body).plain()]
             lines = (f"{json.dumps(name)}: {json.dumps(tape[name], sort_keys=True)}" for name in sorted(tape))
-            text = "{{\n{}\n}}\n".format(",\n".join(lines))
-            for number, secret in enumerate((*self._secrets, *also)):
-                text = text.replace(secret, "<token>" if number >= len(self._secrets) else "<key>")
-            _write(path, text.encode())
+            _write(path, "{{\n{}\n}}\n".format(",\n".join(lines)).encode())
 
     def find(self, question: Question) -> Answer:
         """The answer to a question. Raises Miss, and OSError."""
@@ -108,8 +113,14 @@ class Cassettes:
         if tape is None:
             raise Miss(self._nearest(question))
         answers = tape["answers"].get(question.label)
-        if answers is None:  # another trial asked the same
-            answers = next(tape["answers"][label] for label in sorted(tape["answers"]))
+        if answers is None:  # another trial asked the same; another repeat is another draw, and never stands in
+            repeat = _repeat_of(question.label)
+            label = next((label for label in sorted(tape["answers"]) if _repeat_of(label) == repeat), None)
+            if label is None:
+                raise Miss(
+                    f"the same request was recorded by {', '.join(sorted(tape['answers']))} and not by repeat {repeat}"
+                )
+            answers = tape["answers"][label]
         if question.number >= len(answers):
             times = "once" if len(answers) == 1 else f"{len(answers)} times"
             raise Miss(f"the same request was recorded {times} and is asked once more")
@@ -165,14 +176,42 @@ class Cassettes:
             os.close(handle)
 
 
-def _blank(question: Question) -> dict[str, Any]:
+def _repeat_of(label: str) -> int:
+    """Which repeat of its trial a label names."""
+    found = re.search(r"\[(\d+)\] \S+$", label)
+    return int(found.group(1)) if found else 1
+
+
+def without(body: bytes, secret: str, stand_in: str) -> bytes:
+    """A body without a secret, as it is and as JSON writes it."""
+    if len(secret) < SHORTEST_SECRET:
+        return body
+    for spelled in {secret, json.dumps(secret)[1:-1]}:
+        body = body.replace(spelled.encode(), stand_in.encode())
+    return body
+
+
+def _blank(question: Question, secrets: Mapping[str, str]) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "provider": question.provider,
         "path": question.path,
-        "request": question.content,
+        "request": _redacted(question.content, secrets),
         "answers": {},
     }
+
+
+def _redacted(value: Any, secrets: Mapping[str, str]) -> Any:
+    """The same content with no secret in any of its texts."""
+    if isinstance(value, str):
+        for secret, stand_in in secrets.items():
+            value = value.replace(secret, stand_in) if len(secret) >= SHORTEST_SECRET else value
+        return value
+    if isinstance(value, list):
+        return [_redacted(item, secrets) for item in value]
+    if isinstance(value, Mapping):
+        return {_redacted(name, secrets): _redacted(item, secrets) for name, item in value.items()}
+    return value
 
 
 def _write(path: Path, content: bytes) -> None:

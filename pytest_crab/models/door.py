@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import datetime
-import json
 import time
 from collections.abc import AsyncIterator
 from collections.abc import Iterable
 from collections.abc import Mapping
 from dataclasses import dataclass
-from dataclasses import field
-from typing import Any
 
 import aiohttp
 from aiohttp import web
@@ -24,11 +21,16 @@ from pytest_crab.models.cassettes import Answer
 from pytest_crab.models.cassettes import Cassettes
 from pytest_crab.models.cassettes import Miss
 from pytest_crab.models.cassettes import Question
+from pytest_crab.models.cassettes import without
 from pytest_crab.models.dialects import DIALECTS
 from pytest_crab.models.dialects import Dialect
 from pytest_crab.models.dialects import forwarded
 from pytest_crab.models.dialects import returned
 from pytest_crab.models.dialects import token_of
+from pytest_crab.models.exchange import Exchange
+from pytest_crab.models.exchange import Refusal
+from pytest_crab.models.exchange import read_document
+from pytest_crab.models.exchange import server_tool
 from pytest_crab.models.forwarding import Cut
 from pytest_crab.models.forwarding import Reply
 from pytest_crab.models.forwarding import Retries
@@ -36,8 +38,8 @@ from pytest_crab.models.forwarding import Unreachable
 from pytest_crab.models.forwarding import ask
 from pytest_crab.models.metering import BodyMeter
 from pytest_crab.models.metering import StreamMeter
-from pytest_crab.models.metering import WithoutUsage
 from pytest_crab.models.metering import cost_of
+from pytest_crab.models.metering import estimate
 from pytest_crab.models.metering import price_of
 from pytest_crab.models.normal import key_of
 from pytest_crab.models.normal import normalise
@@ -48,64 +50,15 @@ from pytest_crab.settings import Provider
 #: What a client is told where its provider gave no answer.
 _UNREACHABLE = 502
 
+#: Bytes: a longer request is read in a thread, so that the others need not wait.
+_LONG = 1 << 18
+
+_OVER = "this token is not valid here, or the step that it was made for is over"
+
 
 def _entrance(request: web.Request) -> str | None:
     """The socket that a request came by."""
     return None if request.transport is None else str(request.transport.get_extra_info("sockname"))
-
-
-class Refusal(Exception):
-    """A request that goes no further; ``lasting`` and ``passing`` are faults that its account keeps (see Account)."""
-
-    def __init__(self, status: int, message: str, *, lasting: bool = False, passing: bool = False) -> None:
-        super().__init__(message)
-        self.status = status
-        self.lasting = lasting
-        self.passing = passing
-
-
-@dataclass(kw_only=True)
-class Exchange:
-    """One request on its way, and what is known of its answer."""
-
-    account: Account
-    provider: str
-    known: Provider
-    dialect: Dialect
-    path: str
-    query: str
-    document: Mapping[str, Any]
-    body: bytes
-    headers: Mapping[str, str]
-    clock: float = field(default_factory=time.monotonic)
-    status: int = 0
-    tries: int = 0
-    replayed: bool = False
-    meter: BodyMeter | StreamMeter | None = None
-    booked: bool = False
-
-    @property
-    def adds_usage(self) -> bool:
-        """Whether the gateway asks for the usage of a chat stream, which would not tell it by itself."""
-        asked = self.document.get("stream_options")
-        told = isinstance(asked, Mapping) and asked.get("include_usage")
-        return self.path == "/chat/completions" and bool(self.document.get("stream")) and not told
-
-    def sent(self) -> bytes:
-        """The body that goes to the provider."""
-        if not self.adds_usage:
-            return self.body
-        options = {**(self.document.get("stream_options") or {}), "include_usage": True}
-        return json.dumps({**self.document, "stream_options": options}).encode()
-
-    def shown(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-        """What of a stream the client is shown."""
-        return _without_usage(chunks) if self.adds_usage else chunks
-
-    @property
-    def model(self) -> str:
-        """The model that is asked."""
-        return str(self.document.get("model", ""))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +81,10 @@ class Door:
         if account is not None and account.entrance != _entrance(request):
             account = None
         try:
-            return await self._handle(request, known, dialect, account)
+            if account is None:
+                return await self._handle(request, known, dialect, None)
+            with account.busy(request.transport):
+                return await self._handle(request, known, dialect, account)
         except Refusal as refusal:
             if account is not None and refusal.lasting:
                 account.lasting = account.lasting or str(refusal)
@@ -146,12 +102,17 @@ class Door:
         if not path and request.method in {"HEAD", "GET"}:
             return web.Response()
         if account is None or not account.open:
-            raise Refusal(401, "this token is not valid here, or the step that it was made for is over")
+            raise Refusal(401, _OVER)
         if request.method == "GET" and path == "/models":
             return web.json_response(dialect.models(sorted(self.settings.prices)))
         if request.method != "POST" or path not in dialect.posts:
             raise Refusal(404, f"{request.method} {request.path} is not forwarded; POST {_listed(dialect.posts)} are")
         body = await request.read()
+        document = await asyncio.to_thread(read_document, body) if len(body) > _LONG else read_document(body)
+        foreign = None if self.settings.server_tools else server_tool(document)
+        if foreign is not None:
+            sentence = f"{foreign} looks things up, the fix among them: models.server_tools in crab.yaml would allow it"
+            raise Refusal(400, sentence)
         exchange = Exchange(
             account=account,
             provider=request.match_info["provider"],
@@ -159,19 +120,15 @@ class Door:
             dialect=dialect,
             path=path,
             query=request.query_string,
-            document=_document(body),
+            document=document,
             body=body,
             headers=request.headers,
         )
-        task = asyncio.current_task()
-        assert task is not None
-        account.tasks.add(task)
-        try:
-            return await self._answer(request, exchange)
-        finally:
-            account.tasks.discard(task)
+        return await self._answer(request, exchange)
 
     async def _answer(self, request: web.Request, exchange: Exchange) -> web.StreamResponse:
+        if not exchange.account.open:  # it ended while the body came
+            raise Refusal(401, _OVER)
         if self.replay:
             return await self._replay(request, exchange)
         if not self.accounts.limited:
@@ -183,13 +140,14 @@ class Door:
     def _afford(self, exchange: Exchange) -> None:
         """Raise Refusal if this request would go beyond a budget, or nobody could tell whether it does."""
         why = self.accounts.exhausted(exchange.account)
-        if why is None and price_of(exchange.model, self.settings.prices) is None:
-            why = (
+        if why is not None:
+            raise Refusal(400, why, lasting=True)
+        if price_of(exchange.model, self.settings.prices) is None:
+            sentence = (
                 f"{exchange.model or 'a request without a model'} has no price, so that no budget can be kept: "
                 "add it to models.prices in crab.yaml"
             )
-        if why is not None:
-            raise Refusal(400, why, lasting=True)
+            raise Refusal(400, sentence, passing=True)
 
     # --- live -------------------------------------------------------------------------------------------------------
 
@@ -226,7 +184,7 @@ class Door:
     async def _whole(self, exchange: Exchange, reply: Reply, key: str | None) -> web.StreamResponse:
         body = b"".join([chunk async for chunk in reply.chunks()])
         if key is not None:  # some providers repeat a key that they do not like
-            body = body.replace(key.encode(), b"<key>")
+            body = without(body, key, "<key>")
         self._book(exchange)
         self._record(exchange, Answer(status=reply.status, type=reply.headers.get("content-type", ""), body=body))
         return web.Response(status=reply.status, headers=returned(reply.headers), body=body)
@@ -238,7 +196,8 @@ class Door:
 
         async def chunks() -> AsyncIterator[bytes]:
             async for chunk in reply.chunks():
-                passed.append(chunk)
+                if self.settings.record:
+                    passed.append(chunk)
                 yield chunk
 
         try:
@@ -269,7 +228,7 @@ class Door:
         await asyncio.gather(*before, return_exceptions=True)
         try:
             await asyncio.to_thread(self._keep, exchange, answer)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             account.lasting = account.lasting or f"an answer could not be recorded in {self.cassettes.folder}: {error}"
 
     def _keep(self, exchange: Exchange, answer: Answer) -> None:
@@ -322,6 +281,9 @@ class Door:
         meter, account = exchange.meter, exchange.account
         exchange.booked = True
         tokens = meter.tokens if meter else None
+        price, seconds = price_of(exchange.model, self.settings.prices), time.monotonic() - exchange.clock
+        complete, started = meter is not None and meter.complete, exchange.status < 400
+        guessed = started and not complete and not exchange.replayed and not exchange.counts
         entry = Entry(
             time=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds"),
             trial=account.trial,
@@ -332,22 +294,14 @@ class Door:
             model=exchange.model,
             status=exchange.status,
             tries=exchange.tries,
-            seconds=time.monotonic() - exchange.clock,
-            complete=meter is not None and meter.complete,
+            seconds=seconds,
+            complete=complete,
             tokens=tokens,
-            cost=cost_of(tokens, price_of(exchange.model, self.settings.prices)),
+            cost=cost_of(tokens, price),
+            estimate=estimate(exchange.document, meter, seconds, price) if price is not None and guessed else None,
             replayed=exchange.replayed,
         )
         self.accounts.enter(account, entry)
-
-
-async def _without_usage(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    events = WithoutUsage()
-    async for chunk in chunks:
-        if shown := events.feed(chunk):
-            yield shown
-    if rest := events.rest():
-        yield rest
 
 
 async def _slowly(chunks: Iterable[bytes]) -> AsyncIterator[bytes]:
@@ -355,16 +309,6 @@ async def _slowly(chunks: Iterable[bytes]) -> AsyncIterator[bytes]:
     for chunk in chunks:
         yield chunk
         await asyncio.sleep(0)
-
-
-def _document(body: bytes) -> Mapping[str, Any]:
-    try:
-        document = json.loads(body)
-    except ValueError:
-        document = None
-    if not isinstance(document, dict):
-        raise Refusal(400, "the body of a request should be one JSON object")
-    return document
 
 
 def _listed(paths: frozenset[str]) -> str:

@@ -70,31 +70,40 @@ class Gateway:
         self._starts = 0
         self._door: _Line | None = None
         self._used: dict[str, Usage] = {}
+        self._open: dict[str, _Line] = {}
+        self._stopped = threading.Event()
         self._closed = False
 
     @contextlib.contextmanager
     def open(self, *, trial: str, step: str, attempt: int) -> Iterator[ModelAccess]:
-        """See protocols.Models; what kept a model from answering meanwhile is raised at the end, as a GatewayError."""
+        """See protocols.Models; what kept a model from answering meanwhile is raised at the end, as a GatewayError.
+
+        A fault that did not keep a model from answering before it does not spoil a step that ends well. Raises
+        Cancelled once ``stop`` was called.
+        """
+        self._go_on(step)
         line, told = self._admit({"trial": trial, "step": step, "attempt": attempt})
         access = ModelAccess(socket=line.folder / told["socket"], token=told["token"])
+        self._open[access.token] = line
         try:
+            self._go_on(step)  # a stop in between has not seen this access
             yield access
-        except Cancelled:
-            with contextlib.suppress(GatewayError):  # the gateway is often gone by then
-                self._end(line, access)
-            raise
-        except CrabError as error:
-            fault = self._end(line, access)
-            if fault is not None:
-                raise fault from error
+        except Exception as error:
+            if isinstance(error, CrabError) and not isinstance(error, Cancelled) and not self._stopped.is_set():
+                fault, _ = self._end(line, access)
+                if fault is not None:
+                    raise fault from error
+                raise
+            self._abandon(line, access)
+            if not isinstance(error, Cancelled):
+                self._go_on(step, error)  # once stopped, it is the connection that broke
             raise
         except BaseException:
-            with contextlib.suppress(GatewayError):  # what is raised already matters more
-                self._end(line, access)
+            self._abandon(line, access)
             raise
         else:
-            fault = self._end(line, access)
-            if fault is not None:
+            fault, lasting = self._end(line, access)
+            if fault is not None and lasting:
                 raise fault
 
     def usage(self, access: ModelAccess) -> Usage:
@@ -104,6 +113,13 @@ class Gateway:
         if self._door is None:
             raise GatewayError("the gateway is not running, so nobody knows what was used: open an access first")
         return _usage(self._door.ask("usage", {"token": access.token}))
+
+    def stop(self) -> None:
+        """Break off every access of this process, from any thread; its step, and any that asks later, is Cancelled."""
+        self._stopped.set()
+        for token, line in tuple(self._open.items()):
+            with contextlib.suppress(GatewayError):  # then nothing is under way there
+                line.ask("close", {"token": token})
 
     @property
     def process_id(self) -> int | None:
@@ -130,11 +146,23 @@ class Gateway:
         line = self._line()
         return line, line.ask("open", asked)
 
-    def _end(self, line: _Line, access: ModelAccess) -> GatewayError | None:
+    def _go_on(self, step: str, error: Exception | None = None) -> None:
+        if self._stopped.is_set():
+            raise Cancelled(f"the run was stopped while {step} asked a model") from error
+
+    def _end(self, line: _Line, access: ModelAccess) -> tuple[GatewayError | None, bool]:
+        """Close an access: what went wrong, and whether that spoils a step that ended well."""
+        self._open.pop(access.token, None)
         told = line.ask("close", {"token": access.token})
         self._used[access.token] = _usage(told)
-        fault = told.get("fault")
-        return None if fault is None else GatewayError(str(fault), passing=bool(told.get("unreachable")))
+        if told["fault"] is None:
+            return None, False
+        return GatewayError(str(told["fault"]), passing=bool(told["unreachable"])), bool(told["lasting"])
+
+    def _abandon(self, line: _Line, access: ModelAccess) -> None:
+        """Close an access where something else is raised already, which matters more."""
+        with contextlib.suppress(GatewayError):
+            self._end(line, access)
 
     def _line(self) -> _Line:
         """The way to the running gateway, which is started if there is none."""

@@ -83,19 +83,41 @@ def price_of(model: str, prices: Mapping[str, Price]) -> Price | None:
     return prices[max(fitting, key=len)] if fitting else None
 
 
+#: For estimates: no text has more tokens than one for so many bytes, no model writes more of them in a second, and
+#: where a request does not limit its answer, what it may have come to before anything of it was seen.
+_BYTES, _SPEED, _UNSEEN = 2, 200, 4096
+
+_LIMITS = ("max_tokens", "max_output_tokens", "max_completion_tokens")
+
+
+def estimate(document: Mapping[str, Any], meter: BodyMeter | StreamMeter | None, seconds: float, price: Price) -> float:
+    """US dollars that an answer without its end may have cost, rather too much than too little."""
+    told, seen = (meter.tokens, meter.seen) if meter is not None else (None, 0)
+    read = max(
+        len(json.dumps(document, ensure_ascii=False).encode(errors="replace")) // _BYTES, told.input if told else 0
+    )
+    limits = [_count(document, name) for name in _LIMITS if _count(document, name)]
+    unlimited = max(seen // _BYTES, int(seconds * _SPEED), _UNSEEN)
+    written = max(min(limits, default=unlimited), told.output if told else 0)
+    dearest = max(price.input, price.cache_write or 0.0)
+    return (read * dearest + written * price.output) / 1_000_000
+
+
 class BodyMeter:
     """Meters an answer that is one JSON document."""
 
     def __init__(self) -> None:
         self.tokens: Tokens | None = None
         self.complete = False
+        self.seen = 0
 
     def feed(self, body: bytes) -> None:
         """Take the whole body."""
         self.complete = True
+        self.seen += len(body)
         try:
             document = json.loads(body)
-        except ValueError:
+        except (ValueError, RecursionError):
             return
         if isinstance(document, Mapping):
             self.tokens = read_usage(document.get("usage")) or _count_tokens(document)
@@ -108,31 +130,43 @@ def _count_tokens(document: Mapping[str, Any]) -> Tokens | None:
 
 #: One event of a stream, with the empty line behind it.
 EVENT = re.compile(rb".+?\r?\n\r?\n", re.DOTALL)
+_EMPTY = re.compile(rb"\n\r?\n")
+
+#: Bytes: an event that is longer is nobody's, and is not waited for.
+MOST_EVENT = 32 << 20
 
 
 class WithoutUsage:
     """Takes the event that tells the usage out of a chat stream, where the gateway asked for it and the client not."""
 
     def __init__(self) -> None:
-        self._rest = b""
+        self._rest = bytearray()
 
     def feed(self, chunk: bytes) -> bytes:
         """The whole events so far that the client is to see."""
+        looked = max(len(self._rest) - 2, 0)
         self._rest += chunk
+        if _EMPTY.search(self._rest, looked) is None:
+            return self._take(len(self._rest)) if len(self._rest) > MOST_EVENT else b""
         found = list(EVENT.finditer(self._rest))
-        if found:
-            self._rest = self._rest[found[-1].end() :]
-        return b"".join(event.group() for event in found if not self._tells_usage(event.group()))
+        shown = [event.group() for event in found]
+        self._take(found[-1].end() if found else 0)
+        return b"".join(event for event in shown if not self._tells_usage(event))
 
     def rest(self) -> bytes:
         """What came after the last whole event."""
-        return self._rest
+        return bytes(self._rest)
+
+    def _take(self, length: int) -> bytes:
+        taken = bytes(self._rest[:length])
+        del self._rest[:length]
+        return taken
 
     @staticmethod
     def _tells_usage(event: bytes) -> bool:
         try:
             data = json.loads(event.strip().removeprefix(b"data:"))
-        except ValueError:
+        except (ValueError, RecursionError):
             return False
         return isinstance(data, Mapping) and data.get("choices") == [] and isinstance(data.get("usage"), Mapping)
 
@@ -142,7 +176,8 @@ class StreamMeter:
 
     def __init__(self) -> None:
         self.complete = False
-        self._rest = b""
+        self.seen = 0
+        self._rest = bytearray()
         self._usage: dict[str, Any] = {}
 
     @property
@@ -152,10 +187,15 @@ class StreamMeter:
 
     def feed(self, chunk: bytes) -> None:
         """Take the next bytes, wherever they were cut."""
-        *lines, self._rest = (self._rest + chunk).split(b"\n")
-        for line in lines:
-            if line.startswith(b"data:"):
-                self._data(line[5:].strip())
+        self.seen += len(chunk)
+        whole, newline, rest = chunk.rpartition(b"\n")
+        if newline:
+            for line in bytes(self._rest + whole).split(b"\n"):
+                if line.startswith(b"data:"):
+                    self._data(line[5:].strip())
+            self._rest.clear()
+        if len(self._rest) + len(rest) <= MOST_EVENT:  # the end of a longer line is no event either
+            self._rest += rest
 
     def _data(self, data: bytes) -> None:
         if data == _LAST:
@@ -166,7 +206,7 @@ class StreamMeter:
             return
         try:
             event = json.loads(data)
-        except ValueError:
+        except (ValueError, RecursionError):
             return
         if not isinstance(event, Mapping):
             return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import hashlib
 import json
 import re
@@ -23,13 +24,12 @@ _DAY = (
     r"|(?:[A-Z][a-z]+,? )?\d{1,2} [A-Z][a-z]+ \d{4})"  # 22 November 2026
 )
 
-_TODAY = re.compile(rf"(?i:(today'?s date|current date)( is|:)? *)[`'\"]?{_DAY}")
+_Taken = tuple[tuple[str, re.Pattern[str], str], ...]
 
-#: Taken from all texts: what says where, when and on what machine a client runs, in the words that clients use for it.
+#: Taken from all texts: tokens, and a run's scratch folders, as paths and as claude-code spells paths in its folders.
 #: First a text without which the pattern cannot fit: requests are long, and most of them hold none of these.
-_EVERYWHERE: tuple[tuple[str, re.Pattern[str], str], ...] = (
+_EVERYWHERE: _Taken = (
     ("crab-", TOKEN, "<token>"),
-    # A run's scratch folders, as paths and as claude-code spells paths in the names of its folders.
     (
         "/pytest-crab-",
         re.compile(r"(?:/[\w.+-]+)*/pytest-crab-\d+/runs/[0-9a-f]{16}/[A-Za-z0-9_]+"),
@@ -40,23 +40,32 @@ _EVERYWHERE: tuple[tuple[str, re.Pattern[str], str], ...] = (
         re.compile(r"(?:-[\w.+]+)*-pytest-crab-\d+-runs-[0-9a-f]{16}-[A-Za-z0-9-]+"),
         "<scratch>",
     ),
-    (" date", _TODAY, r"\1\2 <date>"),
-    (" Date", _TODAY, r"\1\2 <date>"),
-    ("<current_date>", re.compile(rf"<current_date>{_DAY}</current_date>"), "<current_date><date></current_date>"),
-    ("The current month is", re.compile(r"(The current month is) [A-Z][a-z]+ \d{4}"), r"\1 <month>"),
-    (
-        "x-anthropic-billing-header:",
-        re.compile(r"x-anthropic-billing-header:[^\n]*"),
-        "x-anthropic-billing-header: <billing>",
-    ),
-    ("OS Version:", re.compile(r"(?m)^(\s*-?\s*OS Version:).*$"), r"\1 <os>"),
 )
 
-#: Names that are made at random; equal ones get equal numbers, so that what belongs together still does.
+#: What says when and on what machine a client runs is taken only from where clients put it: a pull request may say
+#: the same: from texts of a conversation that begin like this,
+_OPENINGS: Mapping[str, re.Pattern[str]] = {
+    "<system-reminder>": re.compile(rf"(?m)(^Today's date is ){_DAY}(?=\.?$)"),
+    "<environment_context>": re.compile(rf"(<current_date>){_DAY}(?=</current_date>)"),
+}
+#: from the line of pr-agent that stands before the pull request,
+_FIRST_DATE = re.compile(rf"(?m)(^Today's Date: ){_DAY}$")
+#: and from what is no conversation: the instructions and the descriptions of tools.
+_INSTRUCTIONS: _Taken = (
+    ("Today's date is ", re.compile(rf"(Today's date is ){_DAY}"), r"\1<date>"),
+    ("The current month is", re.compile(r"(The current month is) [A-Z][a-z]+ \d{4}"), r"\1 <month>"),
+    ("x-anthropic-billing-header:", re.compile(r"(\Ax-anthropic-billing-header:)[^\n]*"), r"\1 <billing>"),
+    ("OS Version:", re.compile(r"(?m)^(\s*-?\s*OS Version:).*$"), r"\1 <os>"),
+)
+_CONVERSATION = ("messages", "input")
+
+#: Names that are made at random; equal ones get equal numbers, so that what belongs together still does. They are known
+#: by the fields that hold them, never by their looks alone: code is full of words like call_function.
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
-_PREFIXES = ("toolu", "msg", "call", "resp", "rs", "fc", "fco", "ctc", "ctco", "req", "chatcmpl")
-_NAMES = re.compile(rf"\b(?:[a-z]{{2,10}}_)?{_UUID}\b|\b(?:{'|'.join(_PREFIXES)})_[A-Za-z0-9]{{8,}}\b")
-_ANY_UUID = re.compile(r"-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-")
+_RANDOM = re.compile(rf"(?:[a-z]{{2,10}}[_-])?(?:{_UUID}|[A-Za-z0-9_-]{{8,}})")
+_ANY_UUID = re.compile(rf"\b{_UUID}\b")
+_NAMED = ("id", "call_id", "item_id", "tool_call_id", "tool_use_id", "previous_response_id")
+_NAMING = ("messages", "input", "content", "tool_calls")
 
 _TIME = r"\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?"
 
@@ -81,18 +90,58 @@ def normalise(body: Mapping[str, Any]) -> dict[str, Any]:
     A pure function of the body; doing it again changes nothing.
     """
     names: dict[str, str] = {}
+    known = {*_names_in(body), *_ANY_UUID.findall(json.dumps([body.get(name) for name in DROPPED]))}
+    longest_first = "|".join(map(re.escape, sorted(known, reverse=True)))
+    pattern_of_names = re.compile(rf"(?<![\w-])(?:{longest_first})(?![\w-])")
 
-    def clean(text: str, *, printed: bool) -> str:
-        for needed, pattern, stand_in in _EVERYWHERE:
-            if needed in text:
-                text = pattern.sub(stand_in, text)
-        for pattern, stand_in in _PRINTED if printed else ():
-            text = pattern.sub(stand_in, text)
-        if not (_ANY_UUID.search(text) or any(f"{prefix}_" in text for prefix in _PREFIXES)):
+    def number(found: re.Match[str]) -> str:
+        return names.setdefault(found.group(), f"<id {len(names) + 1}>")
+
+    def clean(text: str, *, printed: bool, said: bool) -> str:
+        text = _said(_replaced(text, _EVERYWHERE)) if said else _replaced(text, (*_EVERYWHERE, *_INSTRUCTIONS))
+        if known:
+            text = pattern_of_names.sub(number, text)
+        if not printed:
             return text
-        return _NAMES.sub(lambda found: names.setdefault(found.group(), f"<id {len(names) + 1}>"), text)
+        for pattern, stand_in in _PRINTED:
+            text = pattern.sub(stand_in, text)
+        return _ANY_UUID.sub(number, text)
 
-    return {name: _walk(value, clean, printed=False) for name, value in body.items() if name not in DROPPED}
+    return {
+        name: _walk(value, functools.partial(clean, said=name in _CONVERSATION), printed=False)
+        for name, value in body.items()
+        if name not in DROPPED
+    }
+
+
+def _replaced(text: str, taken: _Taken) -> str:
+    for needed, pattern, stand_in in taken:
+        if needed in text:
+            text = pattern.sub(stand_in, text)
+    return text
+
+
+def _said(text: str) -> str:
+    """A text of a conversation without the date that a client put into it."""
+    for opening, pattern in _OPENINGS.items():
+        if text.startswith(opening):
+            return pattern.sub(r"\1<date>", text)
+    return _FIRST_DATE.sub(r"\1<date>", text, count=1) if "Today's Date: " in text else text
+
+
+def _names_in(value: Any) -> Iterator[str]:
+    """The random names of a conversation's parts, from the fields that hold such; what tools are given is left out."""
+    if isinstance(value, list):
+        for part in value:
+            yield from _names_in(part)
+    elif isinstance(value, Mapping):
+        for field in _NAMED:
+            name = value.get(field)
+            if isinstance(name, str) and _RANDOM.fullmatch(name):
+                yield name
+        for field in _NAMING:
+            if isinstance(value.get(field), list):
+                yield from _names_in(value[field])
 
 
 def _walk(value: Any, clean: Callable[..., str], *, printed: bool) -> Any:
@@ -136,13 +185,24 @@ def _lines(value: Any, at: str) -> Iterator[str]:
         yield f"{at}: {json.dumps(value)}"
 
 
+#: The digest in the lines around the data of our prompts, and in the sentence that names them.
+_MARK = re.compile(
+    r"(?<=----- begin )[0-9a-f]{16}(?= -----)|(?<=----- end )[0-9a-f]{16}(?= -----)|(?<=carry the mark )[0-9a-f]{16}"
+)
+
 MOST_LINES = 24
 MOST_WIDTH = 200
 
 
 def difference(recorded: Any, asked: Any) -> str:
-    """A short unified diff between two contents: at most 24 lines of at most 200 characters."""
-    found = difflib.unified_diff(lines_of(recorded), lines_of(asked), "recorded", "asked", lineterm="", n=1)
+    """A short unified diff between two contents: at most 24 lines of at most 200 characters.
+
+    Our prompts mark data with its own digest; that differs with the data and says nothing, so it is left out.
+    """
+    before, after = ([_MARK.sub("<mark>", line) for line in lines_of(each)] for each in (recorded, asked))
+    if before == after:
+        before, after = lines_of(recorded), lines_of(asked)
+    found = difflib.unified_diff(before, after, "recorded", "asked", lineterm="", n=1)
     lines = [_clip(line) for line in found]
     more = len(lines) - MOST_LINES
     return "\n".join([*lines[:MOST_LINES], *([f"... and {more} lines more"] if more > 0 else [])])

@@ -95,7 +95,7 @@ class Entrances:
         return path
 
     async def close(self, path: str) -> None:
-        """Take a socket away; what is connected to it stays so, and is let nothing do."""
+        """Take a socket away; who is connected to it may do nothing any more."""
         site = self._sites.pop(path, None)
         if site is not None:
             await site.stop()
@@ -129,11 +129,14 @@ class Desk:
             return web.json_response({"unknown": True})
         account.open = False
         await self._entrances.close(account.entrance)
-        for task in tuple(account.tasks):
-            task.cancel()
-        await asyncio.gather(*account.tasks, *account.recordings, return_exceptions=True)
-        unreachable = account.lasting is None and account.unreachable
-        return web.json_response({"usage": account.usage(), "fault": account.fault, "unreachable": unreachable})
+        await account.end()
+        told = {
+            "usage": account.usage(),
+            "fault": account.fault,
+            "lasting": account.lasting is not None or not account.answered,
+            "unreachable": account.lasting is None and account.unreachable,
+        }
+        return web.json_response(told)
 
     async def usage(self, request: web.Request) -> web.Response:
         """Tell what an account used so far."""

@@ -178,7 +178,7 @@ class Account:
         tallies = tuple(
             Tally.of(row.reviewer, row.outcomes, is_control=self._is_control(row.reviewer)) for row in summary.reviewers
         )
-        decision = decide(
+        return decide(
             RunOutcome(
                 status=status,
                 only_trials_failed=self.foreign_failures == 0 and not self.problems,
@@ -187,12 +187,9 @@ class Account:
                 errors_as_misses=self.options.errors_as_misses,
                 tallies=tallies,
                 against=against,
+                objections=tuple(objections),
             )
         )
-        if objections and decision.exit_code in (0, 8):
-            paragraph = f"{decision.paragraph} A hook objects: {' '.join(objections)}"
-            return Decision(exit_code=1, verdict=decision.verdict, paragraph=paragraph)
-        return decision
 
     def _write_summary(self, summary: Summary) -> None:
         try:

@@ -15,10 +15,12 @@ from pytest_crab.gate.baseline import foresight
 from pytest_crab.gate.comparable import Setting
 from pytest_crab.gate.comparable import differences
 from pytest_crab.gate.comparable import refusal
+from pytest_crab.gate.comparable import untrusted
 from pytest_crab.gate.exit import Decision
 from pytest_crab.gate.opposing import contestants
 from pytest_crab.gate.opposing import counterpart
 from pytest_crab.gate.opposing import design
+from pytest_crab.gate.opposing import flips
 from pytest_crab.gate.opposing import opposing
 from pytest_crab.gate.opposing import setting
 from pytest_crab.gate.rulings import Ruling
@@ -63,8 +65,8 @@ class BaselineGate:
         runtimes = () if self.options.runtime == "auto" else (self.options.runtime,)
         after = Setting(agents=(self.crews.agent,), runtimes=runtimes, digests=digests)
         for own in self._opponents().values():
-            found = differences(setting(self.before, own), after)
-            sentence = refusal(found, self.options.allow_difference)
+            before = setting(self.before, own)
+            sentence = untrusted(before) or refusal(differences(before, after), self.options.allow_difference)
             if sentence is not None:
                 raise pytest.UsageError(f"--crab-baseline: not comparable with {self.path}: {sentence}")
 
@@ -72,11 +74,12 @@ class BaselineGate:
         """What each reviewer's gate will be able to see, a line each."""
         lines = []
         for name, own in self._opponents().items():
-            ahead = design(own, (instance.id for reviewer, instance in items if reviewer == name))
+            chosen = (instance.id for reviewer, instance in items if reviewer == name)
+            ahead = design(own, chosen, repeats=self.options.repeat)
             if ahead is None:
                 lines.append(f"crab: gate: {name}: the baseline knows nothing of what was selected")
                 continue
-            sentence = foresight(ahead, margin=self.options.margin, assumed=own.stability is None)
+            sentence = foresight(ahead, margin=self.options.margin, assumed=own.stability is None, flips=flips(own))
             lines.append(f"crab: gate: {name}: {sentence}")
         return lines
 

@@ -41,7 +41,7 @@ def _rate(text: str) -> float:
 
 def _points(text: str) -> float:
     number = float(text)
-    if not 0 <= number < 100:
+    if not 0 <= number <= 100:
         raise ValueError
     return number
 

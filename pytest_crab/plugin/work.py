@@ -233,6 +233,7 @@ class Work:
                 "pytest_crab": metadata.version("pytest-crab"),
                 "python": platform.python_version(),
                 "harness": harness.VERSION[:16],
+                **({} if options.shard is None else {"shard": "{}/{}".format(*options.shard)}),
             },
             models=self.models,
             secrets=secrets_of(self.crews.settings.models),

@@ -30,7 +30,7 @@ _LAUNCH = 'cd "$HOME" && cat > pull-request.diff && exec "$@"'
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 #: A line of its log, up to the place in its own source, whose number would be taken for a status.
 _ERROR = re.compile(r"\|\s*ERROR\s*\|.* - ")
-_READ = 'cat "$1/review.json" 2>/dev/null'
+_READ = 'cat "$1/review.json" 2>/dev/null || true'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ class PrAgentReviewer(ClientSettings):
             argv += ["--json-output", "review.json", *self.args, "review"]
             diff = shown_diff(pull_request.diff, note=False)
             completed = session.run(["sh", "-c", _LAUNCH, "sh", *argv], env=self._variables(session), stdin=diff)
-            report = b"" if completed.timed_out else session.read(_READ, session.home)
+            report = b"" if completed.timed_out else session.read(_READ, session.home) or b""
             session.keep({"stdout": completed.stdout, "stderr": completed.stderr, "review": report})
             answer = _read(report)
             session.judge(facts(completed, report, answer))
@@ -88,6 +88,7 @@ class PrAgentReviewer(ClientSettings):
         }
         variables = {name.upper().replace(".", "__"): value for name, value in config.items()}
         variables |= {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LOG_LEVEL": "ERROR", "NO_COLOR": "1"}
+        variables |= {"PYTHON_DOTENV_DISABLED": "1", "PYTHONSAFEPATH": "1"}
         # Without this it asks the network for the tables of its tokenizer; litellm ships them.
         tables = sorted(
             session.installed.trees[0].glob("lib/python3*/site-packages/litellm/litellm_core_utils/tokenizers")

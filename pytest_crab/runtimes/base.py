@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
+from typing import Any
 
 from pytest_crab import plain
 from pytest_crab.errors import ImageError
@@ -65,7 +66,8 @@ def recipe() -> str:
 
 def is_old(client: APIClient, tag: str) -> bool:
     """Whether an image was built by ``build_base`` or ``build_node_base`` of a version that packed something else."""
-    labels = client.inspect_image(tag)["Config"].get("Labels") or {}
+    image: dict[str, Any] = client.inspect_image(tag)  # type: ignore[no-untyped-call]
+    labels = image["Config"].get("Labels") or {}
     return "pytest-crab.base" in labels and labels.get(_LABEL) != recipe()
 
 

@@ -186,7 +186,7 @@ def test_a_set_is_counted() -> None:
         path.write_text(text.replace("Add a cart", f"Add a cart, merged_at: {day}") if day else text)
     lines = run("set", "--stats").output.splitlines()
     assert lines[:2] == [
-        "3 instances of 1 repositories, 3 oracles",
+        "3 instances of 1 repository, 3 oracles",
         f"oracles by category: functional 3, {', '.join(f'{name} 0' for name in OTHERS)}",
     ]
     assert lines[8:] == [
@@ -199,7 +199,7 @@ def test_a_set_is_counted() -> None:
     ]
     since = run("set", "--stats", "--since", "2024-06").output.splitlines()
     assert since[0] == "left out of 3 instances: 1 merged before 2024-06-01, 1 without a date"
-    assert since[1] == "1 instances of 1 repositories, 1 oracles"
+    assert since[1] == "1 instance of 1 repository, 1 oracle"
     assert run("set", "--since", "2024-06-31").exit_code == 2
     assert "--since takes a part of one" in run("set", "--since", "2024-06", "--lock").output
 

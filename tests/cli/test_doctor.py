@@ -13,12 +13,16 @@ from pytest_crab.testing.provider import ScriptedProvider
 from pytest_crab.testing.provider import say
 
 
-def test_tells_about_keys_by_name_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tells_about_keys_by_name_only(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "node").write_text("#!/bin/sh\necho v1 $ANTHROPIC_API_KEY\n")
+    (tmp_path / "node").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-geheim")
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     result = CliRunner().invoke(doctor, [])
     assert result.exit_code == 0
     assert "geheim" not in result.output
+    assert "yes: v1\n" in result.output
     rows = dict(line.split("  ", 1) for line in result.output.splitlines())
     assert rows["ANTHROPIC_API_KEY"].strip() == "set"
     assert rows["OPENAI_API_KEY"].strip() == "not set"

@@ -81,6 +81,18 @@ def test_the_identity_names_all_that_decides(noun: str, name: str, tmp_path: Pat
     assert made(noun, name, moved).identity() != before
 
 
+@pytest.mark.parametrize(("noun", "name"), [*BOTH, ("reviewer", "single-shot"), ("agent", "anthropic")])
+def test_another_server_under_the_same_name_is_asked_anew(noun: str, name: str, tmp_path: Path) -> None:
+    def identity(text: str) -> Any:
+        (tmp_path / "crab.yaml").write_text(f"models:\n  providers:\n    own: {{{text}}}\n")
+        return made(noun, name, tmp_path, provider="own").identity()
+
+    first = identity("base_url: http://one/v1, api: openai, key_env: KEY")
+    assert first == identity("base_url: http://one/v1, api: openai, key_env: OTHER_KEY")
+    assert first != identity("base_url: http://two/v1, api: openai")
+    assert first != identity("base_url: http://one/v1, api: anthropic")
+
+
 @pytest.mark.parametrize(("noun", "name"), BOTH)
 def test_bad_settings_are_one_sentence_before_anything_runs(noun: str, name: str, tmp_path: Path) -> None:
     for settings, said in (
@@ -92,6 +104,20 @@ def test_bad_settings_are_one_sentence_before_anything_runs(noun: str, name: str
             made(noun, name, tmp_path, **settings)
         (problem,) = caught.value.problems
         assert said in problem
+
+
+@pytest.mark.parametrize(
+    ("noun", "name", "limit"),
+    [
+        ("reviewer", "claude-code", "max_turns"),
+        ("reviewer", "claude-code", "max_usd"),
+        ("agent", "claude-code", "max_turns"),
+        ("agent", "mini", "max_turns"),
+    ],
+)
+def test_a_limit_of_nothing_is_no_setting(noun: str, name: str, limit: str, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=f"{limit} should be above 0"):
+        made(noun, name, tmp_path, **{limit: "0"})
 
 
 @pytest.mark.parametrize(("noun", "name"), BOTH)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from typing import Any
 
 import pytest
 
+from pytest_crab import agents
 from pytest_crab import reviewers
 from pytest_crab.errors import AgentError
 from pytest_crab.errors import BadInput
@@ -26,6 +29,16 @@ if TYPE_CHECKING:
 FOUND = [{"file": "calc.py", "line": 2, "comment": "Zero is not guarded against.", "severity": "high"}]
 ANSWER = f"Here is what I found:\n```json\n{json.dumps(FOUND)}\n```"
 
+
+def stopped(reason: str) -> Reply:
+    """An answer that could be a review, had it not stopped for this, in a form that both protocols find theirs in."""
+    anthropic = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "stop_reason": reason}
+    usage = {"input_tokens": 1, "output_tokens": 1, "prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+    choice = {"index": 0, "finish_reason": reason, "message": {"role": "assistant", "content": "[]"}}
+    content = [{"type": "text", "text": "[]"}]
+    return Reply(raw=json.dumps({**anthropic, "content": content, "choices": [choice], "usage": usage}).encode())
+
+
 ENDINGS = [
     (refuse(), "refused"),
     (fail(401), "auth"),
@@ -35,6 +48,9 @@ ENDINGS = [
     (fail(500), "overloaded"),
     (say("I see nothing wrong with it."), "bad_output"),
     (Reply(text="[", stop="length"), "limit"),
+    (stopped("model_context_window_exceeded"), "limit"),
+    (stopped("pause_turn"), "bad_output"),
+    (stopped("something_new"), "bad_output"),
     (Reply(raw=b"<html>"), "bad_output"),
     (Reply(text="[]", delay=5.0), "timeout"),
 ]
@@ -186,6 +202,8 @@ def test_what_a_tool_cannot_do_is_told_to_the_model(desk: Any) -> None:
         (call("shell", {"command": "true"}), {"max_turns": 3}, "limit"),
         (call("shell", {"command": "true"}), {"total_tokens": 200}, "limit"),
         (call("shell", {"command": "true"}), {"max_usd": 0.001}, "limit"),
+        (stopped("pause_turn"), {}, "bad_output"),
+        (stopped("model_context_window_exceeded"), {}, "limit"),
         (refuse(), {}, "refused"),
         (fail(429), {}, "rate_limited"),
         (fail(401), {}, "auth"),
@@ -199,3 +217,50 @@ def test_an_agent_that_does_not_come_to_its_end_made_no_revision(
         desk.revise("anthropic", turns(script), **settings)
     assert caught.value.status == status
     assert len(desk.provider.asked) <= 4
+
+
+def uncounted(asked: Any) -> Reply:
+    """A call of the shell by a provider that tells no usage."""
+    use = {"type": "tool_use", "id": f"toolu_{asked.turn}", "name": "shell", "input": {"command": "true"}}
+    head = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "stop_reason": "tool_use"}
+    return Reply(raw=json.dumps({**head, "content": [use]}).encode())
+
+
+@pytest.mark.parametrize(
+    ("settings", "status", "said"),
+    [
+        ({"total_tokens": 3000}, "limit", "total_tokens is 3000"),
+        ({"max_usd": 5.0}, "client_error", "max_usd cannot be kept"),
+    ],
+)
+def test_limits_are_kept_where_the_provider_counts_nothing(
+    desk: Any, settings: dict[str, Any], status: str, said: str
+) -> None:
+    with pytest.raises(AgentError, match=said) as caught:
+        desk.revise("anthropic", turns(uncounted), **settings)
+    assert caught.value.status == status
+    assert 1 <= len(desk.provider.asked) < 20
+
+
+def test_a_token_that_gets_into_the_code_is_left_out(desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    tokens: list[str] = []
+    opening = desk.gateway.open
+
+    @contextmanager
+    def noting(**step: Any) -> Iterator[Any]:
+        with opening(**step) as access:
+            tokens.append(access.token)
+            yield access
+
+    monkeypatch.setattr(desk.gateway, "open", noting)
+    steps = turns(lambda _: edit("key.txt", "", f"key = {tokens[0]}\n"), lambda _: say(f"It is {tokens[0]}."))
+    revision = desk.revise("anthropic", steps)
+    assert "+key = [token]" in revision.diff
+    assert revision.notes == "It is [token]."
+    assert tokens[0] not in "".join(desk.transcripts)
+
+
+@pytest.mark.parametrize("limit", ["max_turns", "total_tokens", "max_usd", "seconds"])
+def test_a_limit_of_nothing_is_no_setting(tmp_path: Path, limit: str) -> None:
+    with pytest.raises(BadInput, match=f"{limit} should be above 0"):
+        agents.make("anthropic", {"model": "m", limit: "0"}, tmp_path)

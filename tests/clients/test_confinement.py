@@ -88,15 +88,14 @@ def host_address() -> str:
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_gateway_is_all_that_it_reaches(kind: str, make_desk: Callable[..., Any]) -> None:
     desk = make_desk(kind)
-    with desk.gateway.open(trial="another", step="review", attempt=1) as access:
-        foreign = access.token
-    with socket.create_server(("0.0.0.0", 0)) as server:
+    other = desk.gateway.open(trial="another", step="review", attempt=1)
+    with other as access, socket.create_server(("0.0.0.0", 0)) as server:
         address, port = host_address(), server.getsockname()[1]
         socket.create_connection((address, port), timeout=2).close()  # it would answer
         code = base64.b64encode(PROBE.encode()).decode()
         start = "import base64, sys; exec(base64.b64decode(sys.argv.pop(1)))"
         command = f"TREES={desk.trees('claude-code')} {desk.image.python} -c '{start}' {code}"
-        steps = turns(run(f"{command} {address} {port} {foreign} > told.json"), say("done"))
+        steps = turns(run(f"{command} {address} {port} {access.token} > told.json"), say("done"))
         done = desk.revise("claude-code", lambda asked: steps(asked) if asked.tools else say("reached"))
     told = json.loads("".join(re.findall(r"^\+(\{.*)$", done.diff, re.MULTILINE)))
     assert told["gateway"] == 200

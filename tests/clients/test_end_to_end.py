@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import contextlib
+import gzip
 import json
 import os
 import shutil
@@ -11,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -34,6 +37,46 @@ CLIENTS = os.environ.get("CRAB_TEST_CLIENTS", "")
 NAP = f"62.{os.getpid()}"
 
 pytestmark = [pytest.mark.bubblewrap, pytest.mark.client("claude-code", "codex")]
+
+
+def forms_of(secret: bytes) -> list[bytes]:
+    """The secret as it is, in hex, and what of it every base64 has, wherever in the text it begins."""
+    coded = []
+    for before in range(3):
+        text = base64.b64encode(b"x" * before + secret)
+        coded.append(text[4 if before else 0 : len(text) - 4])
+    return [secret, secret.hex().encode(), *coded]
+
+
+FORMS = forms_of(KEY.encode())
+
+
+def holds_key(data: bytes) -> bool:
+    """Whether the key is in there, also if it is encoded, or packed as git and gzip do."""
+    texts = [data]
+    if data[:2] == b"\x1f\x8b":
+        texts.append(gzip.decompress(data))
+    elif data[:1] == b"\x78":
+        with contextlib.suppress(zlib.error):
+            texts.append(zlib.decompressobj().decompress(data))
+    return any(form in text for text in texts for form in FORMS)
+
+
+def image_holds_key(repository: str) -> bool:
+    """Whether the key is in a layer or in the configuration of the newest image of this name."""
+    import docker
+
+    client = docker.APIClient(version="auto")
+    try:
+        newest = max(client.images(name=repository), key=lambda image: image["Created"])
+        last = b""
+        for chunk in client.get_image(newest["Id"]):
+            if any(form in last + chunk for form in FORMS):
+                return True
+            last = chunk[-200:]
+        return False
+    finally:
+        client.close()
 
 
 class Place:
@@ -98,7 +141,7 @@ class Place:
         """The files, of all that the runs left, that hold the key."""
         files = [path for top in (self.folder, self.tmp) for path in top.rglob("*") if path.is_file()]
         assert files
-        return [path for path in files if KEY.encode() in path.read_bytes()]
+        return [path for path in files if holds_key(path.read_bytes())]
 
     def move(self, folder: Path) -> None:
         """Go on in another folder, with the recordings and the proofs and nothing else of what was made."""
@@ -144,6 +187,21 @@ def napping() -> list[str]:
     return found
 
 
+def test_a_planted_key_is_found(place: Place) -> None:
+    key = KEY.encode()
+    assert place.leaks() == []
+    planted = {
+        "raw": b"x" + key,
+        "hex": key.hex().encode(),
+        "git": zlib.compress(b"blob 9" + key),
+        "gzip": gzip.compress(key),
+        **{f"base64-{at}": base64.b64encode(b"?" * at + key + b"rest") for at in range(3)},
+    }
+    for name, data in planted.items():
+        (place.tmp / name).write_bytes(data)
+    assert {path.name for path in place.leaks()} == set(planted)
+
+
 @pytest.mark.docker
 def test_codex_reviews_and_claude_code_revises_in_containers(place: Place) -> None:
     arguments = ["--reviewer=codex", "--agent=claude-code", "--crab-runtime=docker", "--crab-report=report", "-rA"]
@@ -164,6 +222,7 @@ def test_codex_reviews_and_claude_code_revises_in_containers(place: Place) -> No
     files = [path for path in [*place.folder.rglob("*"), *place.tmp.rglob("*")] if path.is_file()]
     assert len([path for path in files if path.parts[-3] == "transcript"]) == 2
     assert place.leaks() == []
+    assert not image_holds_key(f"pytest-crab/{INSTANCE}")
     assert all({KEY, f"Bearer {KEY}"} & set(asked.headers.values()) for asked in place.provider.asked)
     asked = len(place.provider.asked)
     again = place.run(*arguments)

@@ -80,6 +80,26 @@ def test_a_python_client_comes_with_its_interpreter(nowhere: Path) -> None:
     assert found.version == "2.4.6"
 
 
+def test_a_client_that_says_its_version_is_given_nothing_of_the_users(
+    nowhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-planted")
+    seen = nowhere / "seen"
+    text = f"#!/bin/sh\n/usr/bin/env > {seen}\npwd >> {seen}\ntest -d $HOME && echo 1.2.3\n"
+    program(nowhere / "bin" / "claude", b"\x7fELF")
+    own = program(
+        nowhere / "clients/claude-code/node_modules/@anthropic-ai/claude-code-linux-x64/claude", text.encode()
+    )
+    found = installed.find("claude-code")
+    assert found.program == own
+    assert found.version == "1.2.3"
+    *variables, place = seen.read_text().splitlines()
+    assert place == "/"
+    assert {line.partition("=")[0] for line in variables} <= {"PATH", "HOME", "LANG", "PWD", "_", "SHLVL", "OLDPWD"}
+    home = next(line for line in variables if line.startswith("HOME=")).partition("=")[2]
+    assert not Path(home).exists()
+
+
 def test_an_installer_that_is_not_there_is_named(nowhere: Path) -> None:
     with pytest.raises(ClientMissing, match="codex could not be installed: npm does not run"):
         installed.install("codex")

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from pytest_crab.clients import codex
 from pytest_crab.clients.failures import TABLE
 from pytest_crab.clients.installed import KINDS
 from pytest_crab.errors import AgentError
@@ -123,6 +124,7 @@ NOT_RUN = {
     "no-result": "the client would have to crash",
     "no-turn": "the client would have to crash",
     "denied": "nothing is denied where all permissions are given",
+    "unread": "it would write 64 MiB",
     "unreadable": "the client would have to write another shape",
     "429": "as long as its retries",
     "refusal": "the same word as for the others",
@@ -131,6 +133,9 @@ NOT_RUN = {
     "garbage": "as long as its retries",
     "other": "what no other row knows",
 }
+#: What is played in containers too: both clients, well and not.
+DOCKED = [("claude-code", "review"), ("claude-code", "401"), ("codex", "edit"), ("codex", "prose")]
+IN_CONTAINERS = [pytest.param(key, marks=pytest.mark.client(key[0]), id="-".join(key)) for key in DOCKED]
 PLAYED = [pytest.param(key, marks=pytest.mark.client(key[0]), id="-".join(key)) for key in SCENARIOS]
 
 
@@ -142,6 +147,19 @@ def test_every_row_has_a_scenario_or_a_reason() -> None:
 
 @pytest.mark.parametrize("key", PLAYED)
 def test_the_status_is_read_from_what_the_client_leaves(key: tuple[str, str], desk: Any) -> None:
+    play(key, desk)
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize("key", IN_CONTAINERS)
+def test_it_is_read_in_containers_too(key: tuple[str, str], make_desk: Callable[..., Any]) -> None:
+    desk = make_desk("docker")
+    play(key, desk)
+    assert desk.left() == []
+
+
+def play(key: tuple[str, str], desk: Any) -> None:
+    """Let a scenario happen, and see its status, its usage and its transcript."""
     client, name = key
     step, script, settings = SCENARIOS[key]
     row = next(row for row in TABLE[client] if row.name == name)
@@ -221,14 +239,30 @@ def test_a_tool_that_is_not_there_is_the_models_to_mend(desk: Any) -> None:
 
 
 @pytest.mark.client("claude-code")
-def test_a_token_in_the_code_is_not_kept(desk: Any) -> None:
-    with pytest.raises(AgentError, match="no token is kept"):
-        desk.revise("claude-code", turns(run("echo $ANTHROPIC_API_KEY > key.txt"), say("done")))
+def test_a_token_in_the_code_is_not_kept_and_the_rest_counts(desk: Any) -> None:
+    done = desk.revise("claude-code", turns(run("echo $ANTHROPIC_API_KEY > key.txt; echo 'x = 1' > new.py"), say("ok")))
+    assert "+[token]" in done.diff
+    assert "+x = 1" in done.diff
     found = desk.review(
         "claude-code", turns(run("echo $ANTHROPIC_API_KEY"), structured({"findings": [FOUND]}), say("done"))
     )
     assert "crab-" not in "".join(desk.transcripts).replace("pytest-crab", "")
     assert found.findings
+
+
+@pytest.mark.client("codex")
+def test_records_that_cannot_be_read_are_no_refusal(desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(codex, "_SESSIONS", f"{codex._SESSIONS}; exit 1")
+    with pytest.raises(ReviewerError, match="records of its session cannot be read") as caught:
+        desk.review("codex", always(say(review(FOUND))))
+    assert caught.value.status == "client_error"
+
+
+@pytest.mark.client("codex")
+def test_a_change_without_a_last_word_is_no_refusal(desk: Any) -> None:
+    done = desk.revise("codex", turns(run("echo 'x = 1' > new.py"), refuse()))
+    assert "+x = 1" in done.diff
+    assert done.notes is None
 
 
 @pytest.mark.client("codex")

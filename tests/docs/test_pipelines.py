@@ -94,13 +94,19 @@ def test_the_github_workflow_from_night_to_gate(tmp_path: Path) -> None:
     assert "ruff" in runner.well(merge)
     shutil.copy(tmp_path / "nightly" / "summary.json", tmp_path / "baseline.json")
     compare, summary = rest
-    assert "no change" in runner.run(compare).stdout or "inconclusive" in runner.run(compare).stdout.lower()
+    done = runner.run(compare)
+    assert done.returncode == 8, "so few oracles cannot pass a margin of 3 points, even without any change"
+    assert "Gate inconclusive, exit status 8. ruff: unchanged against " in done.stdout
     runner.well(summary)
 
     gate, show = steps("gate")
     done = runner.run(gate)
-    assert done.returncode in (0, 8), "the same reviewer again is no worse, though two instances may not tell"
-    assert "Gate " in done.stdout
+    assert done.returncode == 8
+    assert "even with every verdict unchanged this gate cannot pass at a margin of 5 points" in done.stdout
+    assert "Gate inconclusive, exit status 8. ruff: unchanged against " in done.stdout
+    met = runner.run(gate.replace("--crab-margin=5", "--crab-margin=95"))
+    assert met.returncode == 0, met.stdout[-3000:]
+    assert "Gate passed, exit status 0. ruff: unchanged against " in met.stdout
     runner.well(show)
     text = (tmp_path / "step-summary.md").read_text()
     assert text.count("## Review measured by what it led to") == 2

@@ -4,15 +4,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import threading
 from typing import Any
 
+import httpx2
 import pytest
 
 from pytest_crab.errors import GatewayError
+from pytest_crab.errors import ReviewerError
 from pytest_crab.testing.provider import say
 
 STEP = {"trial": "i::r", "step": "review", "attempt": 1}
@@ -80,6 +83,52 @@ def test_a_budget_cannot_be_kept_without_a_price(make: Any, client: Any, message
         with make(budget=1.0).open(**STEP) as access, client(access) as http:
             http.post(messages.path, json=messages.body(model="unheard-of"))
     assert not make.provider.asked
+
+
+def test_one_request_without_a_price_does_not_break_a_step_that_ends_well(
+    make: Any, client: Any, messages: Any
+) -> None:
+    gateway = make(budget=1.0)
+    with gateway.open(**STEP) as access, client(access) as http:
+        assert http.post(messages.path, json=messages.body()).status_code == 200
+        assert http.post(messages.path, json=messages.body(model="nope")).status_code == 400
+    assert gateway.usage(access).requests == 1
+    with pytest.raises(GatewayError, match="nope has no price"):  # noqa: PT012
+        with gateway.open(**STEP) as access, client(access) as http:
+            assert http.post(messages.path, json=messages.body()).status_code == 200
+            assert http.post(messages.path, json=messages.body(model="nope")).status_code == 400
+            raise ReviewerError("it could not go on")
+
+
+def test_answers_without_their_end_spend_the_budget(make: Any, client: Any, protocol: Any) -> None:
+    make.provider.script = lambda _: say("never told to its end", stall=30)
+    gateway = make("run", budget=COST)
+    with pytest.raises(GatewayError, match="the budget of the run is spent"):  # noqa: PT012
+        with gateway.open(**STEP) as access:
+            for number in range(4):
+                with client(access) as http:
+                    body = protocol.body(str(number), stream=True)
+                    with http.stream("POST", protocol.path, json=body) as answer:
+                        next(answer.iter_raw(), None)
+    assert len(make.provider.asked) == 1
+    assert gateway.usage(access).cost_usd is None
+    (line,) = map(json.loads, (make.ledgers / "run.jsonl").read_text().splitlines())
+    limit = 100 if protocol.name == "messages" else 4096
+    assert limit * 1e-5 < line["estimated_usd"] < limit * 1e-5 + 0.001
+    os.kill(gateway.process_id, signal.SIGKILL)
+    with pytest.raises(GatewayError, match="the budget of the run is spent"):
+        with make("run", budget=COST).open(**STEP) as access, client(access) as http:
+            http.post(protocol.path, json=protocol.body())
+
+
+def test_a_client_that_leaves_before_its_answer_spends_the_budget(make: Any, client: Any, messages: Any) -> None:
+    make.provider.script = lambda _: say("late", delay=30)
+    with pytest.raises(GatewayError, match="the budget of the run is spent"):  # noqa: PT012
+        with make(budget=COST).open(**STEP) as access:
+            for _ in range(2):
+                with client(access) as http, contextlib.suppress(httpx2.ReadTimeout):
+                    http.post(messages.path, json=messages.body(), timeout=0.3)
+    assert len(make.provider.asked) == 1
 
 
 def test_what_was_replayed_costs_no_budget(make: Any, client: Any, messages: Any) -> None:

@@ -247,6 +247,45 @@ def test_a_request_that_is_no_json_stops_here(
     assert not provider.asked
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"tools": [{"type": "function", "name": "f"}, {"type": "web_search_20250305", "name": "web_search"}]},
+        {"tools": [{"type": "web_search_preview"}]},
+        {"tools": [{"type": "web_fetch_20250910", "name": "web_fetch"}]},
+        {"tools": [{"type": "code_execution_20250825", "name": "code_execution"}]},
+        {"tools": [{"type": "code_interpreter", "container": {"type": "auto"}}]},
+        {"tools": [{"type": "mcp", "server_url": "https://mcp.example"}]},
+        {"mcp_servers": [{"type": "url", "url": "https://mcp.example"}]},
+        {"web_search_options": {"search_context_size": "low"}},
+    ],
+    ids=str,
+)
+def test_what_a_provider_would_look_up_is_refused_and_breaks_nothing(
+    gateway: Gateway, provider: ScriptedProvider, client: Any, protocol: Any, more: dict[str, Any]
+) -> None:
+    with gateway.open(**STEP) as access, client(access) as http:
+        answer = http.post(protocol.path, json=protocol.body(**more))
+    assert answer.status_code == 400
+    assert "models.server_tools in crab.yaml" in answer.json()["error"]["message"]
+    assert not provider.asked
+
+
+def test_tools_of_the_provider_can_be_allowed_and_those_of_clients_need_not(
+    make: Any, client: Any, messages: Any
+) -> None:
+    own = [
+        {"name": "web_search", "input_schema": {}},
+        {"type": "custom", "name": "mcp_look"},
+        {"type": "bash_20250124"},
+    ]
+    theirs = [{"type": "web_search_20250305", "name": "web_search"}]
+    with make().open(**STEP) as access, client(access) as http:
+        assert http.post(messages.path, json=messages.body(tools=own)).status_code == 200
+    with make(server_tools=True).open(**STEP) as access, client(access) as http:
+        assert http.post(messages.path, json=messages.body(tools=theirs)).status_code == 200
+
+
 def test_what_is_under_way_ends_with_its_step(gateway: Gateway, provider: ScriptedProvider, messages: Any) -> None:
     provider.script = lambda _: say("long", stall=30)
     with gateway.open(**STEP) as access:

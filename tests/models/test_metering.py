@@ -9,11 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_crab.models import metering
 from pytest_crab.models.forwarding import asked_wait
 from pytest_crab.models.metering import StreamMeter
 from pytest_crab.models.metering import Tokens
 from pytest_crab.models.metering import WithoutUsage
 from pytest_crab.models.metering import cost_of
+from pytest_crab.models.metering import estimate
 from pytest_crab.models.metering import price_of
 from pytest_crab.models.metering import read_usage
 from pytest_crab.settings import Price
@@ -57,6 +59,44 @@ def test_the_usage_of_a_chat_stream_is_hidden_and_nothing_else(places: list[int]
     assert shown == b"".join(dialogue.events("chat", {**ASKED, "stream_options": {}}, REPLY)).replace(
         dialogue._id("chatcmpl", {**ASKED, "stream_options": {}}).encode(), dialogue._id("chatcmpl", ASKED).encode()
     )
+
+
+@pytest.mark.parametrize("ending", [b"", b"\n"])
+def test_a_stream_without_end_is_not_kept(monkeypatch: pytest.MonkeyPatch, ending: bytes) -> None:
+    monkeypatch.setattr(metering, "MOST_EVENT", 1000)
+    meter, hiding = StreamMeter(), WithoutUsage()
+    shown = b""
+    for _ in range(100):
+        meter.feed(b"x" * 100)
+        shown += hiding.feed(b"x" * 100)
+    assert len(meter._rest) <= 1000
+    assert len(hiding.rest()) <= 1000
+    events = b"".join(dialogue.events("chat", ASKED, REPLY))
+    meter.feed(b"\n" + events)
+    shown += hiding.feed(b"\n\n" + ending + events) + hiding.rest()
+    assert meter.tokens is not None
+    assert meter.complete
+    assert shown.startswith(b"x" * 10_000)
+    assert b'"usage":{' not in shown
+
+
+@given(st.lists(st.sampled_from([b"\n", b"\r\n", b"data: 1", b"", b"\r"]), max_size=12))
+def test_whatever_comes_is_shown(chunks: list[bytes]) -> None:
+    hiding = WithoutUsage()
+    assert b"".join([*map(hiding.feed, chunks), hiding.rest()]) == b"".join(chunks)
+
+
+def test_an_answer_without_its_end_is_estimated_above_what_was_seen() -> None:
+    price = Price(input=1.0, output=10.0, cached=0.1, cache_write=2.0)
+    meter = StreamMeter()
+    for event in list(dialogue.events("messages", ASKED, REPLY))[:-1]:
+        meter.feed(event)
+    least = cost_of(meter.tokens, price)
+    assert least is not None
+    assert estimate({"max_tokens": 1}, meter, 0.1, price) >= least
+    assert estimate({"max_tokens": 500}, None, 0.1, price) == pytest.approx(500e-5, abs=5e-5)
+    assert estimate({}, None, 100.0, price) == pytest.approx(20_000e-5, abs=5e-5)
+    assert estimate({"text": "x" * 10_000}, None, 0.0, price) > estimate({}, None, 0.0, price) + 0.009
 
 
 @pytest.mark.parametrize("usage", [None, {}, 3, {"tokens": 1}, []])

@@ -145,6 +145,26 @@ def test_a_provider_that_cannot_be_reached_is_said(make: Any, client: Any, messa
                 assert http.post(messages.path, json=messages.body()).status_code == 502
 
 
+@pytest.mark.parametrize("what", ["no key", "down"])
+def test_a_fault_after_an_answer_does_not_break_a_step_that_ends_well(
+    make: Any, client: Any, messages: Any, chat: Any, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY")
+    anthropic = Provider(base_url=make.provider.anthropic_url, api=Api.ANTHROPIC)
+    other = Provider(
+        base_url="http://127.0.0.1:9", api=Api.OPENAI, key_env="OPENAI_API_KEY" if what == "no key" else None
+    )
+    gateway = make(providers={"anthropic": anthropic, "openai": other}, retries=0)
+    with gateway.open(**STEP) as access, client(access) as http:
+        assert http.post(messages.path, json=messages.body()).status_code == 200
+        assert http.post(chat.path, json=chat.body()).status_code in (401, 502)
+    with pytest.raises(GatewayError):  # noqa: PT012 - the answers are looked at too
+        with gateway.open(**STEP) as access, client(access) as http:
+            assert http.post(messages.path, json=messages.body()).status_code == 200
+            assert http.post(chat.path, json=chat.body()).status_code in (401, 502)
+            raise AgentError("it cannot go on")
+
+
 def test_a_fault_that_passed_is_forgotten(make: Any, client: Any, messages: Any, chat: Any) -> None:
     providers = {
         "anthropic": Provider(base_url="http://127.0.0.1:9", api=Api.ANTHROPIC),

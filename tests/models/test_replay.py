@@ -26,7 +26,8 @@ def ask(gateway: Any, client: Any, protocol: Any, *bodies: Any, **step: Any) -> 
 
 
 def home(number: str) -> str:
-    return f"in /tmp/pytest-crab-0/runs/{number * 16}/tmp{number * 8}/checkout, Today's date is 202{number}-11-22."
+    place = f"/tmp/pytest-crab-0/runs/{number * 16}/tmp{number * 8}"
+    return f"<system-reminder>\nin {place}/checkout\nToday's date is 202{number}-11-22."
 
 
 def test_the_same_trial_in_another_home_on_another_date_asks_nobody(make: Any, client: Any, protocol: Any) -> None:
@@ -57,6 +58,8 @@ def test_repeats_are_replayed_in_order_and_other_trials_have_their_own(make: Any
     assert told == ["first", "second", "third"]
     assert "other" in ask(replaying, client, messages, body, trial="i::r[2]")[0].text
     assert "first" in ask(replaying, client, messages, body, trial="a third one")[0].text
+    with pytest.raises(GatewayError, match=r"was recorded by i::r review, i::r\[2\] review and not by repeat 3"):
+        ask(replaying, client, messages, body, trial="i::r[3]")
     with pytest.raises(GatewayError, match="was recorded 3 times and is asked once more"):
         ask(replaying, client, messages, body, body, body, body)
 
@@ -144,6 +147,52 @@ def test_a_cassette_that_cannot_be_written_breaks_the_step(make: Any, client: An
     make.cassettes.write_text("a file is in the way")
     with pytest.raises(GatewayError, match="an answer could not be recorded in "):
         ask(gateway, client, messages, messages.body())
+
+
+@pytest.mark.parametrize("short", ["none", "1", "s"])
+def test_a_key_that_is_a_word_garbles_nothing(
+    make: Any, client: Any, chat: Any, monkeypatch: pytest.MonkeyPatch, short: str
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", short)
+    make.provider.script = lambda _: say(f"the choice is {short}", pieces=1)
+    (live,) = ask(make(), client, chat, chat.body(f"{short} 1 none"))
+    assert f"the choice is {short}" in live.json()["choices"][0]["message"]["content"]
+    (again,) = ask(make(replay=True), client, chat, chat.body(f"{short} 1 none"))
+    assert again.content == live.content
+
+
+def test_a_key_with_a_quote_is_taken_out_too(
+    make: Any, client: Any, messages: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = 'sk-"quoted"-0123456789'
+    monkeypatch.setenv("ANTHROPIC_API_KEY", key)
+    make.provider.script = lambda _: say(f"you sent {key}", pieces=1)
+    (live,) = ask(make(), client, messages, messages.body(f"it is {key}"))
+    (file,) = make.cassettes.glob("??/*.json")
+    assert live.json()["content"][0]["text"] == "you sent <key>"
+    assert "quoted" not in file.read_text()
+    json.loads(file.read_text())
+
+
+def test_a_request_that_is_nested_without_end_is_refused(make: Any, client: Any, protocol: Any) -> None:
+    gateway = make("run")
+    with gateway.open(**STEP) as access, client(access) as http:
+        for depth in (300, 990, 100_000):
+            deep = b'{"model": "scripted", "messages": ' + b"[" * depth + b"]" * depth + b"}"
+            answer = http.post(protocol.path, content=deep)
+            assert answer.status_code == 400
+            assert "nested at most 200 times" in answer.json()["error"]["message"]
+    assert "Traceback" not in (make.folder / "run" / "gateway" / "log").read_text()
+    assert not make.provider.asked
+
+
+def test_a_request_that_is_nested_as_deep_as_may_be_is_recorded(make: Any, client: Any, messages: Any) -> None:
+    deep: Any = "deep"
+    for _ in range(195):
+        deep = [deep]
+    body = messages.body(metadata_of_mine=deep)
+    ask(make(), client, messages, body)
+    assert ask(make(replay=True), client, messages, body)[0].status_code == 200
 
 
 def holding(folder: Path, secret: str) -> list[str]:

@@ -76,12 +76,30 @@ def test_what_cannot_be_compared_is_refused_before_anything_runs(lab: Any, measu
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert "till-2 changed since; --crab-allow-difference=dataset compares all the same" in result.stderr.str()
     assert not (lab.path / "now").exists()
+    told = summary(measured)
+    told["reviewers"][0]["simulated"] = True
+    lab.write({"told/summary.json": json.dumps(told)})
+    result = lab.run("--reviewer=both", "--crab-baseline=told", "--agent=mine", "instances/shop-1")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*the agent mine is simulated and understands no finding"])
     lab.write({"old/summary.json": '{"schema": 1, "reviewers": []}'})
     result = lab.run("--reviewer=both", "--crab-baseline=old", *MINE)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*old has no reviewer to compare with"])
     result = lab.run("--reviewer=both", "--crab-baseline=nowhere", *MINE)
     result.stderr.fnmatch_lines(["*nowhere: there is no summary.json and no trials.jsonl; name a report's folder*"])
+
+
+def test_an_agent_that_was_changed_is_no_longer_comparable(lab: Any, measured: Path) -> None:
+    """Of the same name, with the same settings, and it leaves all findings alone."""
+    lab.write({"fix.py": "import sys\n\nsys.stdin.read()\n"})
+    arguments = ("--reviewer=both", f"--crab-baseline={measured}", "--agent=mine", "instances/shop-1")
+    result = lab.run(*arguments)
+    assert result.ret == 8
+    assert "not comparable with base: what the agent says of itself" in result.stdout.str().replace("\n", "")
+    result = lab.run(*arguments, "--crab-allow-difference=agent-version", "--crab-margin=100")
+    assert result.ret == 0
+    assert "both: what the agent says of itself (settings, model, files) was " in result.stdout.str()
 
 
 def test_shards_merged_are_one_run(lab: Any, measured: Path) -> None:
@@ -93,8 +111,20 @@ def test_shards_merged_are_one_run(lab: Any, measured: Path) -> None:
     whole, merged = summary(measured), summary(lab.path / "all")
     for one in (whole, merged):
         one["reviewers"][0].pop("seconds")
+        one["reviewers"][0].pop("seconds_per_run", None)  # kept steps take no time
     assert merged == whole
     assert "4/4" in done.output
+    lacking = CliRunner().invoke(merge, [str(lab.path / "part1"), f"--into={lab.path / 'some'}"])
+    assert lacking.exit_code == 1
+    assert "no report is that of shard 2/2; name it too, or merge with --incomplete" in lacking.output
+    assert not (lab.path / "some").exists()
+    lacking = CliRunner().invoke(merge, [str(lab.path / "part1"), f"--into={lab.path / 'some'}", "--incomplete"])
+    assert lacking.exit_code == 0, lacking.output
+    pair = [str(measured), str(lab.path / "some"), "--margin=90"]
+    missing = CliRunner().invoke(compare, pair)
+    assert missing.exit_code == 8
+    assert "2 oracles of the baseline are missing here and taken as unknown" in missing.output
+    assert "2 only in the baseline" in CliRunner().invoke(compare, [*pair, "--part"]).output
     gated = ["--reviewer=both", "--crab-shard=1/2", f"--crab-baseline={measured}", *MINE]
     lab.run(*gated).stderr.fnmatch_lines(["*a shard is only a part; merge all of them*"])
 

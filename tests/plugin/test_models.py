@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -34,7 +38,7 @@ class Bot:
         body = {"model": "scripted", "max_tokens": 9, "messages": [{"role": "user", "content": said}]}
         with checkout.models() as access:
             transport = httpx2.HTTPTransport(uds=str(access.socket), verify=False)
-            with httpx2.Client(transport=transport, headers={"x-api-key": access.token}) as http:
+            with httpx2.Client(transport=transport, headers={"x-api-key": access.token}, timeout=200) as http:
                 answer = http.post("http://gateway/anthropic/v1/messages", json=body)
             if answer.status_code != 200:
                 raise ReviewerError(answer.text)
@@ -100,7 +104,8 @@ def test_a_run_is_replayed_without_key_and_provider(
     tell(lab, provider, prompt="Review this!")
     result = lab.run("--crab-replay", *arguments)
     result.assert_outcomes(errors=2)
-    result.stdout.fnmatch_lines(["*-messages[[]0].content: Review this.*", "*+messages[[]0].content: Review this!*"])
+    difference = ["    -messages[[]0].content: Review this.", "    +messages[[]0].content: Review this!"]
+    result.stdout.fnmatch_lines(difference, consecutive=True)
     assert {each["reason"] for trial in lab.records() for each in trial["results"]} == {"broken"}
     assert len(provider.asked) == 2
 
@@ -120,3 +125,26 @@ def test_workers_of_one_run_share_a_gateway(lab: Any, provider: ScriptedProvider
     assert len(provider.asked) == 2
     (ledger,) = (lab.store / "ledger").glob("*.jsonl")
     assert len(ledger.read_text().splitlines()) == 2
+
+
+def heed_interrupts() -> None:
+    """What a shell starts in the background ignores them, and so would all that this test starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def test_an_interrupt_ends_what_a_model_is_asked(lab: Any, provider: ScriptedProvider) -> None:
+    provider.script = lambda _: say("late", delay=150)
+    argv = [sys.executable, "-m", "pytest", "--crab-runtime=local", "--reviewer=bot", "--agent=reference", "instances"]
+    with subprocess.Popen(argv, cwd=lab.path, stdout=subprocess.PIPE, preexec_fn=heed_interrupts) as process:  # noqa: PLW1509
+        try:
+            deadline = time.monotonic() + 60
+            while not provider.asked:
+                assert process.poll() is None
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+            process.send_signal(signal.SIGINT)
+            output, _ = process.communicate(timeout=30)
+        finally:
+            process.kill()
+    assert process.returncode == pytest.ExitCode.INTERRUPTED, output
+    assert {each["reason"] for trial in lab.records() for each in trial["results"]} == {"not run"}

@@ -1,0 +1,129 @@
+"""One request on its way: what was asked, what is not let through, and what is known of its answer."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import AsyncIterator
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field
+from typing import Any
+
+from pytest_crab.models.accounts import Account
+from pytest_crab.models.dialects import Dialect
+from pytest_crab.models.metering import BodyMeter
+from pytest_crab.models.metering import StreamMeter
+from pytest_crab.models.metering import WithoutUsage
+from pytest_crab.settings import Provider
+
+#: Tools that a provider runs itself, by how their types begin, and fields of a request that bring such.
+_SERVER_TOOLS = ("web_search", "web_fetch", "code_execution", "code_interpreter", "file_search", "mcp")
+_SERVER_FIELDS = ("mcp_servers", "web_search_options", "plugins")
+
+#: A request that is nested deeper than this is no client's.
+MOST_DEPTH = 200
+
+
+class Refusal(Exception):
+    """A request that goes no further; ``lasting`` and ``passing`` are faults that its account keeps (see Account)."""
+
+    def __init__(self, status: int, message: str, *, lasting: bool = False, passing: bool = False) -> None:
+        super().__init__(message)
+        self.status = status
+        self.lasting = lasting
+        self.passing = passing
+
+
+@dataclass(kw_only=True)
+class Exchange:
+    """One request on its way, and what is known of its answer."""
+
+    account: Account
+    provider: str
+    known: Provider
+    dialect: Dialect
+    path: str
+    query: str
+    document: Mapping[str, Any]
+    body: bytes
+    headers: Mapping[str, str]
+    clock: float = field(default_factory=time.monotonic)
+    status: int = 0
+    tries: int = 0
+    replayed: bool = False
+    meter: BodyMeter | StreamMeter | None = None
+    booked: bool = False
+
+    @property
+    def counts(self) -> bool:
+        """Whether tokens are counted only, which costs nothing."""
+        return self.path.endswith("/count_tokens")
+
+    @property
+    def adds_usage(self) -> bool:
+        """Whether the gateway asks for the usage of a chat stream, which would not tell it by itself."""
+        asked = self.document.get("stream_options")
+        told = isinstance(asked, Mapping) and asked.get("include_usage")
+        return self.path == "/chat/completions" and bool(self.document.get("stream")) and not told
+
+    def sent(self) -> bytes:
+        """The body that goes to the provider."""
+        if not self.adds_usage:
+            return self.body
+        options = {**(self.document.get("stream_options") or {}), "include_usage": True}
+        return json.dumps({**self.document, "stream_options": options}).encode()
+
+    def shown(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        """What of a stream the client is shown."""
+        return _without_usage(chunks) if self.adds_usage else chunks
+
+    @property
+    def model(self) -> str:
+        """The model that is asked."""
+        return str(self.document.get("model", ""))
+
+
+def server_tool(document: Mapping[str, Any]) -> str | None:
+    """What of a request has the provider look things up, in one word; None if nothing does."""
+    for field_name in _SERVER_FIELDS:
+        if document.get(field_name):
+            return field_name
+    tools = document.get("tools")
+    kinds = [str(tool.get("type")) for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
+    return next((kind for kind in kinds if kind.startswith(_SERVER_TOOLS)), None)
+
+
+async def _without_usage(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    events = WithoutUsage()
+    async for chunk in chunks:
+        if shown := events.feed(chunk):
+            yield shown
+    if rest := events.rest():
+        yield rest
+
+
+def read_document(body: bytes) -> Mapping[str, Any]:
+    """The JSON object that a body is. Raises Refusal."""
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError):
+        document = None
+    if not isinstance(document, dict) or _deeper(document, MOST_DEPTH):
+        raise Refusal(400, f"the body of a request should be one JSON object, nested at most {MOST_DEPTH} times")
+    return document
+
+
+def _deeper(document: Any, most: int) -> bool:
+    """Whether something is nested deeper than so many times."""
+    level = [document]
+    for _ in range(most):
+        level = [
+            inner
+            for value in level
+            for inner in (value.values() if isinstance(value, dict) else value)
+            if isinstance(inner, (dict, list))
+        ]
+        if not level:
+            return False
+    return True
