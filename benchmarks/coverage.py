@@ -4,32 +4,53 @@
 
 Each benchmark has 184 instances in 67 repositories with 234 oracles (arXiv 2603.23448, table 4, spread over
 repositories as in its public release). A repository's own rate is drawn from a beta distribution with the mean and the
-intra-cluster correlation of the row; 5% of all verdicts are unknown.
+intra-cluster correlation of the row; 5% of all verdicts are unknown. What is announced is what a gate announces that is
+given the first run of a benchmark as its baseline, and nothing else.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import NormalDist
 
+from pytest_crab.gate.opposing import ASSUMED_FLIPS
+from pytest_crab.gate.opposing import design
+from pytest_crab.report.summary import summarise
 from pytest_crab.statistics.clusters import rate_interval
 from pytest_crab.statistics.comparison import Comparison
 from pytest_crab.statistics.comparison import Key
 from pytest_crab.statistics.comparison import Measured
 from pytest_crab.statistics.comparison import compare
-from pytest_crab.statistics.comparison import design_of
+from pytest_crab.statistics.power import Design
+from pytest_crab.statistics.power import chance_unchanged
 from pytest_crab.statistics.power import power
+from pytest_crab.statistics.power import smallest_drop
+from pytest_crab.types import Category
+from pytest_crab.types import Kind
+from pytest_crab.types import OracleResult
+from pytest_crab.types import Provenance
+from pytest_crab.types import Reason
+from pytest_crab.types import Trial
 
 #: Pull requests per repository, and oracles per pull request: 67 and 184 numbers.
 REPOSITORIES = [15, 15, 11, 9, 7, 6, 5, 5, *[4] * 8, *[3] * 6, *[2] * 16, *[1] * 29]
 ORACLES = [*[1] * 154, *[2] * 17, *[3] * 8, *[4] * 3, *[5] * 2]
 
-RATE, UNKNOWN, FLIPS = 0.32, 0.05, 0.06
+RATE, UNKNOWN = 0.32, 0.05
+#: The share of oracles that is gained by noise, and the share that is lost: together what a gate assumes.
+FLIPS = ASSUMED_FLIPS / 2
 CORRELATIONS = (0.0, 0.05, 0.1)
 DROPS = (0.1, 0.14, 0.18)
+UNKNOWNS = (0.0, 0.05)
+MARGINS = (0.05, 0.1, 0.15)
+#: Sizes of runs of independent oracles, and their noise.
+SIZES, NOISES = (20, 60, 120, 234, 500), (0.1, 0.15)
+#: How many baselines the announced power is averaged over.
+BASELINES = 400
 
 
 @dataclass(frozen=True)
@@ -118,19 +139,63 @@ def compared(seed: int, truth: Truth, drop: float, unknown: float = UNKNOWN) -> 
     return compare(measured(source, first, unknown), measured(source, again(source, first, drop), unknown))
 
 
-def announced(drop: float, correlation: float) -> float:
-    """The power that a run of this shape announces."""
-    oracles = dict(layout(random.Random(0)))
-    design = design_of(
-        list(oracles),
-        oracles,
-        rate=RATE,
-        discordance=2 * FLIPS + drop,
-        unknown=UNKNOWN,
-        unknown_before=UNKNOWN,
-        correlation=correlation,
-    )
-    return power(design, drop)
+@functools.cache
+def foreseen(correlation: float, unknown: float = UNKNOWN, baselines: int = BASELINES) -> tuple[Design, ...]:
+    """What a gate takes each of some benchmarks for, given its first run as the baseline."""
+    found = []
+    for seed in range(baselines):
+        source = random.Random(f"{seed} {correlation} {unknown}")
+        run = measured(source, verdicts(source, Truth(RATE, correlation)), unknown)
+        (baseline,) = summarise(_trials(run)).reviewers
+        ahead = design(baseline)
+        assert ahead is not None
+        found.append(ahead)
+    return tuple(found)
+
+
+def announced(drop: float, correlation: float, unknown: float = UNKNOWN, baselines: int = BASELINES) -> float:
+    """The power that a gate announces, on average."""
+    return sum(power(one, drop) for one in foreseen(correlation, unknown, baselines)) / baselines
+
+
+def independent(seed: int, size: int, noise: float, drop: float, rate: float = 0.5) -> Comparison:
+    """Two runs of oracles each of its own repository, with nothing unknown."""
+    source = random.Random(f"{seed} {size} {noise} {drop}")
+    lose, gain = (noise / 2 + drop) / rate, noise / 2 / (1 - rate)
+    before, after = {}, {}
+    for at in range(size):
+        was = source.random() < rate
+        now = source.random() >= lose if was else source.random() < gain
+        for run, caught in ((before, was), (after, now)):
+            run[f"i{at}", "c0"] = Measured(repo=f"r{at}", caught=int(caught), missed=int(not caught))
+    return compare(before, after)
+
+
+def _trials(run: dict[Key, Measured]) -> Iterator[Trial]:
+    results: dict[str, list[OracleResult]] = {}
+    repos = {}
+    for (instance, comment), one in run.items():
+        reason = Reason.AGENT_ERROR if one.unknown else Reason.GREEN if one.caught else Reason.FAILED
+        repos[instance] = one.repo
+        results.setdefault(instance, []).append(
+            OracleResult(
+                comment=comment,
+                category=Category.DESIGN,
+                kind=Kind.BEHAVIORAL,
+                verdict=reason.verdict,
+                reason=reason,
+            )
+        )
+    for instance, own in results.items():
+        yield Trial(
+            instance=instance,
+            repo=repos[instance],
+            provenance=Provenance.GITHUB,
+            reviewer="mine",
+            agent="agent",
+            runtime="docker",
+            results=tuple(own),
+        )
 
 
 def _rate_of(source: random.Random, truth: Truth) -> float:
@@ -140,15 +205,15 @@ def _rate_of(source: random.Random, truth: Truth) -> float:
     return source.betavariate(truth.rate * size, (1 - truth.rate) * size)
 
 
-def main() -> None:
-    """Print both tables."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--benchmarks", type=int, default=2000)
-    count = parser.parse_args().benchmarks
-    print(f"{count} benchmarks a row; share in %\n")
+def _failed(run: Comparison) -> bool:
+    return run.high is not None and run.high < 0
+
+
+def coverage_rows(count: int) -> Iterator[str]:
+    """Whether intervals hold the truth, and how often a gate fails where nothing changed."""
     heads = ("correlation", "micro covers", "macro covers", "plain Wilson covers", "difference covers")
-    print(f"| {' | '.join((*heads, 'false alarms', 'all known'))} |")
-    print("|---|---|---|---|---|---|---|")
+    yield f"| {' | '.join((*heads, 'false alarms', 'all known'))} |"
+    yield "|---|---|---|---|---|---|---|"
     for correlation in CORRELATIONS:
         truth = Truth(RATE, correlation)
         sums = dict.fromkeys(("micro", "macro", "Wilson", "difference", "alarms", "known"), 0)
@@ -159,17 +224,63 @@ def main() -> None:
             same = compared(seed, truth, 0.0)
             assert same.interval is not None
             sums["difference"] += same.interval.low <= 0 <= same.interval.high
-            sums["alarms"] += same.high is not None and same.high < 0
-            known = compared(seed, truth, 0.0, unknown=0.0)
-            sums["known"] += known.high is not None and known.high < 0
-        print(f"| {correlation:g} | " + " | ".join(f"{100 * value / count:.1f}" for value in sums.values()) + " |")
-    print("\n| correlation | true drop in points | announced power | seen |\n|---|---|---|---|")
+            sums["alarms"] += _failed(same)
+            sums["known"] += _failed(compared(seed, truth, 0.0, unknown=0.0))
+        yield f"| {correlation:g} | " + " | ".join(f"{100 * value / count:.1f}" for value in sums.values()) + " |"
+
+
+def power_rows(count: int) -> Iterator[str]:
+    """How often a gate fails on a drop, beside what it announced."""
+    yield "| correlation | unknown | true drop in points | announced | seen |\n|---|---|---|---|---|"
     for correlation in CORRELATIONS:
-        for drop in DROPS:
-            runs = (compared(seed, Truth(RATE, correlation), drop) for seed in range(count))
-            seen = sum(run.high is not None and run.high < 0 for run in runs)
-            shares = f"{100 * announced(drop, correlation):.1f} | {100 * seen / count:.1f}"
-            print(f"| {correlation:g} | {100 * drop:g} | {shares} |")
+        for unknown in UNKNOWNS:
+            for drop in DROPS:
+                runs = (compared(seed, Truth(RATE, correlation), drop, unknown) for seed in range(count))
+                seen = sum(map(_failed, runs)) / count
+                shares = f"{100 * announced(drop, correlation, unknown):.1f} | {100 * seen:.1f}"
+                yield f"| {correlation:g} | {100 * unknown:g}% | {100 * drop:g} | {shares} |"
+
+
+def unchanged_rows(count: int) -> Iterator[str]:
+    """How often a gate lets an unchanged reviewer pass, beside what it announced."""
+    yield "| correlation | unknown | margin in points | announced | seen |\n|---|---|---|---|---|"
+    for correlation in CORRELATIONS:
+        for unknown in UNKNOWNS:
+            designs = foreseen(correlation, unknown)
+            lows = [compared(seed, Truth(RATE, correlation), 0.0, unknown).low for seed in range(count)]
+            for margin in MARGINS:
+                said = sum(chance_unchanged(one, margin) for one in designs) / BASELINES
+                seen = sum(low is not None and low >= -margin for low in lows) / count
+                shares = f"{100 * said:.1f} | {100 * seen:.1f}"
+                yield f"| {correlation:g} | {100 * unknown:g}% | {100 * margin:g} | {shares} |"
+
+
+def size_rows(count: int) -> Iterator[str]:
+    """The smallest drop that is announced to be shown in four of five runs, and how often it is."""
+    yield "| oracles | noise | smallest drop in points | seen in |\n|---|---|---|---|"
+    for size in SIZES:
+        for noise in NOISES:
+            drop = smallest_drop(Design(sizes=[1] * size, noise=noise, rate=0.5))
+            assert drop is not None
+            seen = sum(_failed(independent(seed, size, noise, drop)) for seed in range(count)) / count
+            yield f"| {size} | {100 * noise:g}% | {100 * drop:.1f} | {100 * seen:.1f}% |"
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--benchmarks", type=int, default=2000)
+    parser.add_argument("--only", choices=TABLES, help="print one table")
+    chosen = parser.parse_args()
+    print(f"{chosen.benchmarks} benchmarks a row; share in %")
+    for name, rows in TABLES.items():
+        if chosen.only in (None, name):
+            print(f"\n{(rows.__doc__ or '').splitlines()[0]}\n")
+            for row in rows(chosen.benchmarks):
+                print(row, flush=True)
+
+
+TABLES = {"coverage": coverage_rows, "power": power_rows, "unchanged": unchanged_rows, "sizes": size_rows}
 
 
 if __name__ == "__main__":

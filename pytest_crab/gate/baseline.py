@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pytest_crab.gate.rulings import Ruling
+from pytest_crab.report.text import counted
 from pytest_crab.statistics.comparison import Comparison
+from pytest_crab.statistics.power import POWER
 from pytest_crab.statistics.power import Design
+from pytest_crab.statistics.power import chance_unchanged
 from pytest_crab.statistics.power import oracles_needed
+from pytest_crab.statistics.power import oracles_to_pass
 from pytest_crab.statistics.power import power
 from pytest_crab.statistics.power import smallest_drop
+from pytest_crab.statistics.power import smallest_margin
 
 #: How many points a rate may fall before a gate minds, unless another number is named.
 MARGIN = 5.0
 
-#: How many oracles are named on each side before the rest is only counted.
+#: How many oracles a gate names on each side before the rest is only counted.
 _SHOWN = 20
 
 
@@ -32,7 +38,8 @@ class Load:
 class Against:
     """One reviewer beside its baseline; ``comparison`` None: the baseline has none of it.
 
-    ``margin`` is in points. ``refusal`` says why the two cannot be compared, ``remarks`` what else differs.
+    ``margin`` is in points. ``refusal`` says why the two cannot be compared, ``remarks`` what else differs. ``whole``
+    is whether oracles that only the baseline has count as unknown; ``gated`` whether anybody asked for a ruling.
     """
 
     reviewer: str
@@ -44,6 +51,8 @@ class Against:
     after: Load = Load()
     refusal: str | None = None
     remarks: tuple[str, ...] = ()
+    whole: bool = False
+    gated: bool = True
 
 
 def rule_against(against: Against) -> tuple[Ruling, str]:
@@ -69,21 +78,39 @@ def rule_against(against: Against) -> tuple[Ruling, str]:
     return ruling, " ".join(_sentences(against, comparison, ruling))
 
 
-def foresight(design: Design, *, margin: float, assumed: bool) -> str:
-    """Say before a run what its gate will be able to see, in one sentence."""
+def foresight(design: Design, *, margin: float, assumed: bool, flips: float | None = None) -> str:
+    """Say before a run what its gate will be able to see, in one sentence.
+
+    ``flips`` is the share of verdicts that change between single runs; None: the design's noise is of single runs.
+    """
     count = sum(design.sizes)
     smallest = smallest_drop(design)
     how = "assuming that" if assumed else "since in the baseline's own repeats"
-    noise = f"{how} {_points(design.discordance)}% of verdicts change from run to run"
+    noise = f"{how} {_points(design.noise if flips is None else flips)}% of verdicts change from run to run"
     if smallest is None:
-        return f"{count} oracles cannot show even a fall to nothing, {noise}: this gate can only be met or inconclusive"
-    seen = f"{count} oracles show a drop of {_points(smallest)} points in four of five runs, {noise}"
-    if 100 * smallest <= margin:
-        return seen
-    needed = oracles_needed(design, margin / 100)
-    chance = power(design, margin / 100)
-    lack = "" if needed is None else f"; {needed} oracles would"
-    return f"{seen}; a drop as small as the margin of {margin:g} points is seen in {100 * chance:.0f}% of runs{lack}"
+        seen = f"{_oracles(count)} cannot show even a fall to nothing, {noise}"
+    else:
+        seen = f"{_oracles(count)} show a drop of {_points(smallest)} points in four of five runs, {noise}"
+    if smallest is not None and 100 * smallest > margin > 0:
+        needed = oracles_needed(design, margin / 100)
+        chance = power(design, margin / 100)
+        lack = "" if needed is None else f", and {needed} oracles would show it in four of five"
+        seen += f"; a drop as small as the margin of {margin:g} points is seen in {100 * chance:.0f}% of runs{lack}"
+    return f"{seen}; {_chance_to_pass(design, margin)}"
+
+
+def _chance_to_pass(design: Design, margin: float) -> str:
+    least = smallest_margin(design) or 0.0
+    needed = oracles_to_pass(design, margin / 100)
+    lack = "" if needed is None else f", and in four of five with {needed} oracles"
+    if 100 * least > margin:
+        lack = "" if needed is None else f", or {needed} oracles to pass in four of five runs"
+        return (
+            f"even with every verdict unchanged this gate cannot pass at a margin of {margin:g} points: "
+            f"it needs at least {_points(least)} points{lack}"
+        )
+    chance = chance_unchanged(design, margin / 100)
+    return f"an unchanged reviewer passes in {100 * chance:.0f}% of runs{lack if chance < POWER else ''}"
 
 
 def _sentences(against: Against, comparison: Comparison, ruling: Ruling) -> Iterator[str]:
@@ -91,20 +118,25 @@ def _sentences(against: Against, comparison: Comparison, ruling: Ruling) -> Iter
     word = "unchanged" if abs(change) < 5e-4 else f"{'up' if change > 0 else 'down'} {_points(abs(change))} points"
     yield (
         f"{against.reviewer}: {word} against {against.baseline}, from {_points(comparison.before)}% to "
-        f"{_points(comparison.after)}% of {comparison.known} oracles; {_interval(comparison)}."
+        f"{_points(comparison.after)}% of {_oracles(comparison.known)}; {_interval(comparison)}."
     )
-    yield _verdict(against, comparison, ruling)
-    yield f"Lost {_names(comparison.lost)}; gained {_names(comparison.gained)} (exact McNemar p = {comparison.p:.3g})."
-    if ruling is Ruling.INCONCLUSIVE:
+    if against.gated:
+        yield _verdict(against, comparison, ruling)
+    shown = _SHOWN if against.gated else max(comparison.pairs, 1)
+    lost, gained = _names(comparison.lost, shown), _names(comparison.gained, shown)
+    yield f"Lost {lost}; gained {gained} (exact McNemar p = {comparison.p:.3g})."
+    if against.gated and ruling is Ruling.INCONCLUSIVE:
         yield from _remedies(against, comparison)
     yield from _loads(against.before, against.after)
     left = [
         f"{comparison.unmeasured} measured in neither run" if comparison.unmeasured else "",
-        f"{comparison.only_before} only in the baseline" if comparison.only_before else "",
+        f"{comparison.only_before} only in the baseline" if comparison.only_before and not against.whole else "",
         f"{comparison.only_after} only in this run" if comparison.only_after else "",
     ]
     if any(left):
         yield f"Not compared: {', '.join(filter(None, left))}."
+    if against.whole and comparison.only_before:
+        yield f"{_oracles(comparison.only_before)} of the baseline are missing here and taken as unknown."
     yield from (f"Note: {remark}." for remark in against.remarks)
 
 
@@ -126,11 +158,9 @@ def _interval(comparison: Comparison) -> str:
     assert interval is not None
     assert comparison.low is not None
     assert comparison.high is not None
-    clusters = f"{interval.clusters} {interval.by}{'' if interval.clusters == 1 else 's'}"
-    clusters = clusters.replace("repositorys", "repositories")
+    clusters = counted(interval.clusters, interval.by)
     text = f"95% interval {_signed(interval.low)} to {_signed(interval.high)} points over {clusters}"
-    unknown = comparison.pairs - comparison.known
-    if not unknown and abs(comparison.low - interval.low) + abs(comparison.high - interval.high) < 1e-9:
+    if not comparison.doubtful and abs(comparison.low - interval.low) + abs(comparison.high - interval.high) < 1e-9:
         return text
     return f"{text}, and {_signed(comparison.low)} to {_signed(comparison.high)} whatever the unknown verdicts are"
 
@@ -139,15 +169,41 @@ def _remedies(against: Against, comparison: Comparison) -> Iterator[str]:
     interval = comparison.interval
     assert interval is not None
     if 100 * interval.low >= -against.margin or interval.high < 0:
-        unknown = comparison.pairs - comparison.known
-        yield f"Verdicts for the {unknown} unknown oracles would settle it: run again, finished steps are kept."
+        if against.whole and comparison.only_before:
+            yield "The missing ones would settle it: run them too, or say --part if they were left out on purpose."
+            return
+        doubtful = _oracles(comparison.doubtful)
+        yield f"Verdicts for {doubtful} with unknown repeats would settle it: run again, finished steps are kept."
         return
-    if against.design is not None:
+    sizes = []
+    enough = _enough(against, comparison)
+    if enough is not None:
+        sizes.append(f"about {enough} oracles that go as these did would rule out a drop of {against.margin:g} points")
+    if against.design is not None and against.margin > 0:
         needed = oracles_needed(against.design, against.margin / 100)
-        more = f"about {needed} oracles" if needed is not None else "far more oracles"
-        yield f"To settle it: {more} at this noise, repeats (--crab-repeat) against it, or a wider --crab-margin."
+        if needed is not None:
+            what = (
+                "would show one that is there" if sizes else f"oracles would show a drop of {against.margin:g} points"
+            )
+            sizes.append(f"about {needed} {what} in four of five runs")
+    if not sizes:
+        sizes = ["far more oracles"]
+    yield f"To settle it: {', '.join(sizes)}; or repeats (--crab-repeat) against the noise, or a wider --crab-margin."
     if comparison.smallest_drop is not None:
         yield f"A comparison like this one shows a drop of {_points(comparison.smallest_drop)} points in four of five."
+
+
+def _enough(against: Against, comparison: Comparison) -> int | None:
+    """How many oracles would pass with this difference, this noise and as much unknown."""
+    change = comparison.difference or 0.0
+    if against.design is None or 100 * change <= -against.margin:
+        return None
+    alike = dataclasses.replace(
+        against.design,
+        noise=max(0.0, (comparison.discordance or 0.0) - abs(change)),
+        unknown=max(0.0, comparison.doubtful / comparison.pairs - against.design.unknown_before),
+    )
+    return oracles_to_pass(alike, against.margin / 100, chance=0.5, shift=change)
 
 
 def _loads(before: Load, after: Load) -> Iterator[str]:
@@ -161,11 +217,15 @@ def _loads(before: Load, after: Load) -> Iterator[str]:
         yield f"{text[:1].upper()}{text[1:]}."
 
 
-def _names(names: Sequence[str]) -> str:
+def _oracles(count: int) -> str:
+    return counted(count, "oracle")
+
+
+def _names(names: Sequence[str], shown: int) -> str:
     if not names:
         return "none"
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return f"{len(names)}: {', '.join(names[:_SHOWN])}{more}"
+    more = f" and {len(names) - shown} more" if len(names) > shown else ""
+    return f"{len(names)}: {', '.join(names[:shown])}{more}"
 
 
 def _points(share: float | None) -> str:

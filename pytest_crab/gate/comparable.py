@@ -20,8 +20,10 @@ _SHOWN = 3
 class Setting:
     """What one reviewer was measured with; what is not on record is empty and never differs.
 
-    ``digests`` say by instance what it was made of. ``versions`` are by part: reviewer, agent, harness, pytest_crab.
-    ``leaky`` names who worked on the public pull request, whose discussion it could read.
+    ``digests`` say by instance what it was made of. ``versions`` are by part: reviewer, agent, agent-identity, harness,
+    pytest_crab.
+    ``leaky`` names who worked on the public pull request, whose discussion it could read; ``simulated`` is an agent
+    that understands no finding, and ``privileged`` names one that is shown the answer: with neither there is a gate.
     """
 
     agents: Sequence[str] = ()
@@ -29,6 +31,8 @@ class Setting:
     versions: Mapping[str, Sequence[str]] = field(default_factory=dict)
     digests: Mapping[str, str] = field(default_factory=dict)
     leaky: Sequence[str] = ()
+    simulated: bool = False
+    privileged: Sequence[str] = ()
 
 
 def differences(before: Setting, after: Setting) -> dict[str, str]:
@@ -38,7 +42,8 @@ def differences(before: Setting, after: Setting) -> dict[str, str]:
     found = {
         "dataset": f"{_listed(changed)} changed since" if changed else "",
         "agent": _change("the agent", before.agents, after.agents),
-        "agent-version": _change("the agent's client", *_both(before, after, "agent")),
+        "agent-version": _change("the agent's client", *_both(before, after, "agent"))
+        or _change("what the agent says of itself (settings, model, files)", *_both(before, after, "agent-identity")),
         "harness": _change("the harness", *_both(before, after, "harness")),
         "runtime": _change("the runtime", before.runtimes, after.runtimes),
         "leaky": f"{_listed(leaky)} could read the public discussion" if leaky else "",
@@ -57,9 +62,19 @@ def refusal(found: Mapping[str, str], allowed: str | None) -> str | None:
     rest = {name: sentence for name, sentence in found.items() if name != allowed}
     if not rest:
         return None
-    only = next(iter(rest)) if len(found) == 1 else None
-    hint = f"; --crab-allow-difference={only} compares all the same" if only else "; only one difference can be allowed"
-    return "; ".join(rest.values()) + hint
+    if len(found) == 1:
+        return f"{next(iter(rest.values()))}; --crab-allow-difference={next(iter(rest))} compares all the same"
+    said = [f"{sentence} (allowed)" for name, sentence in found.items() if name == allowed]
+    return "; ".join((*rest.values(), *said)) + "; only one difference can be allowed"
+
+
+def untrusted(setting: Setting) -> str | None:
+    """Return why no gate can be trusted that rules on what was measured so, or None."""
+    if setting.simulated:
+        return f"the agent {_listed(setting.agents)} is simulated and understands no finding"
+    if setting.privileged:
+        return f"the agent {_listed(setting.privileged)} is shown the answer"
+    return None
 
 
 def _both(before: Setting, after: Setting, part: str) -> tuple[Sequence[str], Sequence[str]]:

@@ -63,7 +63,7 @@ class RunOutcome:
 
     ``status`` is pytest's own; ``only_trials_failed`` is whether every failed or errored report is a trial's.
     ``fail_under`` None means that there is no floor, ``against`` None that there is no baseline; with neither there is
-    no gate.
+    no gate. ``objections`` are sentences of hooks, each of which fails the gate.
     """
 
     status: int
@@ -73,6 +73,7 @@ class RunOutcome:
     errors_as_misses: bool = False
     tallies: tuple[Tally, ...] = ()
     against: tuple[Against, ...] | None = None
+    objections: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +98,7 @@ def decide(outcome: RunOutcome) -> Decision:
         return Decision(exit_code=outcome.status, verdict=Ruling.NO_GATE, paragraph="")
     gated = [tally for tally in outcome.tallies if not tally.is_control]
     rulings = [ruling for tally in gated for ruling in _rulings(tally, outcome)]
+    rulings += [(Ruling.FAILED, f"A hook objects: {text}") for text in outcome.objections]
     worst = min((ruling for ruling, _ in rulings), key=ORDER.index, default=Ruling.INCONCLUSIVE)
     account = " ".join(sentence for _, sentence in rulings) or "No reviewer was measured."
     if outcome.status not in _REPLACEABLE:

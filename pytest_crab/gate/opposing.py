@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -14,11 +15,13 @@ from pytest_crab.gate.comparable import Setting
 from pytest_crab.gate.comparable import differences
 from pytest_crab.gate.comparable import refusal
 from pytest_crab.gate.comparable import remarks
+from pytest_crab.gate.comparable import untrusted
 from pytest_crab.report.oracles import measured
 from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
 from pytest_crab.statistics.clusters import correlation_of
 from pytest_crab.statistics.comparison import Comparison
+from pytest_crab.statistics.comparison import Measured
 from pytest_crab.statistics.comparison import clusters_of
 from pytest_crab.statistics.comparison import compare
 from pytest_crab.statistics.comparison import design_of
@@ -33,32 +36,47 @@ def contestants(summary: Summary) -> dict[str, ReviewerSummary]:
     return {own.reviewer: own for own in summary.reviewers if own.arm is None}
 
 
-def opposed(before: ReviewerSummary, after: ReviewerSummary) -> Comparison:
-    """The comparison of the first with the second, oracle by oracle."""
-    return compare(measured(before.oracles), measured(after.oracles))
+def opposed(before: ReviewerSummary, after: ReviewerSummary, *, whole: bool = False) -> Comparison:
+    """The comparison of the first with the second, oracle by oracle.
+
+    ``whole``: the second should have every oracle of the first, and what it lacks is unknown there.
+    """
+    was, now = measured(before.oracles), measured(after.oracles)
+    if not whole:
+        return compare(was, now)
+    missing = {
+        key: Measured(repo=own.repo, caught=0, missed=0, unknown=1) for key, own in was.items() if key not in now
+    }
+    return dataclasses.replace(compare(was, {**now, **missing}), only_before=len(missing))
 
 
-def design(baseline: ReviewerSummary, instances: Iterable[str] | None = None) -> Design | None:
-    """What a run of these instances (None: all) against this baseline can see; None: there is nothing to compare."""
+def design(baseline: ReviewerSummary, instances: Iterable[str] | None = None, *, repeats: int = 1) -> Design | None:
+    """What a run of these instances (None: all), so often repeated, against this baseline can see.
+
+    As much as in the baseline is taken to be unknown in the new run. None: there is nothing to compare.
+    """
     wanted = None if instances is None else set(instances)
-    oracles = [own for own in baseline.oracles if wanted is None or own.instance in wanted]
-    known = {own.key: own for own in oracles if own.value() is not None}
+    oracles = {own.key: own for own in baseline.oracles if wanted is None or own.instance in wanted}
+    known = {key: float(value) for key, own in oracles.items() if (value := own.value()) is not None}
     if not known:
         return None
-    repos = {key: own.repo for key, own in known.items()}
+    repos = {key: own.repo for key, own in oracles.items()}
     labels, _ = clusters_of(list(known), repos)
-    values = [float(own.value() or 0) for own in known.values()]
+    values = list(known.values())
+    unknown = sum(own.measured().doubt for own in oracles.values()) / len(oracles)
     return design_of(
-        list(known),
+        list(oracles),
         repos,
         rate=sum(values) / len(values),
-        discordance=flips(baseline),
+        noise=flips(baseline) / 2 * (1 / baseline.repeats + 1 / repeats),
+        unknown=unknown,
+        unknown_before=unknown,
         correlation=correlation_of(values, labels),
     )
 
 
 def flips(baseline: ReviewerSummary) -> float:
-    """The share of verdicts that changes from run to run: the baseline's noise floor, or ASSUMED_FLIPS."""
+    """The share of verdicts that changes between single runs: the baseline's noise floor, or ASSUMED_FLIPS."""
     return ASSUMED_FLIPS if baseline.stability is None else baseline.stability.flips
 
 
@@ -87,23 +105,28 @@ def opposing(
     path: Path,
     margin: float = MARGIN,
     allowed: str | None = None,
+    whole: bool = False,
+    gated: bool = True,
 ) -> Against:
-    """One reviewer beside its baseline, as the rule takes it."""
+    """One reviewer beside its baseline, as the rule takes it; ``whole`` and ``gated`` as in Against."""
     if baseline is None:
         return Against(reviewer=own.reviewer, baseline=str(path), margin=margin)
     was, now = setting(before, baseline), setting(summary, own)
     found = differences(was, now)
+    doubt = (untrusted(was) or untrusted(now)) if gated else None
     allowed_to_differ = (found[allowed],) if allowed in found else ()
     return Against(
         reviewer=own.reviewer,
         baseline=f"{path.name}" if baseline.reviewer == own.reviewer else f"{baseline.reviewer} in {path.name}",
         margin=margin,
-        comparison=opposed(baseline, own),
-        design=design(baseline, {oracle.instance for oracle in own.oracles}),
+        comparison=opposed(baseline, own, whole=whole),
+        design=design(baseline, {oracle.instance for oracle in own.oracles}, repeats=own.repeats),
         before=Load(**comments_and_cost(baseline)),
         after=Load(**comments_and_cost(own)),
-        refusal=refusal(found, allowed),
+        refusal=doubt or refusal(found, allowed),
         remarks=(*allowed_to_differ, *remarks(was, now)),
+        whole=whole,
+        gated=gated,
     )
 
 
@@ -116,4 +139,6 @@ def setting(summary: Summary, own: ReviewerSummary) -> Setting:
         versions=own.versions,
         digests={name: digest for name, digest in summary.digests.items() if name in instances},
         leaky=own.leaky,
+        simulated=own.simulated,
+        privileged=tuple(name for name in own.privileged if name in own.agents),
     )

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterator
 
 from pytest_crab import diffs
+from pytest_crab.report.text import cut
 from pytest_crab.report.text import one_line
 from pytest_crab.report.text import visible
 from pytest_crab.types import Finding
@@ -21,6 +22,9 @@ NEAR = 10
 
 #: How many findings are shown beside one oracle, and how many lines of each.
 SHOWN, EXCERPT = 5, 4
+
+#: How many further lines of one reason, and how many characters of each.
+LONGEST, WIDEST = 30, 240
 
 
 def instance_line(trial: Trial) -> str:
@@ -67,11 +71,19 @@ def explain(trial: Trial) -> list[str]:
         lines.append(f"{one_line(result.comment)} {_place(result)}: {result.verdict} ({why(result)})")
         if trial.review is not None:
             lines += [f"    {line}" for line in _findings_near(result, trial.review)]
+    lines += _told_at_length(trial)
     lines.append(_review_size(trial.review))
     lines.append(_revision_size(trial.revision))
     if trial.damage is not None:
         lines.append("tests that passed before are broken" if trial.damage else "tests that passed before still pass")
     return lines
+
+
+def _told_at_length(trial: Trial) -> Iterator[str]:
+    """What a reason says in more than one line, as the difference to a recording, once."""
+    for told in dict.fromkeys([trial.error, *(result.detail for result in trial.results)]):
+        for line in (told or "").splitlines()[1 : LONGEST + 1]:
+            yield f"    {cut(visible(line), WIDEST)}"
 
 
 def _place(result: OracleResult) -> str:

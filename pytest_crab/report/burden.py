@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
+from pytest_crab.statistics.comparison import Key
 from pytest_crab.types import Trial
 from pytest_crab.types import Verdict
 
@@ -18,8 +21,9 @@ class Burden:
     """A reviewer's burden, summed over trials that were measured to their end; with repeats all of them count.
 
     ``findings`` is how many there were, ``idle`` how many of them stand in reviews after which no oracle was caught,
-    and ``without_effect`` how many led to no catch alone; None: ``--crab-attribute`` was not asked for. ``added`` and
-    ``removed`` are lines of the revisions, of which there are ``revisions``.
+    and ``without_effect`` how many led to no catch alone; None: ``--crab-attribute`` was not asked for. What the
+    control catches too, where one ran, is no finding's effect. ``added`` and ``removed`` are lines of the revisions, of
+    which there are ``revisions``.
     """
 
     trials: int = 0
@@ -33,12 +37,12 @@ class Burden:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """One trial's part in it; ``effective`` None: not attributed."""
+    """One trial's part in it; ``effects`` are the findings' places by oracle; None: not attributed."""
 
     findings: int | None
     caught: bool
     known: bool
-    effective: int | None
+    effects: Mapping[Key, tuple[int, ...]] | None
     added: int | None
     removed: int | None
 
@@ -46,34 +50,39 @@ class Load:
 def load(trial: Trial) -> Load:
     """What one trial adds to the burden."""
     added, removed = _lines(trial)
-    attribution = trial.attribution
-    effective = None if attribution is None else len({at for places in attribution.values() for at in places})
-    if effective is None and trial.review is not None and trial.review.size == 0:
-        effective = 0
+    effects: dict[Key, tuple[int, ...]] | None = None
+    if trial.attribution is not None:
+        effects = {(trial.instance, comment): tuple(places) for comment, places in trial.attribution.items()}
+    elif trial.review is not None and trial.review.size == 0:
+        effects = {}
     return Load(
         findings=None if trial.review is None else trial.review.size,
         caught=bool(trial.having(Verdict.CAUGHT)),
         known=any(result.verdict is not Verdict.UNKNOWN for result in trial.results),
-        effective=effective,
+        effects=effects,
         added=added,
         removed=removed,
     )
 
 
-def burden(loads: Iterable[Load]) -> Burden:
-    """Sum up; what is idle is only known of trials whose oracles are."""
+def burden(loads: Iterable[Load], unasked: AbstractSet[Key] = frozenset()) -> Burden:
+    """Sum up; what is idle is only known of trials whose oracles are. ``unasked`` is what the control catches."""
     own = [one for one in loads if one.known and one.findings is not None]
-    attributed = [one for one in own if one.effective is not None or not one.caught]
-    complete = any(one.effective is not None and one.findings for one in own) and len(attributed) == len(own)
+    attributed = [one for one in own if one.effects is not None or not one.caught]
+    complete = any(one.effects is not None and one.findings for one in own) and len(attributed) == len(own)
     return Burden(
         trials=len(own),
         findings=sum(one.findings or 0 for one in own),
         idle=sum(one.findings or 0 for one in own if not one.caught),
-        without_effect=sum((one.findings or 0) - (one.effective or 0) for one in own) if complete else None,
+        without_effect=sum((one.findings or 0) - _effective(one, unasked) for one in own) if complete else None,
         revisions=sum(one.added is not None for one in own),
         added=sum(one.added or 0 for one in own),
         removed=sum(one.removed or 0 for one in own),
     )
+
+
+def _effective(one: Load, unasked: AbstractSet[Key]) -> int:
+    return len({at for key, places in (one.effects or {}).items() if key not in unasked for at in places})
 
 
 def _lines(trial: Trial) -> tuple[int | None, int | None]:

@@ -28,9 +28,9 @@ MAJORITY = Fraction(1, 2)
 class Lift:
     """What a reviewer adds to an agent that is told nothing: ``comparison`` is of the control with the reviewer.
 
-    An empty review takes the control's verdict. ``net`` is the number of net caught oracles, ``cost_usd`` and
-    ``seconds`` are per one of them; None: not known, or nothing was won. ``p_holm`` is ``p_clusters`` adjusted for the
-    number of reviewers.
+    An empty review takes the control's verdict. ``net`` is the number of net caught oracles of one run, ``cost_usd``
+    and ``seconds`` are one run's per one of them; None: not known, or nothing was won. ``p_holm`` is ``p_clusters``
+    adjusted for the number of contestants; placebos and first findings are no part of that family and keep their own.
     """
 
     control: str
@@ -45,8 +45,9 @@ class Lift:
 class Pair:
     """Two reviewers over the oracles that both have: ``comparison`` is of the first with the second.
 
-    ``both``, ``only_first`` and ``only_second`` count oracles that are caught; ``cost_of_first`` and ``cost_of_second``
-    are what each took, so that adding the second is worth ``only_second`` oracles for ``cost_of_second``.
+    ``both``, ``only_first`` and ``only_second`` count oracles that are caught; ``cost_of_first`` and
+    ``cost_of_second`` are what one run of each takes (None: not wholly known), so that adding the second is worth
+    ``only_second`` oracles for ``cost_of_second``.
     """
 
     first: str
@@ -87,12 +88,13 @@ class Together:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contestant:
-    """What is compared of one reviewer."""
+    """What is compared of one reviewer; ``cost_usd`` and ``seconds`` are those of one run of all instances."""
 
     name: str
     oracles: Sequence[OracleRecord]
     cost_usd: float | None
-    seconds: float
+    seconds: float | None
+    arm: str | None = None
 
 
 def lifts(contestants: Sequence[Contestant], control: Contestant) -> dict[str, Lift]:
@@ -110,9 +112,10 @@ def lifts(contestants: Sequence[Contestant], control: Contestant) -> dict[str, L
             net=net,
             p_holm=1.0,
             cost_usd=one.cost_usd / net if won and one.cost_usd is not None else None,
-            seconds=one.seconds / net if won else None,
+            seconds=one.seconds / net if won and one.seconds is not None else None,
         )
-    adjusted = holm({name: lift.comparison.p_clusters for name, lift in found.items()})
+    alone = {name: lift.comparison.p_clusters for name, lift in found.items()}
+    adjusted = {**alone, **holm({one.name: alone[one.name] for one in contestants if one.arm is None})}
     return {name: dataclasses.replace(lift, p_holm=adjusted[name]) for name, lift in found.items()}
 
 

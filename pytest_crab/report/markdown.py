@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_crab.report.files import write_atomically
+from pytest_crab.report.sentences import lift_lines
+from pytest_crab.report.sentences import together_lines
 from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.terminal import NOTHING
@@ -15,6 +17,8 @@ from pytest_crab.report.terminal import number
 from pytest_crab.report.terminal import of
 from pytest_crab.report.terminal import percent
 from pytest_crab.report.terminal import remarks
+from pytest_crab.report.terminal import unknown_head
+from pytest_crab.report.terminal import unknown_lines
 from pytest_crab.report.text import one_line
 from pytest_crab.types import Category
 from pytest_crab.types import Kind
@@ -48,6 +52,8 @@ def markdown_lines(summary: Summary) -> Iterator[str]:
     if summary.gate is not None:
         yield f"**{escaped(summary.gate.paragraph, 5000)}**"
         yield ""
+    lifted = [f"**{escaped(text, 500)}**" for text in lift_lines(summary)]
+    yield from (line for text in lifted for line in (text, ""))
     yield from _table(_HEADS, [_cells(reviewer) for reviewer in summary.reviewers])
     words = [word.value for word in Category if any(word.value in one.by_category for one in summary.reviewers)]
     if words:
@@ -58,7 +64,8 @@ def markdown_lines(summary: Summary) -> Iterator[str]:
         yield from _table(("Category", *names), [[word, *_category(summary, word)] for word in words])
         yield ""
         yield "</details>"
-    said = [text for text, _ in remarks(summary)]
+    unknown = [f"{unknown_head(summary)}: {text}" for text in unknown_lines(summary)]
+    said = [*unknown, *together_lines(summary), *(text for text, _ in remarks(summary))]
     if said:
         yield ""
         yield from (f"- {escaped(text, 500)}" for text in said)

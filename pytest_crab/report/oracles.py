@@ -37,6 +37,8 @@ OUTCOMES = {
 class OracleRecord:
     """One oracle; ``verdicts`` has a letter for each repeat, in their order: see OUTCOMES.
 
+    ``repeats`` are their numbers where these are not 1, 2 and so on.
+
     ``resolvable`` is whether the agent was seen to resolve it from the human comment; None: nobody has looked.
     """
 
@@ -46,6 +48,7 @@ class OracleRecord:
     category: Category
     kind: Kind
     verdicts: str
+    repeats: tuple[int, ...] = ()
     resolvable: bool | None = None
 
     @property

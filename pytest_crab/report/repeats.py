@@ -56,10 +56,10 @@ def stability(oracles: Sequence[OracleRecord]) -> Stability | None:
 
 
 def _rates(oracles: Sequence[OracleRecord]) -> list[float]:
-    rates = []
-    for at in range(max(len(oracle.verdicts) for oracle in oracles)):
-        column = [oracle.verdicts[at] for oracle in oracles if len(oracle.verdicts) > at]
-        known = [one for one in column if one in (CAUGHT, MISSED, EMPTY)]
-        if known:
-            rates.append(known.count(CAUGHT) / len(known))
-    return rates
+    known: dict[int, list[bool]] = {}
+    for oracle in oracles:
+        numbers = oracle.repeats or range(1, len(oracle.verdicts) + 1)
+        for number, one in zip(numbers, oracle.verdicts, strict=True):
+            if one in (CAUGHT, MISSED, EMPTY):
+                known.setdefault(number, []).append(one == CAUGHT)
+    return [sum(known[number]) / len(known[number]) for number in sorted(known)]

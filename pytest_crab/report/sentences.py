@@ -55,7 +55,8 @@ def burden_lines(reviewer: ReviewerSummary) -> Iterator[str]:
     if burden.findings:
         effect = "" if burden.without_effect is None else f", {burden.without_effect} without effect on any oracle"
         noun = "finding" if burden.findings == 1 else "findings"
-        yield f"{burden.findings} {noun}, {burden.idle} in reviews that led to no catch{effect}"
+        over = f" in all {reviewer.repeats} repeats" if reviewer.repeats > 1 else ""
+        yield f"{burden.findings} {noun}{over}, {burden.idle} in reviews that led to no catch{effect}"
     if burden.added or burden.removed:
         yield f"revisions: +{burden.added} -{burden.removed} lines in {burden.revisions}"
     if reviewer.curve:
@@ -87,8 +88,12 @@ def _pair(pair: Pair) -> str:
     if pair.kappa is not None:
         parts.append(f"kappa {pair.kappa:.2f}")
     if pair.cost_of_second is not None:
-        parts.append(f"adding {second} to {first}: {pair.only_second} more oracles for {pair.cost_of_second:.2f} USD")
+        parts.append(f"adding {second} to {first}: {_more(pair.only_second)} for {pair.cost_of_second:.2f} USD")
     return f"{first} and {second}: {'; '.join(parts)}"
+
+
+def _more(count: int) -> str:
+    return f"{count} more oracle{'' if count == 1 else 's'}"
 
 
 def _change(comparison: Comparison) -> str:

@@ -8,25 +8,32 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from dataclasses import field
 from fractions import Fraction
 
 from pytest_crab.report import oracles as letters
 from pytest_crab.report.burden import Burden
-from pytest_crab.report.burden import Load
 from pytest_crab.report.burden import burden
-from pytest_crab.report.burden import load
+from pytest_crab.report.contrasts import MAJORITY
 from pytest_crab.report.contrasts import Contestant
 from pytest_crab.report.contrasts import Lift
 from pytest_crab.report.contrasts import Together
 from pytest_crab.report.contrasts import lifts
 from pytest_crab.report.contrasts import together
+from pytest_crab.report.kept import Row
+from pytest_crab.report.kept import comments_of
+from pytest_crab.report.kept import cost
+from pytest_crab.report.kept import oracles_of
+from pytest_crab.report.kept import per_run
+from pytest_crab.report.kept import row_of
 from pytest_crab.report.oracles import OracleRecord
 from pytest_crab.report.repeats import Stability
 from pytest_crab.report.repeats import stability
 from pytest_crab.statistics.comparison import Comparison
 from pytest_crab.statistics.comparison import Interval
+from pytest_crab.statistics.comparison import Key
 from pytest_crab.types import CONTROL
 from pytest_crab.types import FIRST
 from pytest_crab.types import SCHEMA
@@ -86,8 +93,11 @@ class ReviewerSummary:
 
     ``outcomes`` are shares of oracles under every word of OUTCOMES, adding up to ``overall.oracles``: with n repeats,
     one repeat's outcome is 1/n of an oracle. ``comments`` adds up the mean number of findings over instances.
-    ``cost_usd`` adds up what is known; ``unpriced`` counts the reviews and revisions whose cost is not. ``arm`` is None
-    for a contestant. ``curve`` has the micro rate with only the first k findings by k, in the reviewer's own order,
+    ``cost_usd`` adds up what is known; ``unpriced`` counts the reviews and revisions whose cost is not.
+    ``cost_per_run`` and ``seconds_per_run`` are those of one run of all instances (repeats are averaged): the first is
+    None where any cost is unknown, the second has reviews, revisions and verdicts only and is None where any was kept
+    from before. ``arm`` is None for a
+    contestant. ``curve`` has the micro rate with only the first k findings by k, in the reviewer's own order,
     where such arms ran, and ``all``. ``versions`` are what was seen of each part that a comparison depends on.
     ``resolvable`` is the score over those oracles that the agent was seen to resolve from the human comment; None: no
     oracle is marked so.
@@ -117,6 +127,8 @@ class ReviewerSummary:
     cost_usd: float | None = None
     unpriced: int
     seconds: float
+    cost_per_run: float | None = None
+    seconds_per_run: float | None = None
     arm: str | None = None
     versions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     burden: Burden = field(default_factory=Burden)
@@ -172,16 +184,17 @@ def summarise(trials: Iterable[Trial], *, errors_as_misses: bool = False) -> Sum
     rates, while outcomes and bounds stay as they are. Of several records of one (instance, reviewer, repeat) the last
     one counts.
     """
-    rows: dict[tuple[str, str, int], _Row] = {}
+    rows: dict[tuple[str, str, int], Row] = {}
     superseded = 0
     for trial in trials:
         key = (trial.reviewer, trial.instance, trial.repeat)
         superseded += key in rows
-        rows[key] = _row(trial)
-    by_reviewer: dict[str, list[_Row]] = {}
+        rows[key] = row_of(trial)
+    by_reviewer: dict[str, list[Row]] = {}
     for (reviewer, _, _), row in rows.items():
         by_reviewer.setdefault(reviewer, []).append(row)
-    found = [_reviewer(name, own, strict=errors_as_misses) for name, own in by_reviewer.items()]
+    unasked = _unasked(by_reviewer.values())
+    found = [_reviewer(name, own, unasked, strict=errors_as_misses) for name, own in by_reviewer.items()]
     return Summary(
         errors_as_misses=errors_as_misses,
         superseded=superseded,
@@ -193,77 +206,21 @@ def summarise(trials: Iterable[Trial], *, errors_as_misses: bool = False) -> Sum
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Row:
-    """What is kept of a trial: no text and no diff."""
-
-    instance: str
-    repo: str
-    provenance: Provenance
-    agent: str
-    runtime: str
-    repeat: int
-    arm: str | None
-    privileged: tuple[str, ...]
-    leaky: tuple[str, ...]
-    simulated: bool
-    skipped: str | None
-    load: Load
-    costs: tuple[float | None, ...]
-    damage: bool | None
-    seconds: float
-    versions: tuple[tuple[str, str], ...]
-    digest: str | None
-    results: tuple[tuple[str, Category, Kind, str, bool | None], ...]
+def _unasked(reviewers: Iterable[Sequence[Row]]) -> AbstractSet[Key]:
+    """The oracles that the control caught in at least half of its known repeats: what the agent does by itself."""
+    control = next((rows for rows in reviewers if rows[0].arm == CONTROL), ())
+    return {oracle.key for oracle in oracles_of(control) if (oracle.value() or 0) >= MAJORITY}
 
 
-def _row(trial: Trial) -> _Row:
-    steps = [step for step in (trial.review, trial.revision) if step is not None]
-    return _Row(
-        instance=trial.instance,
-        repo=trial.repo,
-        provenance=trial.provenance,
-        agent=trial.agent,
-        runtime=trial.runtime,
-        repeat=trial.repeat,
-        arm=trial.arm,
-        privileged=trial.privileged,
-        leaky=trial.leaky,
-        simulated=trial.simulated,
-        skipped=trial.skipped,
-        load=load(trial),
-        costs=tuple(None if step.usage is None else step.usage.cost_usd for step in steps),
-        damage=trial.damage,
-        seconds=trial.seconds,
-        versions=_versions(trial),
-        digest=trial.versions.get("instance"),
-        results=tuple(
-            (result.comment, result.category, result.kind, letters.letter(result.reason), result.resolvable)
-            for result in trial.results
-        ),
-    )
-
-
-def _versions(trial: Trial) -> tuple[tuple[str, str], ...]:
-    """What took part, by the part's name; only what is on record."""
-    found = {
-        "reviewer": trial.review and trial.review.version,
-        "agent": trial.revision and trial.revision.version,
-        "harness": trial.versions.get("harness"),
-        "pytest_crab": trial.versions.get("pytest_crab"),
-    }
-    return tuple((name, str(version)) for name, version in found.items() if version is not None)
-
-
-def _reviewer(name: str, rows: Sequence[_Row], *, strict: bool) -> ReviewerSummary:
-    oracles = _oracles(rows)
+def _reviewer(name: str, rows: Sequence[Row], unasked: AbstractSet[Key], *, strict: bool) -> ReviewerSummary:
+    oracles = oracles_of(rows)
     instances = {row.instance: row.provenance for row in rows}
     per_instance = Counter(row.instance for row in rows)
     privileged = _distinct(word for row in rows for word in row.privileged)
     leaky = _distinct(word for row in rows for word in row.leaky)
     simulated = any(row.simulated for row in rows)
     resolvable = [oracle for oracle in oracles if oracle.resolvable]
-    comments, reviewed = _comments(rows)
+    comments, reviewed = comments_of(rows)
     costs = [cost for row in rows for cost in row.costs]
     known_costs = [cost for cost in costs if cost is not None]
     return ReviewerSummary(
@@ -293,12 +250,14 @@ def _reviewer(name: str, rows: Sequence[_Row], *, strict: bool) -> ReviewerSumma
         cost_usd=sum(known_costs) if known_costs else None,
         unpriced=len(costs) - len(known_costs),
         seconds=sum(row.seconds for row in rows),
+        cost_per_run=per_run(rows, cost) if known_costs else None,
+        seconds_per_run=per_run(rows, lambda row: row.own_seconds),
         arm=rows[0].arm,
         versions={
             part: tuple(sorted({version for row in rows for name, version in row.versions if name == part}))
             for part in _distinct(name for row in rows for name, _ in row.versions)
         },
-        burden=burden(row.load for row in rows),
+        burden=burden((row.load for row in rows), unasked),
         stability=stability(oracles),
         oracles=tuple(oracles),
     )
@@ -324,33 +283,13 @@ def _contrasted(found: Sequence[ReviewerSummary]) -> Iterator[ReviewerSummary]:
 
 
 def _contestant(own: ReviewerSummary) -> Contestant:
-    return Contestant(name=own.reviewer, oracles=own.oracles, cost_usd=own.cost_usd, seconds=own.seconds)
-
-
-def _oracles(rows: Iterable[_Row]) -> list[OracleRecord]:
-    """Return the oracles of all rows, each once, with the verdicts of its repeats in their order."""
-    places: dict[tuple[str, str], tuple[str, Category, Kind]] = {}
-    verdicts: dict[tuple[str, str], dict[int, str]] = {}
-    marks: dict[tuple[str, str], bool] = {}
-    for row in rows:
-        for comment, category, kind, one, resolvable in row.results:
-            places.setdefault((row.instance, comment), (row.repo, category, kind))
-            if resolvable is not None:
-                marks[row.instance, comment] = resolvable
-            verdicts.setdefault((row.instance, comment), {})[row.repeat] = one
-    return [
-        OracleRecord(
-            instance=instance,
-            comment=comment,
-            repo=repo,
-            category=category,
-            kind=kind,
-            verdicts="".join(own[repeat] for repeat in sorted(own)),
-            resolvable=marks.get((instance, comment)),
-        )
-        for (instance, comment), (repo, category, kind) in places.items()
-        for own in (verdicts[instance, comment],)
-    ]
+    return Contestant(
+        name=own.reviewer,
+        oracles=own.oracles,
+        cost_usd=own.cost_per_run,
+        seconds=own.seconds_per_run,
+        arm=own.arm,
+    )
 
 
 def _of(oracles: Iterable[OracleRecord], word: Kind | Category) -> list[OracleRecord]:
@@ -384,16 +323,6 @@ def _mean(values: Sequence[Fraction]) -> float | None:
 def _sum(values: Iterable[Fraction]) -> Fraction:
     """Return the sum, exact; many values are alike, and adding fractions takes long."""
     return sum((value * count for value, count in Counter(values).items()), Fraction())
-
-
-def _comments(rows: Iterable[_Row]) -> tuple[Fraction, int]:
-    """Return the findings, averaged over each instance's reviews, and the number of instances that have a review."""
-    findings: dict[str, list[int]] = {}
-    for row in rows:
-        if row.load.findings is not None:
-            findings.setdefault(row.instance, []).append(row.load.findings)
-    means = [Fraction(sum(own), len(own)) for own in findings.values()]
-    return sum(means, Fraction()), len(means)
 
 
 def _distinct(words: Iterable[str]) -> tuple[str, ...]:

@@ -175,17 +175,24 @@ def _fitting(widths: Sequence[int], room: int) -> int:
 
 
 def _unknown(summary: Summary, width: int) -> list[Line]:
-    rule = "counted as missed" if summary.errors_as_misses else "not counted in any rate"
-    lines = []
+    lines = [line for text in unknown_lines(summary) for line in _wrapped(text, width, "yellow")]
+    return [Line(unknown_head(summary), "bold"), *lines] if lines else []
+
+
+def unknown_head(summary: Summary) -> str:
+    """What becomes of unknown oracles."""
+    return f"Unknown oracles, {'counted as missed' if summary.errors_as_misses else 'not counted in any rate'}"
+
+
+def unknown_lines(summary: Summary) -> Iterator[str]:
+    """Yield why oracles are unknown, and the bounds of each rate."""
     for reviewer in summary.reviewers:
         causes = [
             f"{number(reviewer.outcomes[cause])} {cause}" for cause in CAUSES if reviewer.outcomes.get(cause, 0) > 0
         ]
         if causes:
             low, high = percent(reviewer.overall.low), percent(reviewer.overall.high)
-            text = f"{label(reviewer)}: {', '.join(causes)}; all missed {low}%, all caught {high}%"
-            lines += _wrapped(text, width, "yellow")
-    return [Line(f"Unknown oracles, {rule}", "bold"), *lines] if lines else []
+            yield f"{label(reviewer)}: {', '.join(causes)}; all missed {low}%, all caught {high}%"
 
 
 def _notes(summary: Summary, width: int) -> list[Line]:

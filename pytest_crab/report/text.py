@@ -26,3 +26,9 @@ def ascii_line(text: str, limit: int = 200) -> str:
 def cut(text: str, limit: int) -> str:
     """Return ``text`` if it is at most ``limit`` characters long, else its start and three dots."""
     return text if len(text) <= limit else text[: max(0, limit - 3)] + "..."
+
+
+def counted(count: int, noun: str) -> str:
+    """A number with its noun, in the plural unless it is 1."""
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{count} {noun if count == 1 else plural}"

@@ -51,6 +51,11 @@ class Measured:
         return (self.caught + self.unknown) / self._runs
 
     @property
+    def doubt(self) -> float:
+        """The share of repeats that is unknown."""
+        return self.high - self.low
+
+    @property
     def _runs(self) -> int:
         return max(1, self.caught + self.missed + self.unknown)
 
@@ -75,11 +80,13 @@ class Comparison:
     and as the best for the second measurement. ``lost`` and ``gained`` name oracles, as instance::comment, whose mean
     fell or rose. ``p`` is exact McNemar's, oracles independent; ``p_clusters`` that of swapping the runs cluster by
     cluster.
-    ``smallest_drop`` is what a repetition of this comparison shows in four of five cases.
+    ``smallest_drop`` is what a repetition of this comparison shows in four of five cases. ``doubtful`` pairs have an
+    unknown repeat on either side.
     """
 
     pairs: int
     known: int
+    doubtful: int = 0
     unmeasured: int = 0
     only_before: int = 0
     only_after: int = 0
@@ -104,6 +111,7 @@ def compare(before: Mapping[Key, Measured], after: Mapping[Key, Measured]) -> Co
     bare = Comparison(
         pairs=len(keys),
         known=0,
+        doubtful=sum(before[key].unknown + after[key].unknown > 0 for key in keys),
         unmeasured=len(both) - len(keys),
         only_before=len(before) - len(both),
         only_after=sum(key not in before for key in after),
@@ -119,7 +127,8 @@ def compare(before: Mapping[Key, Measured], after: Mapping[Key, Measured]) -> Co
     if not known:
         return bare
     values = {key: (before[key].value or 0.0, after[key].value or 0.0) for key in known}
-    return _compared(bare, values, {key: after[key].repo for key in known})
+    found = _compared(bare, values, {key: after[key].repo for key in known})
+    return dataclasses.replace(found, smallest_drop=smallest_drop(_again(found, before, after, keys)))
 
 
 def clusters_of(keys: Sequence[Key], repos: Mapping[Key, str]) -> tuple[list[str], str]:
@@ -139,7 +148,7 @@ def design_of(
     repos: Mapping[Key, str],
     *,
     rate: float,
-    discordance: float,
+    noise: float,
     unknown: float = 0.0,
     unknown_before: float = 0.0,
     correlation: float = 0.0,
@@ -151,7 +160,7 @@ def design_of(
         sizes[label] = sizes.get(label, 0) + 1
     return Design(
         sizes=tuple(sizes.values()),
-        discordance=discordance,
+        noise=noise,
         rate=rate,
         unknown=unknown,
         unknown_before=unknown_before,
@@ -172,14 +181,10 @@ def _compared(bare: Comparison, values: Mapping[Key, tuple[float, float]], repos
     lost = tuple(named(key) for key, value in zip(keys, differences, strict=True) if value < -1e-9)
     gained = tuple(named(key) for key, value in zip(keys, differences, strict=True) if value > 1e-9)
     low, high = difference_interval(differences, labels)
-    before = math.fsum(old for old, _ in values.values()) / len(keys)
-    discordance = math.fsum(value * value for value in differences) / len(keys)
-    correlation = correlation_of([old for old, _ in values.values()], labels)
-    design = design_of(keys, repos, rate=before, discordance=discordance, correlation=correlation)
     return dataclasses.replace(
         bare,
         known=len(keys),
-        before=before,
+        before=math.fsum(old for old, _ in values.values()) / len(keys),
         after=math.fsum(new for _, new in values.values()) / len(keys),
         difference=own.mean,
         interval=Interval(low=low, high=high, by=by, clusters=own.clusters),
@@ -187,6 +192,23 @@ def _compared(bare: Comparison, values: Mapping[Key, tuple[float, float]], repos
         gained=gained,
         p=mcnemar(len(lost), len(gained)),
         p_clusters=swap_test(differences, labels),
-        discordance=discordance,
-        smallest_drop=smallest_drop(design),
+        discordance=math.fsum(value * value for value in differences) / len(keys),
+    )
+
+
+def _again(
+    found: Comparison, before: Mapping[Key, Measured], after: Mapping[Key, Measured], keys: Sequence[Key]
+) -> Design:
+    """What a repetition of a comparison would be: as noisy besides its difference, and with as much unknown."""
+    known = [key for key in keys if before[key].value is not None and after[key].value is not None]
+    repos = {key: after[key].repo for key in keys}
+    labels, _ = clusters_of(known, repos)
+    return design_of(
+        keys,
+        repos,
+        rate=found.before or 0.0,
+        noise=max(0.0, (found.discordance or 0.0) - abs(found.difference or 0.0)),
+        unknown=math.fsum(after[key].doubt for key in keys) / len(keys),
+        unknown_before=math.fsum(before[key].doubt for key in keys) / len(keys),
+        correlation=correlation_of([before[key].value or 0.0 for key in known], labels),
     )

@@ -1,11 +1,13 @@
-"""What a comparison can see: its power against a drop, and the smallest drop that it shows most of the time."""
+"""What a comparison can see: its power against a drop, the smallest drop that it shows, and whether it can be met."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pytest_crab.statistics.clusters import ASSUMED_CORRELATION
 from pytest_crab.statistics.clusters import LEVEL
 from pytest_crab.statistics.clusters import degrees_of_freedom
 from pytest_crab.statistics.distributions import normal_cdf
@@ -19,14 +21,15 @@ POWER = 0.8
 class Design:
     """A comparison to be made.
 
-    ``sizes`` are the oracles of each cluster. ``discordance`` is the share of known pairs whose verdicts differ, for
-    whatever reason. ``rate`` is the baseline's; ``unknown`` and ``unknown_before`` are the shares of oracles without a
-    verdict in the new run and the baseline. ``correlation`` is how alike the baseline's verdicts
-    within a cluster are: what is caught together is lost together.
+    ``sizes`` are the oracles of each cluster. ``noise`` is the share of known pairs whose verdicts differ though
+    nothing changed (with repeats the mean square of the difference of their means); a drop comes on top of it. ``rate``
+    is the baseline's; ``unknown`` and ``unknown_before`` are the shares of oracles without a verdict in the new run and
+    the baseline. ``correlation`` is how alike the baseline's verdicts within a cluster are: what is caught together is
+    lost together.
     """
 
     sizes: Sequence[int]
-    discordance: float
+    noise: float
     rate: float = 0.3
     unknown: float = 0.0
     unknown_before: float = 0.0
@@ -55,34 +58,94 @@ def smallest_drop(design: Design, chance: float = POWER) -> float | None:
 
 def oracles_needed(design: Design, drop: float, chance: float = POWER) -> int | None:
     """How many oracles, in clusters like these, would show this drop; None: no number below a million would."""
+    return _fewest(design, lambda count, df: _power(design, drop, count, df) >= chance)
+
+
+def chance_unchanged(design: Design, margin: float) -> float:
+    """The chance that the interval of the difference lies above minus ``margin`` when nothing changed but noise.
+
+    A pair with an unknown enters the lower bound as what would be worst for the new run, as the gate takes it.
+    """
+    count = sum(design.sizes)
+    return _unchanged(design, margin, count, degrees_of_freedom(design.sizes)) if count else 0.0
+
+
+def smallest_margin(design: Design) -> float | None:
+    """The smallest margin that a run is met at in which no verdict differs and none is unknown; None: of nothing."""
+    count = sum(design.sizes)
+    return _half_width(design, count, degrees_of_freedom(design.sizes)) if count else None
+
+
+def oracles_to_pass(design: Design, margin: float, chance: float = POWER, shift: float = 0.0) -> int | None:
+    """How many oracles, in clusters like these, a reviewer needs to be let pass; None: no number below a million.
+
+    ``shift`` is what its true rate rose by; 0 is an unchanged reviewer.
+    """
+    return _fewest(design, lambda count, df: _unchanged(design, margin, count, df, shift) >= chance)
+
+
+def _fewest(design: Design, enough: Callable[[int, float], bool]) -> int | None:
     now = sum(design.sizes)
     if not now:
         return None
     each = degrees_of_freedom(design.sizes) / now
     low, high = 0, 1_000_000
-    if _power(design, drop, high, each * high) < chance:
+    if not enough(high, each * high):
         return None
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if _power(design, drop, middle, each * middle) < chance else (low, middle)
+        low, high = (low, middle) if enough(middle, each * middle) else (middle, high)
     return high
 
 
 def _power(design: Design, drop: float, count: int, df: float) -> float:
-    known = (1 - design.unknown) * (1 - design.unknown_before)
     hope = design.unknown * (1 - design.unknown_before) * (1 - design.rate)
     hope += design.unknown_before * (1 - design.unknown) * max(0.0, design.rate - drop)
+    mean = hope - _known(design) * drop
+    second = _known(design) * min(1.0, design.noise + drop) + hope
+    return _chance(design, -mean, second, drop, count, df)
+
+
+def _unchanged(design: Design, margin: float, count: int, df: float, shift: float = 0.0) -> float:
+    doubt = design.unknown * (1 - design.unknown_before) * design.rate
+    doubt += design.unknown_before * (1 - design.unknown) * (1 - design.rate)
+    if shift <= 0 and _half_width(design, count, df) > margin:
+        return 0.0
+    if not doubt and not design.noise and not shift:
+        return 1.0
+    mean = _known(design) * shift - doubt
+    second = _known(design) * min(1.0, design.noise + abs(shift)) + doubt
+    return _chance(design, mean, second, max(0.0, -shift), count, df, margin)
+
+
+def _chance(
+    design: Design, shift: float, second: float, drop: float, count: int, df: float, margin: float = 0.0
+) -> float:
+    """The chance that a mean difference lies farther from ``-margin`` than its interval reaches.
+
+    ``shift`` is the mean, seen in the direction that is to be shown, and ``second`` the mean square, both over all
+    pairs.
+    """
     share = 1 / (1 - design.unknown * design.unknown_before)
     counted = count / share
-    mean = (hope - known * drop) * share
-    second = (known * max(design.discordance, drop) + hope) * share
-    own = max(1e-12, second + 2 / counted - mean**2)
-    between = (known * share) ** 2 * _between(design, drop)
+    shift, second = shift * share, second * share
+    own = max(1e-12, second + 2 / counted - shift**2)
+    between = (_known(design) * share) ** 2 * _between(design, drop)
     true = (own + (_crowd(design) - 1) * between) / counted
     seen = (own + (_seen_crowd(design) - 1) * between) / counted
     critical = t_quantile((1 + LEVEL) / 2, max(1.0, df))
     spread = true + seen * critical**2 / (2 * max(1.0, df))
-    return normal_cdf((-mean - critical * math.sqrt(max(seen, 1e-12))) / math.sqrt(max(spread, 1e-12)))
+    return normal_cdf((shift + margin - critical * math.sqrt(max(seen, 1e-12))) / math.sqrt(max(spread, 1e-12)))
+
+
+def _known(design: Design) -> float:
+    return (1 - design.unknown) * (1 - design.unknown_before)
+
+
+def _half_width(design: Design, count: int, df: float) -> float:
+    """Half of the interval of differences that are all 0: see difference_interval."""
+    effect = 1 + ASSUMED_CORRELATION * (_crowd(design) - 1)
+    return t_quantile((1 + LEVEL) / 2, max(1.0, df)) * math.sqrt(2 * effect) / (count + 2)
 
 
 def _crowd(design: Design) -> float:
@@ -105,6 +168,5 @@ def _between(design: Design, drop: float) -> float:
     inside = design.rate * (1 - design.rate)
     if inside <= 0:
         return 0.0
-    flips = max(design.discordance, drop)
-    lose, gain = (flips + drop) / 2 / design.rate, (flips - drop) / 2 / (1 - design.rate)
+    lose, gain = (design.noise / 2 + drop) / design.rate, design.noise / 2 / (1 - design.rate)
     return (min(1.0, lose) + min(1.0, gain)) ** 2 * max(0.0, design.correlation) * inside

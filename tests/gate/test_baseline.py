@@ -9,10 +9,12 @@ import pytest
 from pytest_crab.gate.baseline import Against
 from pytest_crab.gate.baseline import Load
 from pytest_crab.gate.baseline import foresight
+from pytest_crab.gate.baseline import rule_against
 from pytest_crab.gate.exit import Decision
 from pytest_crab.gate.exit import RunOutcome
 from pytest_crab.gate.exit import Tally
 from pytest_crab.gate.exit import decide
+from pytest_crab.gate.rulings import Ruling
 from pytest_crab.statistics.comparison import Key
 from pytest_crab.statistics.comparison import Measured
 from pytest_crab.statistics.comparison import compare
@@ -37,7 +39,7 @@ def gated(before: str, after: str, *, margin: float = 5.0, status: int = 1, alon
         unknown=after.count("u"),
         broken=after.count("b"),
     )
-    design = Design(sizes=[1] * len(before), discordance=0.1, rate=before.count("c") / len(before))
+    design = Design(sizes=[1] * len(before), noise=0.1, rate=before.count("c") / len(before))
     against = Against(
         reviewer="mine",
         baseline="main",
@@ -89,9 +91,81 @@ def test_the_lost_are_named() -> None:
 def test_what_is_inconclusive_says_what_would_settle_it() -> None:
     few = gated("c" * 12 + "m" * 12, "c" * 10 + "m" * 14).paragraph
     assert "Neither a drop of more than 5 points is ruled out, nor is a drop shown." in few
-    assert re.search(r"To settle it: about 3\d\d oracles at this noise, repeats \(--crab-repeat\)", few)
+    assert "To settle it: about 479 oracles would show a drop of 5 points in four of five runs; or repeats" in few
+    assert "or repeats (--crab-repeat) against the noise" in few
+    assert "would rule out" not in few, "it fell by more than the margin"
     unknown = gated("c" * 120 + "m" * 120, "u" * 20 + "c" * 100 + "m" * 120).paragraph
-    assert "Verdicts for the 20 unknown oracles would settle it: run again" in unknown
+    assert "Verdicts for 20 oracles with unknown repeats would settle it: run again" in unknown
+
+
+def test_an_unchanged_reviewer_is_told_the_size_that_passes() -> None:
+    few = gated("cm" * 20, "cm" * 20)
+    assert few.exit_code == 8
+    (size,) = re.findall(r"about (\d+) oracles that go as these did would rule out a drop of 5 points", few.paragraph)
+    assert ", about 479 would show one that is there in four of five runs; or" in few.paragraph
+    enough = int(size)
+    assert gated("c" * enough + "m" * enough, "c" * enough + "m" * enough).exit_code == 0
+    assert gated("c" * enough, "c" * enough).exit_code == 0
+    assert gated("c" * (enough - 2), "c" * (enough - 2)).exit_code == 8
+
+
+def test_repeats_that_are_unknown_are_counted() -> None:
+    """Every pair is known, and half of the repeats of the new run are not."""
+    keys = [(f"pr-{at}", "c0") for at in range(80)]
+    before = {key: Measured(repo=key[0], caught=2, missed=0) for key in keys}
+    after = {key: Measured(repo=key[0], caught=1, missed=0, unknown=1) for key in keys}
+    comparison = compare(before, after)
+    ruling, text = rule_against(Against(reviewer="mine", baseline="main", comparison=comparison))
+    assert (ruling, comparison.known, comparison.pairs) == (Ruling.INCONCLUSIVE, 80, 80)
+    assert "Verdicts for 80 oracles with unknown repeats would settle it" in text
+    assert "whatever the unknown verdicts are" in text
+
+
+def test_a_comparison_that_nobody_gates_says_nothing_of_a_margin() -> None:
+    comparison = compare(run("c" * 60), run("c" * 60))
+    _, text = rule_against(Against(reviewer="mine", baseline="main", comparison=comparison, gated=False))
+    assert "margin" not in text
+    assert "ruled out" not in text
+
+
+def test_all_that_was_lost_is_named_where_nobody_gates() -> None:
+    comparison = compare(run("c" * 60), run("m" * 30 + "c" * 30))
+    for gated_, named in ((True, 20), (False, 30)):
+        against = Against(reviewer="mine", baseline="main", comparison=comparison, gated=gated_)
+        assert len(re.findall(r"pr-\d+::c0", rule_against(against)[1])) == named
+
+
+def test_one_is_not_many() -> None:
+    comparison = compare(run("c"), run("c"))
+    _, text = rule_against(Against(reviewer="mine", baseline="main", comparison=comparison))
+    assert "of 1 oracle;" in text
+    assert "over 1 oracle." in text
+
+
+def test_a_hooks_objection_fails_a_gate_that_would_pass() -> None:
+    outcome = RunOutcome(
+        status=0,
+        only_trials_failed=True,
+        fail_under=0.5,
+        tallies=(Tally(reviewer="mine", caught=3, missed=0),),
+        objections=("Too dear.",),
+    )
+    decision = decide(outcome)
+    assert (decision.exit_code, decision.verdict) == (1, Ruling.FAILED)
+    assert decision.paragraph.startswith("Gate failed, exit status 1. ")
+    assert decision.paragraph.endswith("A hook objects: Too dear.")
+
+
+def test_misses_for_errors_are_the_floors_and_no_baselines() -> None:
+    before, after = run("c" * 120 + "m" * 120), run("u" * 20 + "c" * 100 + "m" * 120)
+    outcome = RunOutcome(
+        status=0,
+        only_trials_failed=True,
+        errors_as_misses=True,
+        tallies=(Tally(reviewer="mine", caught=100, missed=120, unknown=20),),
+        against=(Against(reviewer="mine", baseline="main", comparison=compare(before, after)),),
+    )
+    assert decide(outcome).exit_code == 8
 
 
 @pytest.mark.parametrize("status", [2, 3, 4, 5])
@@ -137,10 +211,15 @@ def test_a_floor_and_a_baseline_must_both_hold() -> None:
 
 
 def test_a_run_says_before_what_it_cannot_see() -> None:
-    small = foresight(Design(sizes=[1] * 20, discordance=0.1, rate=0.5), margin=5, assumed=True)
-    assert small.startswith("20 oracles show a drop of 38.7 points in four of five runs, assuming that 10.0%")
-    assert "a drop as small as the margin of 5 points is seen in 7% of runs; 328 oracles would" in small
-    hopeless = foresight(Design(sizes=[1] * 8, discordance=0.1, rate=0.2), margin=5, assumed=False)
+    small = foresight(Design(sizes=[1] * 20, noise=0.1, rate=0.5), margin=5, assumed=True)
+    assert small.startswith("20 oracles show a drop of 44.6 points in four of five runs, assuming that 10.0%")
+    assert "the margin of 5 points is seen in 6% of runs, and 479 oracles would show it in four of five" in small
+    assert "even with every verdict unchanged this gate cannot pass at a margin of 5 points: it needs at least" in small
+    assert gated("cm" * 10, "cm" * 10, margin=13.4).exit_code == 8
+    assert "it needs at least 13.5 points" in small
+    assert gated("cm" * 10, "cm" * 10, margin=13.6).exit_code == 0
+    hopeless = foresight(Design(sizes=[1] * 8, noise=0.1, rate=0.2), margin=5, assumed=False)
     assert "cannot show even a fall to nothing, since in the baseline's own repeats 10.0%" in hopeless
-    large = foresight(Design(sizes=[1] * 900, discordance=0.1, rate=0.5), margin=5, assumed=True)
+    large = foresight(Design(sizes=[1] * 900, noise=0.1, rate=0.5), margin=5, assumed=True)
     assert "margin" not in large
+    assert large.endswith("an unchanged reviewer passes in 100% of runs")

@@ -7,6 +7,7 @@ from pytest_crab.gate.comparable import Setting
 from pytest_crab.gate.comparable import differences
 from pytest_crab.gate.comparable import refusal
 from pytest_crab.gate.comparable import remarks
+from pytest_crab.gate.comparable import untrusted
 
 BEFORE = Setting(
     agents=("mini",),
@@ -47,7 +48,24 @@ def test_two_differences_are_refused_whichever_is_allowed() -> None:
     found = differences(BEFORE, changed(agents=("codex",), runtimes=("local",)))
     for allowed in (None, *CONDITIONS):
         assert refusal(found, allowed) is not None
-    assert refusal(found, "agent") == "the runtime was docker and is local; only one difference can be allowed"
+    text = refusal(found, "agent")
+    assert text is not None
+    assert text.startswith("the runtime was docker and is local; the agent was ")
+    assert text.endswith(" (allowed); only one difference can be allowed")
+
+
+def test_an_agent_that_says_something_else_of_itself_is_another() -> None:
+    before, after = (Setting(versions={"agent-identity": (digest,)}) for digest in ("d1", "d2"))
+    found = differences(before, after)
+    assert list(found) == ["agent-version"]
+    assert "was d1 and is d2" in found["agent-version"]
+    assert differences(before, Setting()) == {}
+
+
+def test_nobody_gates_on_who_understands_nothing_or_is_shown_the_answer() -> None:
+    assert untrusted(changed()) is None
+    assert "is simulated" in (untrusted(changed(simulated=True)) or "")
+    assert "told is shown the answer" in (untrusted(changed(privileged=("told",))) or "")
 
 
 def test_the_same_and_what_is_not_on_record_are_comparable() -> None:

@@ -3,12 +3,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from pytest_crab.gate.baseline import rule_against
 from pytest_crab.gate.opposing import ASSUMED_FLIPS
 from pytest_crab.gate.opposing import contestants
 from pytest_crab.gate.opposing import counterpart
 from pytest_crab.gate.opposing import design
 from pytest_crab.gate.opposing import flips
 from pytest_crab.gate.opposing import opposing
+from pytest_crab.gate.rulings import Ruling
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.summary import summarise
 from pytest_crab.types import CONTROL
@@ -21,6 +23,9 @@ from pytest_crab.types import Review
 from pytest_crab.types import Revision
 from pytest_crab.types import Trial
 from pytest_crab.types import Usage
+
+#: What the second repeat of four oracles comes to.
+SECOND = (Reason.GREEN, Reason.GREEN, Reason.FAILED, Reason.FAILED)
 
 
 def trial(instance: str, *reasons: Reason, reviewer: str = "mine", client: str = "1", **fields: Any) -> Trial:
@@ -107,3 +112,49 @@ def test_noise_is_the_baselines_own_where_it_has_repeats() -> None:
     assert ahead is not None
     assert (sum(ahead.sizes), ahead.rate) == (1, 1.0)
     assert design(once, ["elsewhere"]) is None
+
+
+def test_a_run_that_is_repeated_is_less_noisy() -> None:
+    (twice,) = summarise(
+        trial(f"i{at}", reason, repeat=repeat)
+        for at in range(4)
+        for repeat, reason in ((1, Reason.GREEN), (2, SECOND[at]))
+    ).reviewers
+    assert flips(twice) == 0.5
+    for repeats, noise in ((1, 0.5 / 2 * (1 / 2 + 1)), (4, 0.5 / 2 * (1 / 2 + 1 / 4))):
+        ahead = design(twice, repeats=repeats)
+        assert ahead is not None
+        assert ahead.noise == noise
+
+
+def test_what_the_baseline_did_not_know_is_expected_again() -> None:
+    (half,) = summarise(
+        trial(f"i{at}", reason) for at, reason in enumerate([Reason.GREEN, Reason.FAILED, Reason.BROKEN, Reason.BROKEN])
+    ).reviewers
+    ahead = design(half)
+    assert ahead is not None
+    assert (sum(ahead.sizes), ahead.unknown, ahead.unknown_before, ahead.rate) == (4, 0.5, 0.5, 0.5)
+
+
+def test_a_whole_run_may_lack_no_oracle_of_the_baseline() -> None:
+    before, after = run("cm" * 40), run("cm" * 30)
+    part = side_by_side(before, after)
+    assert (rule_against(part)[0], part.comparison.only_before) == (Ruling.PASSED, 20)
+    whole = side_by_side(before, after, whole=True)
+    ruling, text = rule_against(whole)
+    assert (ruling, whole.comparison.pairs, whole.comparison.known) == (Ruling.INCONCLUSIVE, 80, 60)
+    assert "20 oracles of the baseline are missing here and taken as unknown." in text
+    assert "say --part if they were left out on purpose" in text
+
+
+def test_who_cannot_be_gated_is_not_gated_later_either() -> None:
+    before, after = run("ccm"), run("ccm", simulated=True)
+    assert "is simulated and understands no finding" in side_by_side(before, after).refusal
+    assert side_by_side(before, after, gated=False).refusal is None
+    told = run("ccm", privileged=("mini",))
+    assert "mini is shown the answer" in side_by_side(told, before).refusal
+
+
+def test_an_agent_whose_files_changed_is_refused() -> None:
+    before, after = (run("ccm", versions={"agent-identity": digest}) for digest in ("d1", "d2"))
+    assert "was d1 and is d2; --crab-allow-difference=agent-version" in side_by_side(before, after).refusal

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -8,8 +10,11 @@ from pytest_crab.report.summary import summarise
 from pytest_crab.report.terminal import summary_lines
 from pytest_crab.types import CONTROL
 from pytest_crab.types import FIRST
+from pytest_crab.types import Finding
 from pytest_crab.types import Reason
+from pytest_crab.types import Review
 from pytest_crab.types import Revision
+from pytest_crab.types import StepRecord
 from pytest_crab.types import Trial
 from pytest_crab.types import Usage
 
@@ -23,13 +28,28 @@ def text(trials: list[Trial]) -> str:
     return "\n".join(line.text for line in summary_lines(summarise(trials), 200))
 
 
+def paid(usd: float | None, seconds: float, *, reused: bool = False) -> dict[str, Any]:
+    """A trial's review and revision at this price in all, and its steps; a proof took long besides."""
+    usage = None if usd is None else Usage(cost_usd=usd / 2)
+    own = {"review": seconds / 4, "revision": seconds / 2, "verdict": seconds / 4}
+    return {
+        "review": Review(findings=(Finding(body="x"),), usage=usage),
+        "revision": Revision(usage=usage),
+        "steps": (
+            StepRecord(step="proof", reused=False, seconds=500.0),
+            *(StepRecord(step=name, reused=reused, seconds=took) for name, took in own.items()),
+        ),
+    }
+
+
 def test_net_lift_takes_the_controls_verdict_for_an_empty_review(make_trial: MakeTrial) -> None:
     trials = [
         make_trial("none", "a", GREEN, FAILED, arm=CONTROL),
         make_trial("none", "b", GREEN, FAILED, arm=CONTROL),
         make_trial("mine", "a", EMPTY, EMPTY),
-        make_trial("mine", "b", GREEN, GREEN, findings=2, seconds=8.0, revision=Revision(usage=Usage(cost_usd=3.0))),
+        make_trial("mine", "b", GREEN, GREEN, findings=2, seconds=99.0, **paid(3.0, 8.0)),
     ]
+    trials[2] = dataclasses.replace(trials[2], **paid(0.0, 0.0))
     control, mine = summarise(trials).reviewers
     assert control.lift is None
     assert mine.lift is not None
@@ -42,10 +62,70 @@ def test_net_lift_takes_the_controls_verdict_for_an_empty_review(make_trial: Mak
 
 
 def test_a_lift_that_wins_nothing_has_no_price(make_trial: MakeTrial) -> None:
-    trials = [make_trial("none", "a", GREEN, arm=CONTROL), make_trial("mine", "a", FAILED, findings=1, seconds=3.0)]
+    trials = [
+        make_trial("none", "a", GREEN, arm=CONTROL),
+        make_trial("mine", "a", FAILED, findings=1, **paid(1.0, 3.0)),
+    ]
     lift = summarise(trials).reviewers[1].lift
     assert lift is not None
     assert (lift.net, lift.cost_usd, lift.seconds) == (-1, None, None)
+
+
+def test_repeats_do_not_multiply_what_a_catch_costs(make_trial: MakeTrial) -> None:
+    def run(repeats: int) -> list[Trial]:
+        control = [make_trial("none", "a", FAILED, FAILED, arm=CONTROL)]
+        return control + [
+            make_trial("mine", "a", GREEN, GREEN, repeat=at, **paid(4.0, 6.0)) for at in range(1, repeats + 1)
+        ]
+
+    for repeats in (1, 3):
+        (_, mine) = summarise(run(repeats)).reviewers
+        assert mine.lift is not None
+        assert (mine.lift.net, mine.lift.cost_usd, mine.lift.seconds) == (2, 2.0, 3.0)
+        assert (mine.cost_usd, mine.cost_per_run, mine.seconds_per_run) == (4.0 * repeats, 4.0, 6.0)
+
+
+def test_what_is_not_wholly_known_has_no_price(make_trial: MakeTrial) -> None:
+    trials = [
+        make_trial("none", "a", FAILED, arm=CONTROL),
+        make_trial("none", "b", FAILED, arm=CONTROL),
+        make_trial("mine", "a", GREEN, **paid(4.0, 6.0)),
+        make_trial("mine", "b", GREEN, **paid(None, 6.0, reused=True)),
+        make_trial("other", "a", GREEN, **paid(1.0, 6.0)),
+        make_trial("other", "b", FAILED, **paid(1.0, 6.0)),
+    ]
+    summary = summarise(trials)
+    mine = summary.reviewers[1]
+    assert (mine.cost_usd, mine.unpriced, mine.cost_per_run, mine.seconds_per_run) == (4.0, 2, None, None)
+    assert mine.lift is not None
+    assert (mine.lift.cost_usd, mine.lift.seconds) == (None, None)
+    (pair,) = summary.together.pairs
+    assert (pair.cost_of_first, pair.cost_of_second) == (None, 2.0)
+
+
+def test_arms_are_no_reviewers_to_correct_for(make_trial: MakeTrial) -> None:
+    def run(*arms: str) -> list[Trial]:
+        names = ["mine", *arms]
+        control = [make_trial("none", f"i{at}", FAILED, arm=CONTROL) for at in range(8)]
+        return control + [
+            make_trial(name, f"i{at}", GREEN, findings=1, arm=FIRST if "@" in name else None)
+            for name in names
+            for at in range(8)
+        ]
+
+    alone, among = summarise(run()).reviewers[1].lift, summarise(run("mine@1", "mine@3")).reviewers[1].lift
+    assert alone is not None
+    assert among is not None
+    assert among.p_holm == alone.p_holm == alone.comparison.p_clusters < 0.05
+
+
+def test_what_the_control_catches_is_no_findings_effect(make_trial: MakeTrial) -> None:
+    trials = [
+        make_trial("mine", "a", GREEN, GREEN, findings=2, attribution={"c0": (0,), "c1": (1,)}),
+        make_trial("none", "a", GREEN, FAILED, arm=CONTROL),
+    ]
+    assert summarise(trials[:1]).reviewers[0].burden.without_effect == 0
+    assert summarise(trials).reviewers[0].burden.without_effect == 1
 
 
 def test_repeats_show_stability_and_the_noise_floor(make_trial: MakeTrial) -> None:
@@ -69,7 +149,7 @@ def test_one_run_shows_no_stability(make_trial: MakeTrial) -> None:
 def test_what_reviewers_catch_together(make_trial: MakeTrial) -> None:
     trials = [
         make_trial("a", "x", GREEN, GREEN, FAILED, FAILED, GREEN),
-        make_trial("b", "x", GREEN, FAILED, GREEN, FAILED, BROKEN, revision=Revision(usage=Usage(cost_usd=0.25))),
+        make_trial("b", "x", GREEN, FAILED, GREEN, FAILED, BROKEN, **paid(0.25, 1.0)),
         make_trial("human", "x", GREEN, GREEN, GREEN, GREEN, GREEN, privileged=("human",)),
         make_trial("none", "x", FAILED, FAILED, FAILED, FAILED, FAILED, arm=CONTROL),
     ]
@@ -85,7 +165,7 @@ def test_what_reviewers_catch_together(make_trial: MakeTrial) -> None:
     (pair,) = together.pairs
     assert (pair.both, pair.only_first, pair.only_second, pair.kappa) == (1, 1, 1, 0.0)
     assert pair.comparison.difference == 0
-    assert "adding b to a: 1 more oracles for 0.25 USD" in text(trials)
+    assert "adding b to a: 1 more oracle for 0.25 USD" in text(trials)
 
 
 def test_burden_counts_findings_idle_ones_and_lines(make_trial: MakeTrial) -> None:
@@ -124,3 +204,21 @@ def test_versions_and_digests_of_what_took_part(make_trial: MakeTrial) -> None:
     summary = summarise(trials)
     assert summary.digests == {"a": "d1"}
     assert summary.reviewers[0].versions == {"agent": ("2.0",), "harness": ("h1",), "pytest_crab": ("0.1",)}
+
+
+def test_a_repeat_keeps_its_number_where_another_is_lacking(make_trial: MakeTrial) -> None:
+    trials = [
+        make_trial("mine", "a", GREEN, repeat=1),
+        make_trial("mine", "a", FAILED, repeat=2),
+        make_trial("mine", "b", FAILED, repeat=2),
+    ]
+    (mine,) = summarise(trials).reviewers
+    assert mine.stability is not None
+    assert mine.stability.rates == (1.0, 0.0)
+    assert [(oracle.verdicts, oracle.repeats) for oracle in mine.oracles] == [("cm", ()), ("m", (2,))]
+
+
+def test_findings_of_several_repeats_are_said_to_be(make_trial: MakeTrial) -> None:
+    trials = [make_trial("mine", "a", GREEN, findings=3, repeat=at) for at in (1, 2)]
+    assert "mine: 6 findings in all 2 repeats, 0 in reviews that led to no catch" in text(trials)
+    assert "mine: 3 findings, 0 in reviews" in text(trials[:1])

@@ -10,6 +10,7 @@ from pytest_crab.report.markdown import escaped
 from pytest_crab.report.markdown import markdown_lines
 from pytest_crab.report.summary import Gate
 from pytest_crab.report.summary import summarise
+from pytest_crab.types import CONTROL
 from pytest_crab.types import Reason
 from pytest_crab.types import Trial
 
@@ -23,6 +24,17 @@ def test_the_table_has_the_numbers(make_trial: Callable[..., Trial]) -> None:
     assert [cell.strip() for cell in row.split("|")[2:-1]][:3] == ["3", "3.0", "50.0"]
     assert "1/3" in row
     assert "| functional | 1/2 |" in lines
+
+
+def test_the_net_lift_and_the_unknown_are_told(make_trial: Callable[..., Trial]) -> None:
+    trials = [
+        make_trial("mine", "one", Reason.GREEN, Reason.BROKEN, findings=1),
+        make_trial("none", "one", Reason.FAILED, Reason.FAILED, arm=CONTROL),
+    ]
+    lines = list(markdown_lines(summarise(trials)))
+    assert any(line.startswith("**mine: net lift +100.0 points (95% interval ") for line in lines)
+    unknown = "- Unknown oracles, not counted in any rate: mine: 1 broken; all missed 50.0%, all caught 100.0%"
+    assert unknown in lines
 
 
 def test_foreign_text_is_no_markup(make_trial: Callable[..., Trial]) -> None:

@@ -21,11 +21,16 @@ from pytest_crab.report.junit import write_junit
 from pytest_crab.report.rendering import render
 from pytest_crab.report.summary import summarise
 from pytest_crab.report.terminal import summary_lines
+from pytest_crab.types import CONTROL
 from pytest_crab.types import Category
+from pytest_crab.types import Finding
 from pytest_crab.types import Kind
 from pytest_crab.types import OracleResult
 from pytest_crab.types import Reason
+from pytest_crab.types import Review
+from pytest_crab.types import Revision
 from pytest_crab.types import Trial
+from pytest_crab.types import Usage
 
 REVIEWERS = ("codex", "pr-agent", "quiet")
 REASONS = (Reason.GREEN, Reason.FAILED, Reason.NO_FINDINGS, Reason.REVIEWER_ERROR, Reason.GREEN, Reason.BROKEN)
@@ -177,6 +182,46 @@ def test_categories_and_repositories_are_the_same_everywhere(folder: Path, revie
     for repo, *cells in page.rows["repositories"][1:]:
         truth = recomputed(folder, reviewer, repo=repo)
         assert cells[column] == f"{count(truth['caught'])}/{truth['known']} {percent(truth['micro'])}%"
+
+
+def test_net_lift_and_cost_are_those_of_one_run(tmp_path: Path, make_trial: Callable[..., Trial]) -> None:
+    """Counted by hand: of 6 oracles the agent alone resolves 1, and with the review 4; two repeats at 0.75 USD each."""
+    trials = []
+    for at in range(6):
+        caught = Reason.GREEN if at < 4 else Reason.FAILED
+        alone = Reason.GREEN if at == 0 else Reason.FAILED
+        trials.append(make_trial("none", f"i{at}", alone, repo=f"owner/r{at}", arm=CONTROL))
+        trials += [
+            make_trial(
+                "mine",
+                f"i{at}",
+                caught,
+                repo=f"owner/r{at}",
+                repeat=repeat,
+                review=Review(findings=(Finding(body="x"),), usage=Usage(cost_usd=0.5)),
+                revision=Revision(usage=Usage(cost_usd=0.25)),
+            )
+            for repeat in (1, 2)
+        ]
+    summary = summarise(trials)
+    write_trials(tmp_path / "trials.jsonl", trials)
+    write_summary(tmp_path / "summary.json", summary)
+    render(tmp_path, summary)
+    data = json.loads((tmp_path / "summary.json").read_text())
+    (mine,) = [one for one in data["reviewers"] if one["reviewer"] == "mine"]
+    assert (mine["lift"]["net"], mine["lift"]["cost_usd"], mine["cost_usd"]) == (3, 6 * 0.75 / 3, 2 * 6 * 0.75)
+    assert (mine["overall"]["low"], mine["burden"]["findings"], mine["burden"]["idle"]) == (4 / 6, 12, 4)
+    told = " ".join(line.text for line in summary_lines(summary, 200))
+    written = (tmp_path / "summary.md").read_text().replace("\\", "")
+    for text in (told, written):
+        assert "mine: net lift +50.0 points" in text
+        assert "1.50 USD per net caught oracle" in text
+        assert "12 findings in all 2 repeats, 4 in reviews that led to no catch" in text
+    rows = Tables((tmp_path / "index.html").read_text()).rows
+    heads, *rates = rows["rates"]
+    shown = dict(zip(heads, next(row for row in rates if row[0] == "mine"), strict=True))
+    assert shown["Net lift, points"].startswith("+50.0 (95%: ")
+    assert "1.125" in (tmp_path / "index.html").read_text(), "4.50 USD a run for 4 caught oracles"
 
 
 def test_overlaps_add_up_to_the_oracles_that_are_known_of_all(folder: Path) -> None:

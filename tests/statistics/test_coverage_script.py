@@ -10,6 +10,10 @@ from typing import Any
 
 import pytest
 
+from pytest_crab.statistics.power import Design
+from pytest_crab.statistics.power import chance_unchanged
+from pytest_crab.statistics.power import smallest_drop
+
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "coverage.py"
 
 
@@ -40,7 +44,23 @@ def test_intervals_cover_where_plain_ones_do_not(script: Any) -> None:
     assert held["Wilson"] < held["micro"]
 
 
-def test_what_is_announced_is_seen(script: Any) -> None:
-    runs = [script.compared(seed, script.Truth(script.RATE, 0.0), 0.18) for seed in range(60)]
+@pytest.mark.parametrize(("unknown", "drop"), [(0.0, 0.08), (0.05, 0.16)])
+def test_what_a_gate_announces_is_seen(script: Any, unknown: float, drop: float) -> None:
+    """The gate's own announcement, from a baseline and nothing else."""
+    runs = [script.compared(seed, script.Truth(script.RATE, 0.0), drop, unknown) for seed in range(80)]
     seen = sum(run.high is not None and run.high < 0 for run in runs) / len(runs)
-    assert seen == pytest.approx(script.announced(0.18, 0.0), abs=0.12)
+    assert 0.5 < seen < 0.97
+    assert seen == pytest.approx(script.announced(drop, 0.0, unknown, 25), abs=0.12)
+
+
+def test_an_unchanged_reviewer_passes_as_often_as_is_announced(script: Any) -> None:
+    lows = [script.compared(seed, script.Truth(script.RATE, 0.0), 0.0, 0.05).low for seed in range(80)]
+    seen = sum(low >= -0.1 for low in lows) / len(lows)
+    said = [chance_unchanged(design, 0.1) for design in script.foreseen(0.0, 0.05, 25)]
+    assert seen == pytest.approx(sum(said) / len(said), abs=0.15)
+
+
+def test_the_smallest_drop_is_seen_in_four_of_five(script: Any) -> None:
+    drop = smallest_drop(Design(sizes=[1] * 60, noise=0.1, rate=0.5))
+    runs = [script.independent(seed, 60, 0.1, drop) for seed in range(150)]
+    assert sum(run.high < 0 for run in runs) / len(runs) == pytest.approx(0.8, abs=0.1)

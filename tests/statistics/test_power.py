@@ -6,21 +6,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_crab.statistics.clusters import difference_interval
 from pytest_crab.statistics.power import Design
+from pytest_crab.statistics.power import chance_unchanged
 from pytest_crab.statistics.power import oracles_needed
+from pytest_crab.statistics.power import oracles_to_pass
 from pytest_crab.statistics.power import power
 from pytest_crab.statistics.power import smallest_drop
+from pytest_crab.statistics.power import smallest_margin
 
 
-def single(count: int, discordance: float, **fields: float) -> Design:
-    return Design(sizes=[1] * count, discordance=discordance, **{"rate": 0.5, **fields})
+def single(count: int, noise: float, **fields: float) -> Design:
+    return Design(sizes=[1] * count, noise=noise, **{"rate": 0.5, **fields})
 
 
 @pytest.mark.parametrize(("count", "discordance", "drop"), [(470, 0.15, 0.05), (180, 0.15, 0.08), (310, 0.1, 0.05)])
 def test_textbook_sizes(count: int, discordance: float, drop: float) -> None:
-    """(1.96 + 0.84)^2 * discordance / drop^2, for independent pairs and 80% power."""
-    assert smallest_drop(single(count, discordance)) == pytest.approx(drop, abs=0.003)
-    assert oracles_needed(single(10, discordance), drop) == pytest.approx(count, rel=0.07)
+    """(1.96 + 0.84)^2 * discordance / drop^2, for independent pairs and 80% power; the drop is part of discordance."""
+    assert smallest_drop(single(count, discordance - drop)) == pytest.approx(drop, abs=0.004)
+    assert oracles_needed(single(10, discordance - drop), drop) == pytest.approx(count, rel=0.07)
 
 
 def test_twenty_oracles_see_a_collapse_only() -> None:
@@ -35,18 +39,52 @@ def test_a_larger_drop_or_a_larger_run_is_seen_more_often(drop: float, count: in
     assert power(design, drop) <= power(single(count + 50, 0.1), drop) + 1e-9
 
 
-@pytest.mark.parametrize("change", [{"unknown": 0.05}, {"unknown_before": 0.05}, {"discordance": 0.3}])
+@pytest.mark.parametrize("change", [{"unknown": 0.05}, {"unknown_before": 0.05}, {"noise": 0.3}])
 def test_unknowns_and_noise_cost_power(change: dict[str, float]) -> None:
     design = single(200, 0.1)
     assert power(dataclasses.replace(design, **change), 0.1) < power(design, 0.1)
 
 
 def test_alike_clusters_cost_power() -> None:
-    design = Design(sizes=[10] * 20, discordance=0.1, rate=0.4)
+    design = Design(sizes=[10] * 20, noise=0.1, rate=0.4)
     assert power(dataclasses.replace(design, correlation=0.3), 0.1) < power(design, 0.1)
 
 
 def test_nothing_to_compare_sees_nothing() -> None:
-    empty = Design(sizes=[], discordance=0.1)
+    empty = Design(sizes=[], noise=0.1)
     assert power(empty, 0.3) == 0
     assert oracles_needed(empty, 0.3) is None
+    assert (chance_unchanged(empty, 0.3), smallest_margin(empty), oracles_to_pass(empty, 0.3)) == (0.0, None, None)
+
+
+def test_a_drop_comes_on_top_of_the_noise() -> None:
+    assert power(single(100, 0.0), 0.1) > power(single(100, 0.1), 0.1) + 0.1
+
+
+@given(st.integers(2, 300), st.integers(1, 6))
+def test_equal_runs_pass_exactly_the_margins_that_their_interval_clears(clusters: int, size: int) -> None:
+    labels = [at // size for at in range(clusters * size)]
+    low, _ = difference_interval([0.0] * len(labels), labels)
+    design = Design(sizes=[size] * clusters, noise=0.0)
+    least = smallest_margin(design)
+    assert least is not None
+    assert min(1.0, least) == pytest.approx(-low)
+    assert chance_unchanged(design, least * 1.01) == 1.0
+    assert chance_unchanged(design, least * 0.99) == 0.0
+
+
+def test_how_many_oracles_equal_runs_need() -> None:
+    needed = oracles_to_pass(single(20, 0.0), 0.05)
+    assert needed is not None
+    for count, passes in ((needed, True), (needed - 2, False)):
+        low, _ = difference_interval([0.0] * count, range(count))
+        assert (low >= -0.05) is passes
+    assert (oracles_to_pass(single(20, 0.1), 0.05) or 0) > 4 * needed
+
+
+@given(st.floats(0.02, 0.3), st.integers(20, 400))
+def test_noise_and_unknowns_make_it_harder_to_pass(margin: float, count: int) -> None:
+    design = single(count, 0.1)
+    chance = chance_unchanged(design, margin)
+    assert chance <= chance_unchanged(design, margin + 0.05) + 1e-9
+    assert chance_unchanged(dataclasses.replace(design, unknown=0.05), margin) <= chance + 1e-9

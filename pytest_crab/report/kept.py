@@ -1,0 +1,148 @@
+"""What is kept of each trial while a run is summed up: no text and no diff."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from pytest_crab.report import oracles as letters
+from pytest_crab.report.burden import Load
+from pytest_crab.report.burden import load
+from pytest_crab.report.oracles import OracleRecord
+from pytest_crab.types import Category
+from pytest_crab.types import Kind
+from pytest_crab.types import Provenance
+from pytest_crab.types import Trial
+from pytest_crab.types import Verdict
+
+#: The steps whose time is a reviewer's: proofs, images and downloads are the benchmark's.
+_OWN_STEPS = ("review", "revision", "verdict")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One trial; ``own_seconds`` are those of review, revision and verdicts; None: some were kept from before."""
+
+    instance: str
+    repo: str
+    provenance: Provenance
+    agent: str
+    runtime: str
+    repeat: int
+    arm: str | None
+    privileged: tuple[str, ...]
+    leaky: tuple[str, ...]
+    simulated: bool
+    skipped: str | None
+    load: Load
+    costs: tuple[float | None, ...]
+    damage: bool | None
+    seconds: float
+    own_seconds: float | None
+    versions: tuple[tuple[str, str], ...]
+    digest: str | None
+    results: tuple[tuple[str, Category, Kind, str, bool | None], ...]
+
+
+def row_of(trial: Trial) -> Row:
+    """What is kept of this trial."""
+    steps = [step for step in (trial.review, trial.revision) if step is not None]
+    return Row(
+        instance=trial.instance,
+        repo=trial.repo,
+        provenance=trial.provenance,
+        agent=trial.agent,
+        runtime=trial.runtime,
+        repeat=trial.repeat,
+        arm=trial.arm,
+        privileged=trial.privileged,
+        leaky=trial.leaky,
+        simulated=trial.simulated,
+        skipped=trial.skipped,
+        load=load(trial),
+        costs=tuple(None if step.usage is None else step.usage.cost_usd for step in steps),
+        damage=trial.damage,
+        seconds=trial.seconds,
+        own_seconds=_seconds(trial),
+        versions=_versions(trial),
+        digest=trial.versions.get("instance"),
+        results=tuple(
+            (result.comment, result.category, result.kind, letters.letter(result.reason), result.resolvable)
+            for result in trial.results
+        ),
+    )
+
+
+def _seconds(trial: Trial) -> float | None:
+    own = [step for step in trial.steps if step.step in _OWN_STEPS]
+    if not own and all(result.verdict is Verdict.UNKNOWN for result in trial.results):
+        return 0.0
+    return None if not own or any(step.reused for step in own) else sum(step.seconds for step in own)
+
+
+def _versions(trial: Trial) -> tuple[tuple[str, str], ...]:
+    """What took part, by the part's name; only what is on record."""
+    found = {
+        "reviewer": trial.review and trial.review.version,
+        "agent": trial.revision and trial.revision.version,
+        "agent-identity": trial.versions.get("agent-identity"),
+        "harness": trial.versions.get("harness"),
+        "pytest_crab": trial.versions.get("pytest_crab"),
+    }
+    return tuple((name, str(version)) for name, version in found.items() if version is not None)
+
+
+def oracles_of(rows: Iterable[Row]) -> list[OracleRecord]:
+    """Return the oracles of all rows, each once, with the verdicts of its repeats in their order."""
+    places: dict[tuple[str, str], tuple[str, Category, Kind]] = {}
+    verdicts: dict[tuple[str, str], dict[int, str]] = {}
+    marks: dict[tuple[str, str], bool] = {}
+    for row in rows:
+        for comment, category, kind, one, resolvable in row.results:
+            places.setdefault((row.instance, comment), (row.repo, category, kind))
+            if resolvable is not None:
+                marks[row.instance, comment] = resolvable
+            verdicts.setdefault((row.instance, comment), {})[row.repeat] = one
+    return [
+        OracleRecord(
+            instance=instance,
+            comment=comment,
+            repo=repo,
+            category=category,
+            kind=kind,
+            verdicts="".join(own[repeat] for repeat in sorted(own)),
+            repeats=() if sorted(own) == list(range(1, len(own) + 1)) else tuple(sorted(own)),
+            resolvable=marks.get((instance, comment)),
+        )
+        for (instance, comment), (repo, category, kind) in places.items()
+        for own in (verdicts[instance, comment],)
+    ]
+
+
+def comments_of(rows: Iterable[Row]) -> tuple[Fraction, int]:
+    """Return the findings, averaged over each instance's reviews, and the number of instances that have a review."""
+    findings: dict[str, list[int]] = {}
+    for row in rows:
+        if row.load.findings is not None:
+            findings.setdefault(row.instance, []).append(row.load.findings)
+    means = [Fraction(sum(own), len(own)) for own in findings.values()]
+    return sum(means, Fraction()), len(means)
+
+
+def per_run(rows: Iterable[Row], value: Callable[[Row], float | None]) -> float | None:
+    """What one run of every instance comes to: the sum of the instances' means over repeats; None: one is not known."""
+    found: dict[str, list[float]] = {}
+    for row in rows:
+        one = value(row)
+        if one is None:
+            return None
+        found.setdefault(row.instance, []).append(one)
+    return sum(sum(own) / len(own) for own in found.values())
+
+
+def cost(row: Row) -> float | None:
+    """The dollars of a trial's review and revision; None: one of them is not known, or there was neither."""
+    known = [one for one in row.costs if one is not None]
+    return sum(known) if len(known) == len(row.costs) else None
