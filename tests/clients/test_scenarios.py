@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,8 @@ from pytest_crab.testing.provider import turns
 pytestmark = pytest.mark.bubblewrap
 
 KEY = "sk-planted-9f31c7d2-do-not-tell"
+#: What the gateway's tokens look like.
+TOKEN = re.compile(r"crab-[\w-]{40}")
 FOUND = {"path": "calc.py", "start": 2, "end": 2, "title": "No guard", "body": "Zero is not guarded against."}
 
 
@@ -133,8 +136,8 @@ NOT_RUN = {
     "garbage": "as long as its retries",
     "other": "what no other row knows",
 }
-#: What is played in containers too: both clients, well and not.
-DOCKED = [("claude-code", "review"), ("claude-code", "401"), ("codex", "edit"), ("codex", "prose")]
+#: What is played in containers too: everything of the two clients that start in under a second.
+DOCKED = [key for key in SCENARIOS if key[0] in ("claude-code", "codex")]
 IN_CONTAINERS = [pytest.param(key, marks=pytest.mark.client(key[0]), id="-".join(key)) for key in DOCKED]
 PLAYED = [pytest.param(key, marks=pytest.mark.client(key[0]), id="-".join(key)) for key in SCENARIOS]
 
@@ -181,7 +184,7 @@ def play(key: tuple[str, str], desk: Any) -> None:
         assert "\n" not in str(caught.value)
     (kept,) = set(desk.transcripts) - before
     assert KEY not in kept + desk.bodies
-    assert "crab-" not in kept.replace("crab-ci", "").replace("pytest-crab", "")
+    assert TOKEN.search(kept) is None
 
 
 @pytest.mark.client("claude-code")
@@ -246,7 +249,7 @@ def test_a_token_in_the_code_is_not_kept_and_the_rest_counts(desk: Any) -> None:
     found = desk.review(
         "claude-code", turns(run("echo $ANTHROPIC_API_KEY"), structured({"findings": [FOUND]}), say("done"))
     )
-    assert "crab-" not in "".join(desk.transcripts).replace("pytest-crab", "")
+    assert TOKEN.search("".join(desk.transcripts)) is None
     assert found.findings
 
 
