@@ -121,6 +121,25 @@ def recomputed(folder: Path, reviewer: str, **only: str) -> dict[str, Any]:
     }
 
 
+def trials_of(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "trials.jsonl").read_text().splitlines()]
+
+
+def results_of(folder: Path) -> list[dict[str, Any]]:
+    return [result for trial in trials_of(folder) for result in trial["results"]]
+
+
+def outcomes(folder: Path, reviewer: str) -> dict[str, float]:
+    """The shares of oracles, each repeat of which counts as much as the others, by what became of them."""
+    runs: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for trial in trials_of(folder):
+        for result in trial["results"] if trial["reviewer"] == reviewer else ():
+            word = result["reason"] if result["verdict"] == "unknown" else result["verdict"]
+            runs[trial["instance"], result["comment"]].append(word)
+    words = {word for own in runs.values() for word in own}
+    return {word: sum(own.count(word) / len(own) for own in runs.values()) for word in words}
+
+
 def percent(rate: float | None) -> str:
     return "-" if rate is None else f"{100 * rate:.1f}"
 
@@ -162,8 +181,20 @@ def test_rates_are_the_same_everywhere(folder: Path, reviewer: str) -> None:
         if reviewer in suite.attrib["name"]
     )
     properties = {one.attrib["name"]: one.attrib["value"] for one in suite.iter("property")}
-    rates = {name: value for name, value in properties.items() if "micro" in name or "rate" in name}
-    assert any(float(value) == pytest.approx(truth["micro"], abs=1e-4) for value in rates.values()), properties
+    told = {name.removeprefix("crab."): value for name, value in properties.items()}
+    for name, value in (("rate", truth["micro"]), ("macro", truth["macro"]), ("comments", truth["comments"])):
+        assert float(told[name]) == pytest.approx(value, abs=1e-4), name
+    assert (int(told["oracles"]), int(told["known"])) == (truth["oracles"], truth["known"])
+    for place in ("category", "kind"):
+        for word in {result[place] for result in results_of(folder)}:
+            rate = recomputed(folder, reviewer, **{place: word})["micro"]
+            assert float(told[f"rate.{word}"]) == pytest.approx(rate, abs=1e-4), word
+    for outcome, share in outcomes(folder, reviewer).items():
+        assert float(told[f"outcome.{outcome.replace(' ', '-')}"]) == pytest.approx(share, abs=1e-4), outcome
+    cases = list(suite.iter("testcase"))
+    assert len(cases) == sum(
+        1 for trial in trials_of(folder) if trial["reviewer"] == reviewer for _ in trial["results"]
+    )
 
 
 @pytest.mark.parametrize("reviewer", REVIEWERS)
