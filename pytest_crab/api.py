@@ -8,23 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import Any
 
-from pytest_crab import runtimes
 from pytest_crab.agents import AGENTS
 from pytest_crab.instances import load_instances
-from pytest_crab.models import Gateway
 from pytest_crab.report.files import read_trials
 from pytest_crab.report.tables import COLUMNS
 from pytest_crab.report.tables import oracle_rows
 from pytest_crab.reviewers import REVIEWERS
-from pytest_crab.runtimes import bubblewrap
-from pytest_crab.runtimes.runs import Run
 from pytest_crab.settings import load_settings
-from pytest_crab.store import FileStore
 from pytest_crab.trial import Crew
 from pytest_crab.trial import CrewSpec
-from pytest_crab.trial import World
 from pytest_crab.trial import run_trial as _run_trial
-from pytest_crab.trial.world import secrets_of
+from pytest_crab.trial.opening import open_world
 from pytest_crab.types import Instance
 from pytest_crab.types import Trial
 
@@ -61,35 +55,9 @@ def run_trial(
             control=reviewer == "none",
         )
     )
-    kept = FileStore(Path(store).absolute())
-    problem = bubblewrap.problem()
-    run = Run()
-    engine = runtimes.make(runtime, rootdir=here, cache=kept.cache, unconfined=problem is not None)
     settings = load_settings(here)
-    models = Gateway(
-        lambda: run.folder / "gateway",
-        settings.models,
-        cassettes=here / settings.models.cassettes if settings.models.cassettes else kept.folder / "cassettes",
-        ledgers=kept.folder / "ledger",
-    )
-    world = World(
-        runtime=engine,
-        store=kept,
-        cache=kept.cache,
-        run=run,
-        resume=run.id,
-        no_sandbox=problem,
-        allow_unconfined=allow_unconfined,
-        models=models,
-        secrets=secrets_of(settings.models),
-    )
-    try:
-        engine.sweep()
+    with open_world(runtime, Path(store), settings, allow_unconfined=allow_unconfined) as world:
         return _run_trial(instance, crew, world)
-    finally:
-        engine.close()
-        models.close()
-        run.close()
 
 
 def load_trials(path: Path | str) -> Iterator[Trial]:

@@ -118,6 +118,10 @@ class Settings:
     reviewers: Mapping[str, Variant] = field(default_factory=dict)
     agents: Mapping[str, Variant] = field(default_factory=dict)
 
+    def cassettes(self, store: Path) -> Path:
+        """Where recordings of models lie: where ``models`` says, else in the store."""
+        return self.folder / self.models.cassettes if self.models.cassettes else store / "cassettes"
+
 
 def load_settings(rootdir: Path) -> Settings:
     """Return what crab.yaml in ``rootdir`` says, or empty settings if there is none.

@@ -9,10 +9,12 @@ from pathlib import Path
 import click
 
 from pytest_crab import runtimes
+from pytest_crab.cli.choices import runtime_option
+from pytest_crab.cli.choices import store_option
 from pytest_crab.cli.naming import instance_files
 from pytest_crab.cli.resolving import crew_with
 from pytest_crab.cli.resolving import resolve_all
-from pytest_crab.cli.worlds import open_world
+from pytest_crab.cli.worlds import proving_world
 from pytest_crab.curation import audit as auditing
 from pytest_crab.curation import proofs
 from pytest_crab.curation.certify import Certificate
@@ -33,14 +35,8 @@ from pytest_crab.types import Instance
 
 @click.command()
 @click.argument("names", metavar="PATH|ID...", nargs=-1, required=True)
-@click.option(
-    "--runtime", type=click.Choice(["auto", *sorted(runtimes.RUNTIMES)]), default="auto", show_default=True,
-    help="What runs the oracles.",
-)  # fmt: skip
-@click.option(
-    "--store", type=click.Path(file_okay=False, path_type=Path), default=Path(".crab"), show_default=True,
-    help="The folder in which sources, environments and proofs are kept.",
-)  # fmt: skip
+@runtime_option("What runs the oracles.")
+@store_option("The folder in which sources, environments and proofs are kept.")
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Instances at a time.")
 @click.option(
     "--write/--no-write", default=True, show_default=True,
@@ -92,23 +88,19 @@ def certify(
     except CrabError as error:
         raise click.ClickException(str(error)) from error
     measured = [instance for instance in instances if instance.measured]
-    certificates, unknown = [], False
-    with open_world(name, store, settings, budget) as (crew, world), ThreadPoolExecutor(max_workers=jobs) as pool:
+    with proving_world(name, store, settings, budget) as (crew, world), ThreadPoolExecutor(max_workers=jobs) as pool:
         futures = [pool.submit(certify_instance, instance, crew, world, lambda _: None) for instance in measured]
         try:
-            for future in futures:
-                certificates.append(future.result())
-                _tell(certificates[-1])
-                if write and certificates[-1].skipped is None:
-                    _write(certificates[-1], name)
-            if asked is not None:
-                found = resolve_all(certificates, asked, world, pool, attempts=attempts, write=write)
-                unknown = any(one.mark is None for one in found)
+            certificates = [_told(future.result(), name, write=write) for future in futures]
+            found = (
+                [] if asked is None else resolve_all(certificates, asked, world, pool, attempts=attempts, write=write)
+            )
         except BaseException:
             for future in futures:
                 future.cancel()
             world.stop()
             raise
+    unknown = any(one.mark is None for one in found)
     sound = _audit(certificates, least) if audit else True
     _summary(certificates, without=len(instances) - len(measured))
     if write and any(each.changed for each in certificates):
@@ -132,6 +124,14 @@ def _loaded(files: Sequence[Path]) -> list[Instance]:
     if faults:
         raise click.ClickException("\n".join(faults))
     return instances
+
+
+def _told(certificate: Certificate, runtime: str, *, write: bool) -> Certificate:
+    """The same certificate, once it was printed and written down."""
+    _tell(certificate)
+    if write and certificate.skipped is None:
+        _write(certificate, runtime)
+    return certificate
 
 
 def _tell(certificate: Certificate) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 import click
 
 from pytest_crab import diffs
+from pytest_crab.cli.choices import store_option
 from pytest_crab.curation.counting import Counted
 from pytest_crab.curation.counting import statistics
 from pytest_crab.errors import BadInput
@@ -89,13 +90,7 @@ def _day(_ctx: click.Context, _param: click.Parameter, value: str | None) -> dat
     "--since", metavar="DAY", callback=_day, help="Only instances merged since this day (2024-05-01), by merged_at."
 )
 @click.option("--fetch", is_flag=True, help="Bring sources that are not on this machine yet, to check diffs on them.")
-@click.option(
-    "--store",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path(".crab"),
-    show_default=True,
-    help="The folder in which fetched sources are kept.",
-)
+@store_option("The folder in which fetched sources are kept.")
 @click.pass_context
 def check(
     ctx: click.Context,

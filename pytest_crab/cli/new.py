@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from pytest_crab.cli.choices import store_option
 from pytest_crab.curation import origins
 from pytest_crab.curation import skeleton
 from pytest_crab.curation.anchors import Anchor
@@ -68,10 +69,7 @@ class Asked:
     help="On a release or a folder: every comment resolved, a diff from head or a copy.",
 )  # fmt: skip
 @click.option("--url", help="The https address of a repository that is given as a folder.")
-@click.option(
-    "--store", type=click.Path(file_okay=False, path_type=Path), default=Path(".crab"), show_default=True,
-    help="The folder in which fetched sources are kept.",
-)  # fmt: skip
+@store_option("The folder in which fetched sources are kept.")
 def new(
     source: str,
     into: Path,

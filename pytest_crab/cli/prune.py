@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from pytest_crab.cli.choices import store_option
 from pytest_crab.errors import CrabError
 from pytest_crab.runtimes import runs
 from pytest_crab.store import FileStore
@@ -15,10 +16,7 @@ from pytest_crab.store.files import STEPS
 
 
 @click.command(name="prune")
-@click.option(
-    "--store", "folder", type=click.Path(path_type=Path, file_okay=False), default=Path(".crab"), show_default=True,
-    help="The store to look at.",
-)  # fmt: skip
+@store_option("The store to look at.", "folder")
 @click.option("--environments", is_flag=True, help="Remove images and virtual environments too; they are built again.")
 @click.option(
     "--step", "steps", multiple=True, type=click.Choice(STEPS), help="Remove stored results of this step; repeatable."

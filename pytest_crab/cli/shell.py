@@ -9,8 +9,10 @@ from pathlib import Path
 import click
 
 from pytest_crab import runtimes
+from pytest_crab.cli.choices import runtime_option
+from pytest_crab.cli.choices import store_option
 from pytest_crab.cli.naming import one_instance
-from pytest_crab.cli.worlds import open_world
+from pytest_crab.cli.worlds import proving_world
 from pytest_crab.curation import rooms
 from pytest_crab.diffs import is_inside
 from pytest_crab.errors import CrabError
@@ -29,14 +31,8 @@ from pytest_crab.types import Instance
     "--save", metavar="FILE", help="Write what was changed, as a diff from head, into this file of the instance."
 )
 @click.option("--seconds", type=click.FloatRange(min=1), default=600, show_default=True, help="The most that -c takes.")
-@click.option(
-    "--runtime", type=click.Choice(["auto", *sorted(runtimes.RUNTIMES)]), default="auto", show_default=True,
-    help="What the workspace is made with.",
-)  # fmt: skip
-@click.option(
-    "--store", type=click.Path(file_okay=False, path_type=Path), default=Path(".crab"), show_default=True,
-    help="The folder in which sources and environments are kept.",
-)  # fmt: skip
+@runtime_option("What the workspace is made with.")
+@store_option("The folder in which sources and environments are kept.")
 @click.pass_context
 def shell(
     ctx: click.Context,
@@ -57,7 +53,7 @@ def shell(
     instance = one_instance(name)
     place = None if save is None else _place(instance, save)
     try:
-        with open_world(runtimes.choose(runtime).name, store) as (crew, world):
+        with proving_world(runtimes.choose(runtime).name, store) as (crew, world):
             stage = Stage(instance, crew, world, lambda _: None)
             with rooms.room(stage, at_reference=at == "reference") as entered:
                 code = _run(stage, entered, command, seconds)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from pytest_crab.cli.choices import store_option
 from pytest_crab.errors import BadInput
 from pytest_crab.errors import CrabError
 from pytest_crab.instances import FILE
@@ -33,10 +34,7 @@ _NAME = re.compile(r"(?:.*/)?(?P<instance>[^/:]+)(?:::(?P<reviewer>[^\[]+)(?:\[(
     "--report", type=click.Path(path_type=Path),
     help="A report's folder, or its trials.jsonl; the one in the store if not given.",
 )  # fmt: skip
-@click.option(
-    "--store", type=click.Path(file_okay=False, path_type=Path), default=Path(".crab"), show_default=True,
-    help="The store of the run.",
-)  # fmt: skip
+@store_option("The store of the run.")
 @click.option(
     "--set", "folder", type=click.Path(exists=True, path_type=Path), default=Path(), show_default=True,
     help="Where the instance lies, whose diff findings are placed on.",

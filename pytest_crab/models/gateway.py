@@ -24,6 +24,7 @@ from pytest_crab.errors import CrabError
 from pytest_crab.errors import GatewayError
 from pytest_crab.protocols import ModelAccess
 from pytest_crab.settings import ModelSettings
+from pytest_crab.settings import Settings
 from pytest_crab.types import Usage
 
 #: Seconds: how long a gateway may take to start, to answer its run, and to end.
@@ -73,6 +74,26 @@ class Gateway:
         self._open: dict[str, _Line] = {}
         self._stopped = threading.Event()
         self._closed = False
+
+    @classmethod
+    def beside(
+        cls,
+        store: Path,
+        settings: Settings,
+        folder: Callable[[], Path],
+        *,
+        budget: float | None = None,
+        replay: bool = False,
+    ) -> Gateway:
+        """The gateway of a run with this store, where its bookings lie, and its recordings unless crab.yaml differs."""
+        return cls(
+            folder,
+            settings.models,
+            cassettes=settings.cassettes(store),
+            ledgers=store / "ledger",
+            budget=budget,
+            replay=replay,
+        )
 
     @contextlib.contextmanager
     def open(self, *, trial: str, step: str, attempt: int) -> Iterator[ModelAccess]:

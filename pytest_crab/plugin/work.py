@@ -135,26 +135,17 @@ class Work:
 
     def models_in_words(self) -> list[str]:
         """How models are asked, for the header, where something was said about it."""
-        words = [f"recordings in {self._cassettes} and nothing else (--crab-replay)"] if self.options.replay else []
+        cassettes = self.crews.settings.cassettes(self.options.store)
+        words = [f"recordings in {cassettes} and nothing else (--crab-replay)"] if self.options.replay else []
         words += [f"a budget of {self.options.budget:g} USD"] if self.options.budget is not None else []
         return [f"crab: models: {', '.join(words)}"] if words else []
-
-    @property
-    def _cassettes(self) -> Path:
-        settings = self.crews.settings
-        named = settings.models.cassettes
-        return settings.folder / named if named else self.options.store / "cassettes"
 
     @functools.cached_property
     def models(self) -> Gateway:
         """The gateway; no process is started before the first access."""
-        return Gateway(
-            self._gateway_folder,
-            self.crews.settings.models,
-            cassettes=self._cassettes,
-            ledgers=self.options.store / "ledger",
-            budget=self.options.budget,
-            replay=self.options.replay,
+        options = self.options
+        return Gateway.beside(
+            options.store, self.crews.settings, self._gateway_folder, budget=options.budget, replay=options.replay
         )
 
     # --- trials -----------------------------------------------------------------------------------------------------

@@ -1,0 +1,26 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from typing import TypeVar
+
+import click
+
+from pytest_crab import runtimes
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def store_option(text: str, *names: str) -> Callable[[F], F]:
+    """The store, which is ``.crab`` in the current folder if it is not named; ``names`` are the parameter's own."""
+    folder = click.Path(file_okay=False, path_type=Path)
+    return click.option("--store", *names, type=folder, default=Path(".crab"), show_default=True, help=text)
+
+
+def runtime_option(text: str) -> Callable[[F], F]:
+    """What runs code."""
+    kinds = click.Choice(["auto", *sorted(runtimes.RUNTIMES)])
+    return click.option("--runtime", type=kinds, default="auto", show_default=True, help=text)

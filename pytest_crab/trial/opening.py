@@ -1,0 +1,61 @@
+"""A world for those who run trials or proofs outside a pytest run: made from names, swept before, closed after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from contextlib import ExitStack
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pytest_crab import runtimes
+from pytest_crab.models import Gateway
+from pytest_crab.runtimes import bubblewrap
+from pytest_crab.runtimes.runs import Run
+from pytest_crab.settings import Settings
+from pytest_crab.store import FileStore
+from pytest_crab.trial.world import KEYS
+from pytest_crab.trial.world import World
+from pytest_crab.trial.world import secrets_of
+
+
+@contextmanager
+def open_world(
+    runtime: str,
+    store: Path,
+    settings: Settings | None = None,
+    *,
+    budget: float | None = None,
+    allow_unconfined: bool = False,
+    versions: Mapping[str, Any] | None = None,
+) -> Iterator[World]:
+    """A world with this runtime and store, whose Dockerfiles count from the current folder.
+
+    With ``settings`` there is a gateway, which starts with the first question to a model; ``budget`` is US dollars.
+    Raises CrabError where the runtime cannot be had.
+    """
+    kept = FileStore(store.absolute())
+    problem = bubblewrap.problem()
+    run = Run()
+    with ExitStack() as stack:
+        stack.callback(run.close)
+        engine = runtimes.make(runtime, rootdir=Path.cwd(), cache=kept.cache, unconfined=problem is not None)
+        models = None
+        if settings is not None:
+            models = Gateway.beside(kept.folder, settings, lambda: run.folder / "gateway", budget=budget)
+            stack.callback(models.close)
+        stack.callback(engine.close)
+        engine.sweep()
+        yield World(
+            runtime=engine,
+            store=kept,
+            cache=kept.cache,
+            run=run,
+            resume=run.id,
+            no_sandbox=problem,
+            allow_unconfined=allow_unconfined,
+            versions=versions or {},
+            models=models,
+            secrets=KEYS if settings is None else secrets_of(settings.models),
+        )
