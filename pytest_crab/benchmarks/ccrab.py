@@ -17,7 +17,9 @@ from pytest_crab.benchmarks.inferred import kind_of
 from pytest_crab.benchmarks.recorded import HUMAN
 from pytest_crab.benchmarks.recorded import Recording
 from pytest_crab.benchmarks.recorded import Result
+from pytest_crab.benchmarks.recorded import read_recording
 from pytest_crab.errors import BadInput
+from pytest_crab.instances.recorded import FOLDER
 from pytest_crab.types import Kind
 from pytest_crab.types import Runner
 
@@ -261,6 +263,11 @@ def _verdicts(rows: Sequence[tuple[str, bool | None]]) -> dict[str, bool | None]
     for text, verdict in rows:
         said.setdefault(text, set()).add(verdict)
     return {text: verdicts.pop() if len(verdicts) == 1 else None for text, verdicts in said.items()}
+
+
+def recording_at(folder: Path) -> Recording:
+    """The recorded results of a set that was imported, or of c-CRAB's release itself. Raises BadInput."""
+    return read_recording(folder) if (folder / FOLDER).is_dir() else recording(read(find(folder)))
 
 
 def recording(release: Release, texts: Mapping[str, Sequence[str]] | None = None) -> Recording:

@@ -6,15 +6,15 @@ import dataclasses
 import json
 import sys
 from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
 from pytest_crab import plain
-from pytest_crab.benchmarks import ccrab
-from pytest_crab.benchmarks.recorded import Recording
-from pytest_crab.benchmarks.recorded import read_recording
+from pytest_crab.benchmarks.ccrab import recording_at
 from pytest_crab.errors import BadInput
 from pytest_crab.gate.baseline import MARGIN
 from pytest_crab.gate.baseline import Against
@@ -26,7 +26,6 @@ from pytest_crab.gate.exit import decide
 from pytest_crab.gate.opposing import contestants
 from pytest_crab.gate.opposing import counterpart
 from pytest_crab.gate.opposing import opposing
-from pytest_crab.instances.recorded import FOLDER
 from pytest_crab.report.loading import load_summary
 from pytest_crab.report.recorded import measured_of
 from pytest_crab.report.summary import ReviewerSummary
@@ -77,23 +76,9 @@ def compare(
             against = [dataclasses.replace(_recorded(recorded, before, after, limit), gated=gated)]
             tallies: list[Tally] = [Tally(reviewer=after, caught=1, missed=0)]
         else:
-            first, second = load_summary(Path(before)), load_summary(Path(after))
-            pairs = list(_pairs(first, second, names))
-            against = [
-                opposing(
-                    first,
-                    was,
-                    second,
-                    now,
-                    path=Path(before),
-                    margin=limit,
-                    allowed=allow_difference,
-                    whole=gated and not part,
-                    gated=gated,
-                )
-                for was, now in pairs
-            ]
-            tallies = [Tally.of(now.reviewer, now.outcomes) for _, now in pairs]
+            whole = gated and not part
+            options = {"margin": limit, "allowed": allow_difference, "whole": whole, "gated": gated}
+            against, tallies = _measured(Path(before), Path(after), names, options)
     except BadInput as error:
         raise click.UsageError(str(error)) from error  # 2, since 1 is a gate that failed
     if as_json:
@@ -110,6 +95,16 @@ def compare(
     if not as_json:
         click.echo(_visible(decision.paragraph))
     sys.exit(decision.exit_code)
+
+
+def _measured(
+    before: Path, after: Path, names: Sequence[str], options: Mapping[str, Any]
+) -> tuple[list[Against], list[Tally]]:
+    """Each reviewer of the second run against its counterpart; ``options`` are those of opposing. Raises BadInput."""
+    first, second = load_summary(before), load_summary(after)
+    pairs = list(_pairs(first, second, names))
+    against = [opposing(first, was, second, now, path=before, **options) for was, now in pairs]
+    return against, [Tally.of(now.reviewer, now.outcomes) for _, now in pairs]
 
 
 def _pairs(
@@ -139,18 +134,12 @@ def _asked(
 
 
 def _recorded(folder: Path, before: str, after: str, margin: float) -> Against:
-    recording = _recording(folder)
+    recording = recording_at(folder)
     for tool in (before, after):
         if tool not in recording.results:
             raise BadInput(str(folder), [f"there is no recorded tool {tool}; there are {', '.join(recording.results)}"])
     comparison = compare_measured(measured_of(recording, before), measured_of(recording, after))
     return Against(reviewer=after, baseline=before, margin=margin, comparison=comparison)
-
-
-def _recording(folder: Path) -> Recording:
-    if (folder / FOLDER).is_dir():
-        return read_recording(folder)
-    return ccrab.recording(ccrab.read(ccrab.find(folder)))
 
 
 def _visible(paragraph: str) -> str:

@@ -12,14 +12,12 @@ import click
 from pytest_crab.errors import BadInput
 from pytest_crab.report import subjects
 from pytest_crab.report.files import read_trials
-from pytest_crab.report.files import write_summary
 from pytest_crab.report.files import write_trials
 from pytest_crab.report.loading import SUMMARY
 from pytest_crab.report.loading import TRIALS
 from pytest_crab.report.loading import load_summary
 from pytest_crab.report.loading import trials_file
-from pytest_crab.report.rendering import render
-from pytest_crab.report.summary import summarise
+from pytest_crab.report.rendering import remake
 from pytest_crab.report.terminal import summary_lines
 from pytest_crab.types import Reason
 from pytest_crab.types import Trial
@@ -51,12 +49,10 @@ def merge(reports: Sequence[Path], into: Path, *, incomplete: bool) -> None:
             for file in files
             if file.with_name(SUMMARY).is_file()
         )
-        summary = summarise(read_trials(into / TRIALS), errors_as_misses=strict)
-        write_summary(into / SUMMARY, summary)
         for file in files:
             if file.with_name(subjects.FOLDER).is_dir():
                 shutil.copytree(file.with_name(subjects.FOLDER), into / subjects.FOLDER, dirs_exist_ok=True)
-        render(into, summary)
+        summary = remake(into, errors_as_misses=strict)
     except BadInput as error:
         raise click.ClickException(str(error)) from error
     except OSError as error:

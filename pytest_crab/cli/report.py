@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import shutil
 from collections.abc import Iterable
@@ -12,23 +11,20 @@ from typing import Any
 import click
 
 from pytest_crab import plain
-from pytest_crab.benchmarks import ccrab
+from pytest_crab.benchmarks.ccrab import recording_at
 from pytest_crab.benchmarks.recorded import Recording
-from pytest_crab.benchmarks.recorded import read_recording
 from pytest_crab.errors import BadInput
-from pytest_crab.instances.recorded import FOLDER
 from pytest_crab.report.agreement import agreement_lines
 from pytest_crab.report.agreement import agreements
 from pytest_crab.report.files import read_summary
 from pytest_crab.report.files import read_trials
-from pytest_crab.report.files import write_summary
 from pytest_crab.report.loading import SUMMARY
 from pytest_crab.report.loading import trials_file
+from pytest_crab.report.page import FILE as PAGE
 from pytest_crab.report.recorded import recorded_lines
 from pytest_crab.report.recorded import summarise_recording
-from pytest_crab.report.rendering import render
+from pytest_crab.report.rendering import remake
 from pytest_crab.report.summary import Summary
-from pytest_crab.report.summary import summarise
 from pytest_crab.report.terminal import summary_lines
 
 
@@ -60,7 +56,8 @@ def report(place: Path | None, folder: Path | None, trials: Path | None, *, as_j
         if place is not None:
             found, lines = _again(place)
         else:
-            recording = _recording(folder)
+            assert folder is not None
+            recording = recording_at(folder)
             found, lines = _summary(recording) if trials is None else _agreement(recording, trials)
     except BadInput as error:
         raise click.ClickException(str(error)) from error
@@ -76,19 +73,9 @@ def report(place: Path | None, folder: Path | None, trials: Path | None, *, as_j
 def _again(place: Path) -> tuple[Any, Iterable[str]]:
     file = trials_file(place)
     before = read_summary(file.with_name(SUMMARY)) if file.with_name(SUMMARY).is_file() else Summary()
-    summary = summarise(read_trials(file), errors_as_misses=before.errors_as_misses)
-    summary = dataclasses.replace(summary, gate=before.gate)
-    write_summary(file.with_name(SUMMARY), summary)
-    written = render(file.parent, summary)
+    summary = remake(file.parent, errors_as_misses=before.errors_as_misses, gate=before.gate)
     width = shutil.get_terminal_size().columns
-    return summary, [*(line.text for line in summary_lines(summary, max(80, width))), f"report: {written[0]}"]
-
-
-def _recording(folder: Path | None) -> Recording:
-    assert folder is not None
-    if (folder / FOLDER).is_dir():
-        return read_recording(folder)
-    return ccrab.recording(ccrab.read(ccrab.find(folder)))
+    return summary, [*(line.text for line in summary_lines(summary, max(80, width))), f"report: {file.with_name(PAGE)}"]
 
 
 def _summary(recording: Recording) -> tuple[Any, Iterable[str]]:

@@ -23,6 +23,9 @@ from pytest_crab.statistics.paired import kappa
 #: An oracle counts as caught by a reviewer if at least this share of its known repeats caught it.
 MAJORITY = Fraction(1, 2)
 
+#: Of so many reviewers every choice is listed; of more only those that caught something together.
+LISTED = 5
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lift:
@@ -75,7 +78,7 @@ class Together:
     """All contestants that are not shown the answer, over the ``oracles`` whose verdict is known of each.
 
     ``union`` counts what any of them caught, ``unique`` what one alone did; ``overlaps`` has every choice of reviewers
-    (of at most five reviewers; else those that occur).
+    (of at most LISTED reviewers; else those that occur).
     """
 
     reviewers: tuple[str, ...] = ()
@@ -134,7 +137,10 @@ def together(contestants: Sequence[Contestant]) -> Together:
         oracles=len(keys),
         union=len(sets.union(caught)),
         unique=sets.unique(caught),
-        overlaps=tuple(_overlaps(keys, caught)),
+        overlaps=tuple(
+            Overlap(reviewers=who, oracles=count)
+            for who, count in sets.overlaps(keys, caught, every=len(caught) <= LISTED).items()
+        ),
         pairs=tuple(dataclasses.replace(pair, p_holm=adjusted[f"{at}"]) for at, pair in enumerate(pairs)),
     )
 
@@ -155,18 +161,6 @@ def _pair(one: Contestant, other: Contestant, values: Mapping[str, Mapping[Key, 
         cost_of_first=one.cost_usd,
         cost_of_second=other.cost_usd,
     )
-
-
-def _overlaps(keys: Sequence[Key], caught: Mapping[str, set[Key]]) -> list[Overlap]:
-    names = tuple(caught)
-    counts: dict[tuple[str, ...], int] = {}
-    if len(names) <= 5:
-        for size in range(len(names) + 1):
-            counts.update(dict.fromkeys(itertools.combinations(names, size), 0))
-    for key in keys:
-        who = tuple(name for name in names if key in caught[name])
-        counts[who] = counts.get(who, 0) + 1
-    return [Overlap(reviewers=who, oracles=count) for who, count in counts.items()]
 
 
 def _caught(values: Mapping[Key, Fraction | None], key: Key) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Hashable
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -16,6 +17,7 @@ from pytest_crab.benchmarks.recorded import HUMAN
 from pytest_crab.benchmarks.recorded import Recording
 from pytest_crab.report.text import ascii_line
 from pytest_crab.report.text import counted
+from pytest_crab.statistics import sets
 from pytest_crab.statistics.comparison import Measured
 from pytest_crab.types import SCHEMA
 from pytest_crab.types import Kind
@@ -90,7 +92,8 @@ def summarise_recording(recording: Recording) -> RecordedSummary:
     caught = {tool: _caught(recording, tool, keys) for tool in recording.results}
     rows = {tool: _tool(recording, tool, keys, caught[tool], repositories, kinds) for tool in recording.results}
     tools = recording.tools
-    union = set().union(*(caught[tool] for tool in tools))
+    contest = {tool: caught[tool] for tool in tools}
+    found = sets.overlaps(keys, contest, every=True)
     return RecordedSummary(
         instances=len({name for name, _ in keys}),
         oracles=len(keys),
@@ -98,8 +101,8 @@ def summarise_recording(recording: Recording) -> RecordedSummary:
         kinds={kind.value: sum(found is kind for found in kinds.values()) for kind in Kind},
         tools=tuple(rows[tool] for tool in tools),
         human=rows.get(HUMAN),
-        union=_share(keys, union),
-        overlaps=tuple(_overlaps(tools, caught, keys)),
+        union=_share(keys, sets.union(contest)),
+        overlaps=tuple(Overlap(tools=who, oracles=count) for who, count in found.items()),
         notes=(*recording.notes, *notes),
     )
 
@@ -170,15 +173,6 @@ def _tool(
     )
 
 
-def _overlaps(tools: Sequence[str], caught: Mapping[str, set[Key]], keys: Sequence[Key]) -> Iterator[Overlap]:
-    """Every choice of tools, larger ones later, with the oracles that exactly they caught."""
-    by = {key: tuple(tool for tool in tools if key in caught[tool]) for key in keys}
-    counts = [tuple(found) for found in by.values()]
-    for size in range(len(tools) + 1):
-        for choice in itertools.combinations(tools, size):
-            yield Overlap(tools=choice, oracles=counts.count(choice))
-
-
 def _grouped(keys: Iterable[Key], name: Callable[[Key], str]) -> dict[str, list[Key]]:
     groups: dict[str, list[Key]] = {}
     for key in keys:
@@ -186,7 +180,7 @@ def _grouped(keys: Iterable[Key], name: Callable[[Key], str]) -> dict[str, list[
     return groups
 
 
-def _share(keys: Sequence[Key], caught: set[Key]) -> Share:
+def _share(keys: Sequence[Key], caught: Collection[Hashable]) -> Share:
     count = sum(key in caught for key in keys)
     return Share(caught=count, oracles=len(keys), rate=count / len(keys) if keys else None)
 

@@ -1,24 +1,53 @@
-"""The files of a report that are for people and spreadsheets, made from its records and nothing else."""
+"""The files of a report beside its records: the numbers, and what is for people and spreadsheets."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Iterator
 from pathlib import Path
 
 from pytest_crab.report import markdown
 from pytest_crab.report import tables
 from pytest_crab.report.files import read_trials
+from pytest_crab.report.files import write_summary
+from pytest_crab.report.loading import SUMMARY
+from pytest_crab.report.loading import TRIALS
 from pytest_crab.report.markdown import write_markdown
-from pytest_crab.report.page import write_page
+from pytest_crab.report.page import FILE
+from pytest_crab.report.page import Page
+from pytest_crab.report.page import open_page
+from pytest_crab.report.summary import Gate
 from pytest_crab.report.summary import Summary
+from pytest_crab.report.summary import summarise
 from pytest_crab.report.tables import write_csv
+from pytest_crab.types import Trial
 
 
-def render(report: Path, summary: Summary) -> Sequence[Path]:
-    """Write index.html, summary.md and oracles.csv beside a report's trials.jsonl; returns their paths.
+def remake(report: Path, *, errors_as_misses: bool, gate: Gate | None = None) -> Summary:
+    """Make summary.json and the other files of a report anew from its trials.jsonl; returns the summary.
 
-    Trials are read one at a time. Raises BadInput, OSError.
+    ``gate`` is what an earlier run's gate decided. Raises BadInput, OSError.
     """
-    write_csv(report / tables.FILE, read_trials(report / "trials.jsonl"))
+    summary = summarise(read_trials(report / TRIALS), errors_as_misses=errors_as_misses)
+    summary = dataclasses.replace(summary, gate=gate)
+    write_summary(report / SUMMARY, summary)
+    render(report, summary)
+    return summary
+
+
+def render(report: Path, summary: Summary) -> Path:
+    """Write index.html, summary.md and oracles.csv beside a report's trials.jsonl; returns the page's path.
+
+    Trials are read once, one at a time. Raises BadInput, OSError.
+    """
     write_markdown(report / markdown.FILE, summary)
-    return (write_page(report, summary), report / markdown.FILE, report / tables.FILE)
+    with open_page(report) as page:
+        write_csv(report / tables.FILE, _shown(read_trials(report / TRIALS), page))
+        page.write(summary)
+    return report / FILE
+
+
+def _shown(trials: Iterator[Trial], page: Page) -> Iterator[Trial]:
+    for trial in trials:
+        page.add(trial)
+        yield trial

@@ -17,11 +17,6 @@ def normal_cdf(x: float) -> float:
     return _NORMAL.cdf(x)
 
 
-def normal_quantile(chance: float) -> float:
-    """The value that a standard normal variable is below with this chance."""
-    return _NORMAL.inv_cdf(chance)
-
-
 def t_cdf(x: float, df: float) -> float:
     """The chance that Student's t with ``df`` degrees of freedom (any number above 0) is at most ``x``."""
     if df >= _MANY:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection
 from collections.abc import Hashable
+from collections.abc import Iterable
 from collections.abc import Mapping
 
 
@@ -13,6 +15,23 @@ def unique(caught: Mapping[str, Collection[Hashable]]) -> dict[str, int]:
         name: len(set(own).difference(*(other for who, other in caught.items() if who != name)))
         for name, own in caught.items()
     }
+
+
+def overlaps(
+    keys: Iterable[Hashable], caught: Mapping[str, Collection[Hashable]], *, every: bool
+) -> dict[tuple[str, ...], int]:
+    """How many of ``keys`` exactly each choice of them catches and no other, smaller choices first.
+
+    ``every`` choice, or only those that occur, in the order of the keys.
+    """
+    names = tuple(caught)
+    counts: dict[tuple[str, ...], int] = {}
+    for size in range(len(names) + 1 if every else 0):
+        counts.update(dict.fromkeys(itertools.combinations(names, size), 0))
+    for key in keys:
+        who = tuple(name for name in names if key in caught[name])
+        counts[who] = counts.get(who, 0) + 1
+    return counts
 
 
 def union(caught: Mapping[str, Collection[Hashable]]) -> set[Hashable]:

@@ -8,15 +8,14 @@ import hashlib
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
+from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
 from typing import IO
 from typing import Any
 
-from pytest_crab.report.files import read_trials
 from pytest_crab.report.files import write_atomically
 from pytest_crab.report.page.figures import categories_table
 from pytest_crab.report.page.figures import findings_table
@@ -27,7 +26,6 @@ from pytest_crab.report.page.figures import repositories_table
 from pytest_crab.report.page.rows import index_row
 from pytest_crab.report.page.rows import subject_detail
 from pytest_crab.report.page.rows import trial_detail
-from pytest_crab.report.subjects import Subject
 from pytest_crab.report.subjects import read_subject
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.terminal import NOTHING
@@ -44,35 +42,32 @@ FILE = "index.html"
 _CHUNK = 1 << 20
 
 
-def write_page(report: Path, summary: Summary) -> Path:
-    """Write index.html from a report's trials.jsonl, with the numbers of ``summary``; returns its path.
-
-    Trials are read one at a time, so memory does not grow with their texts. Raises BadInput, OSError.
-    """
+@contextmanager
+def open_page(report: Path) -> Iterator[Page]:
+    """A page for a report's folder, whose trials are to be added one after the other."""
     with tempfile.TemporaryFile() as blocks:
-        page = _Page(blocks, lambda instance: read_subject(report, instance))
-        for trial in read_trials(report / "trials.jsonl"):
-            page.add(trial)
-        write_atomically(report / FILE, page.chunks(summary))
-    return report / FILE
+        yield Page(report, blocks)
 
 
-class _Page:
-    """A page in the making: details go to a scratch file at once, only what is listed and counted stays."""
+class Page:
+    """A page in the making: details go to a scratch file at once, only what is listed and counted stays.
 
-    def __init__(self, blocks: IO[bytes], subject_of: Callable[[str], Subject | None]) -> None:
+    So memory does not grow with the texts of trials.
+    """
+
+    def __init__(self, report: Path, blocks: IO[bytes]) -> None:
+        self._report = report
         self._blocks = blocks
-        self._subject_of = subject_of
         self._rows: dict[tuple[str, str, int], dict[str, Any]] = {}
         self._near: dict[tuple[str, str, int], Counter[str]] = {}
         self._subjects: dict[str, int | None] = {}
         self._count = 0
 
     def add(self, trial: Trial) -> None:
-        """Take a trial in; a later record of the same one replaces it."""
+        """Take a trial in; a later record of the same one replaces it. Raises BadInput for a damaged subject."""
         key = (trial.reviewer, trial.instance, trial.repeat)
         if trial.instance not in self._subjects:
-            subject = self._subject_of(trial.instance)
+            subject = read_subject(self._report, trial.instance)
             self._subjects[trial.instance] = None if subject is None else self._block(subject_detail(subject))
         self._rows[key] = {
             **index_row(trial),
@@ -81,8 +76,11 @@ class _Page:
         }
         self._near[key] = near_words(trial)
 
-    def chunks(self, summary: Summary) -> Iterator[bytes]:
-        """The page's bytes."""
+    def write(self, summary: Summary) -> None:
+        """Write index.html, with the numbers of ``summary``. Raises OSError."""
+        write_atomically(self._report / FILE, self._chunks(summary))
+
+    def _chunks(self, summary: Summary) -> Iterator[bytes]:
         near: dict[str, Counter[str]] = {}
         for (reviewer, _, _), words in self._near.items():
             near.setdefault(reviewer, Counter()).update(words)

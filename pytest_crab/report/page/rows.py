@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pytest_crab import plain
+from pytest_crab.report.account import NEAR
 from pytest_crab.report.subjects import Subject
 from pytest_crab.report.subjects import SubjectComment
 from pytest_crab.report.text import cut
@@ -20,9 +21,6 @@ from pytest_crab.types import Verdict
 
 #: Longest line, text and diff that the page shows; what is longer ends with a note, and is whole in trials.jsonl.
 LINE, TEXT, DIFF_LINES, FINDINGS = 1_000, 20_000, 4_000, 500
-
-#: How far, in lines, a finding may lie from a comment to count as near it.
-NEAR = 10
 
 #: Lines of a diff that only say what stands above the file anyway.
 _NAMES = ("index ", "--- ", "+++ ")

@@ -13,11 +13,11 @@ from hostile.shape import Refusal
 
 from pytest_crab.clients.prompting import prompt
 from pytest_crab.report import markdown
+from pytest_crab.report import rendering
 from pytest_crab.report.account import explain
 from pytest_crab.report.account import instance_line
 from pytest_crab.report.files import TrialLog
 from pytest_crab.report.junit import render
-from pytest_crab.report.page import write_page
 from pytest_crab.report.summary import summarise
 from pytest_crab.report.terminal import summary_lines
 from pytest_crab.types import Category
@@ -181,7 +181,7 @@ def on_the_page(folder: Path) -> str:
     made = trial(f"r{MARKUP}", detail=MARKUP, body=MARKUP, test=MARKUP)
     with TrialLog(folder / "trials.jsonl") as log:
         log.append(made)
-    text = write_page(folder, summarise([made])).read_text()
+    text = rendering.render(folder, summarise([made])).read_text()
     assert MARKUP not in text
     return text
 

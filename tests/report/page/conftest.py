@@ -15,7 +15,7 @@ import pytest
 
 from pytest_crab.report.files import write_summary
 from pytest_crab.report.files import write_trials
-from pytest_crab.report.page import write_page
+from pytest_crab.report.rendering import render
 from pytest_crab.report.subjects import Subject
 from pytest_crab.report.subjects import SubjectComment
 from pytest_crab.report.subjects import write_subject
@@ -59,7 +59,7 @@ def make_report(make_trial: Callable[..., Trial], make_result: Callable[..., Any
             write_subject(folder, _subject(instance))
         summary = summarise(trials)
         write_summary(folder / "summary.json", summary)
-        return write_page(folder, summary)
+        return render(folder, summary)
 
     return make
 
