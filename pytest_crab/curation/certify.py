@@ -18,7 +18,6 @@ from pytest_crab.curation.advice import advice
 from pytest_crab.curation.diagnose import NETWORK
 from pytest_crab.curation.diagnose import Diagnosis
 from pytest_crab.curation.diagnose import diagnose
-from pytest_crab.curation.diagnose import encoded
 from pytest_crab.curation.interpreter import RELEASED
 from pytest_crab.curation.ladder import Attempt
 from pytest_crab.curation.ladder import Ladder
@@ -33,6 +32,7 @@ from pytest_crab.errors import CrabError
 from pytest_crab.errors import EngineError
 from pytest_crab.errors import ImageError
 from pytest_crab.errors import SourceUnreachable
+from pytest_crab.harness import encoded
 from pytest_crab.harness.inside import tree
 from pytest_crab.protocols import Snapshot
 from pytest_crab.runtimes import interpreters

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
+from pytest_crab.harness import encoded
 from pytest_crab.protocols import Command
-from pytest_crab.protocols import FileChange
 from pytest_crab.trial.stage import Stage
 from pytest_crab.types import Comment
 
@@ -66,14 +64,6 @@ def diagnose(stage: Stage, comment: Comment) -> Diagnosis:
         )
     except (ValueError, KeyError, TypeError):
         return Diagnosis()
-
-
-def encoded(changes: Sequence[FileChange]) -> list[list[str | None]]:
-    """Changes of a tree as what runs inside a workspace takes them."""
-    return [
-        [change.path, change.mode, None if change.content is None else base64.b64encode(change.content).decode()]
-        for change in changes
-    ]
 
 
 def _modules(names: list[object]) -> tuple[str, ...]:

@@ -11,8 +11,8 @@ from importlib import resources
 from typing import Protocol
 from typing import cast
 
-from pytest_crab.curation.diagnose import encoded
 from pytest_crab.errors import EngineError
+from pytest_crab.harness import encoded
 from pytest_crab.protocols import CLIENT_LIMITS
 from pytest_crab.protocols import Completed
 from pytest_crab.trial.stage import Stage

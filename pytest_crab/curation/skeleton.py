@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import tempfile
 from collections.abc import Iterator
@@ -138,14 +137,3 @@ def refuse_existing(folder: Path) -> None:
     beside = folder.parent.iterdir() if folder.parent.is_dir() else ()
     if any(found.name.lower() == folder.name.lower() for found in beside):
         raise BadInput(str(folder), ["is there already, and new overwrites nothing; choose another --id or --into"])
-
-
-def without_folder(instance: Instance, folder: Path) -> Instance:
-    """The same instance in another folder."""
-    return dataclasses.replace(instance, folder=str(folder.absolute()))
-
-
-def slug(text: str) -> str:
-    """A part of an id that says what a title says."""
-    words = re.findall(r"[a-z0-9]+", text.lower())
-    return "-".join(words[:4])[:40].strip("-")

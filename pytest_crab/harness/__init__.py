@@ -194,7 +194,7 @@ def encode(job: Job, role: str | None = None, token: str | None = None) -> bytes
         "paths": [] if role == "attend" else list(job.environment.paths),
         "env": dict(job.environment.env),
         "limits": {"output": job.output},
-        "states": {} if role == "attend" else {name: _changes(changes) for name, changes in job.states.items()},
+        "states": {} if role == "attend" else {name: encoded(changes) for name, changes in job.states.items()},
         "overlay": {} if role == "attend" else dict(job.overlay),
         "node": {"program": str(facts["node"]), "options": options(facts)} if facts.get("node") else None,
         "runs": [] if role == "serve" else [_run(run) for run in job.runs],
@@ -207,7 +207,8 @@ def encode(job: Job, role: str | None = None, token: str | None = None) -> bytes
     return struct.pack(">Q", len(data)) + data
 
 
-def _changes(changes: Sequence[FileChange]) -> list[list[str | None]]:
+def encoded(changes: Sequence[FileChange]) -> list[list[str | None]]:
+    """Changes of a tree as what runs inside a workspace takes them."""
     return [
         [change.path, change.mode, None if change.content is None else base64.b64encode(change.content).decode()]
         for change in changes

@@ -215,24 +215,7 @@ class Engine:
         binds = dict(sorted((readable or {}).items()))
         if any(place.startswith(f"{_ROOTS_HOME}/") for place in binds):
             tmpfs[_ROOTS_HOME] = "rw,size=64k,mode=0755"  # an image keeps its own closed to others
-        host = client.create_host_config(
-            network_mode="none",
-            read_only=not writable,
-            tmpfs=tmpfs,
-            mounts=[
-                docker.types.Mount(target=place, source=str(host), type="bind", read_only=True)
-                for place, host in binds.items()
-            ],
-            cap_drop=["ALL"],
-            security_opt=["no-new-privileges"],
-            pids_limit=limits.processes,
-            mem_limit=limits.memory * _MIB,
-            memswap_limit=limits.memory * _MIB,
-            nano_cpus=int(limits.cpus * 1e9),
-            ulimits=_ulimits(limits),
-            init=True,
-            log_config=docker.types.LogConfig(type="none"),
-        )
+        host = _confined(client, limits, tmpfs, binds, writable=writable)
         variables = {"HOME": TMP, "LANG": "C.UTF-8", **(env or {}), **command.env}
         return dict(
             client.create_container_config(
@@ -296,6 +279,30 @@ class Engine:
             # An end that lies in the past makes the engine answer at once.
             span: dict[str, Any] = {"since": f"{since:.6f}", "until": f"{time.time():.6f}"}
             return any(True for _ in client.events(filters={"container": container, "event": "oom"}, **span))
+
+
+def _confined(
+    client: docker.APIClient, limits: Limits, tmpfs: dict[str, str], binds: Mapping[str, Path], *, writable: bool
+) -> Any:
+    """What holds for every container: no network, no capability, no new privilege, limits, and only these places."""
+    return client.create_host_config(
+        network_mode="none",
+        read_only=not writable,
+        tmpfs=tmpfs,
+        mounts=[
+            docker.types.Mount(target=place, source=str(host), type="bind", read_only=True)
+            for place, host in binds.items()
+        ],
+        cap_drop=["ALL"],
+        security_opt=["no-new-privileges"],
+        pids_limit=limits.processes,
+        mem_limit=limits.memory * _MIB,
+        memswap_limit=limits.memory * _MIB,
+        nano_cpus=int(limits.cpus * 1e9),
+        ulimits=_ulimits(limits),
+        init=True,
+        log_config=docker.types.LogConfig(type="none"),
+    )
 
 
 def _knock(address: str) -> None:

@@ -53,18 +53,10 @@ def download(facts: Facts, into: Path, instance_id: str) -> None:
         shutil.copyfile(path, into)
         if file_digest(into) == facts.sha256:
             return
-    silent = []
-    with requests.Session() as session:
-        session.verify = places.cert or session.verify
-        for index in places.indexes:
-            try:
-                package = _package(facts, index, session)
-                if package is not None:
-                    _write(package.url, into, session)
-                    _verify(into, facts, f"{what} from {_shown(index)}")
-                    return
-            except (requests.RequestException, UnsupportedContentTypeError) as error:
-                silent.append(f"{_shown(index)} ({type(error).__name__})")
+    found, silent = _fetched(facts, places, into)
+    if found is not None:
+        _verify(into, facts, f"{what} from {_shown(found[0])}")
+        return
     if silent or not places.indexes:
         heard = f"no answer from {', '.join(silent)}" if silent else "no index is configured"
         raise SourceUnreachable(
@@ -83,28 +75,35 @@ def locate(name: str, version: str, into: Path) -> str:
     for path in _local_copies(anything, places.folders):
         shutil.copyfile(path, into)
         return file_digest(into)
-    silent = []
-    with requests.Session() as session:
-        session.verify = places.cert or session.verify
-        for index in places.indexes:
-            try:
-                package = _package(anything, index, session)
-                if package is None:
-                    continue
-                _write(package.url, into, session)
-            except (requests.RequestException, UnsupportedContentTypeError) as error:
-                silent.append(f"{_shown(index)} ({type(error).__name__})")
-                continue
-            found = file_digest(into)
-            if package.digests.get("sha256", found) != found:
-                raise SourceError(f"the sdist of {name} {version} from {_shown(index)} is not what the index says")
-            return found
+    found, silent = _fetched(anything, places, into)
+    if found is not None:
+        index, package = found
+        digest = file_digest(into)
+        if package.digests.get("sha256", digest) != digest:
+            raise SourceError(f"the sdist of {name} {version} from {_shown(index)} is not what the index says")
+        return digest
     if silent or not places.indexes:
         raise SourceUnreachable(
             f"the sdist of {name} {version} cannot be reached: set PIP_INDEX_URL or PIP_FIND_LINKS to where it is "
             f"({', '.join(silent) or 'no index is configured'})"
         )
     raise SourceError(f"{', '.join(map(_shown, places.indexes))} has no sdist (.tar.gz) of {name} {version}")
+
+
+def _fetched(facts: Facts, places: Places, into: Path) -> tuple[tuple[str, DistributionPackage] | None, list[str]]:
+    """Write the archive of the first index that has it to ``into``; that index, its entry, and who did not answer."""
+    silent: list[str] = []
+    with requests.Session() as session:
+        session.verify = places.cert or session.verify
+        for index in places.indexes:
+            try:
+                package = _package(facts, index, session)
+                if package is not None:
+                    _write(package.url, into, session)
+                    return (index, package), silent
+            except (requests.RequestException, UnsupportedContentTypeError) as error:
+                silent.append(f"{_shown(index)} ({type(error).__name__})")
+    return None, silent
 
 
 def configured() -> Places:
