@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from pytest_crab.testing.checkout import FakeCheckout
-from pytest_crab.types import Category
 from pytest_crab.types import Comment
-from pytest_crab.types import Environment
 from pytest_crab.types import Instance
-from pytest_crab.types import Kind
 from pytest_crab.types import Oracle
-from pytest_crab.types import Provenance
 from pytest_crab.types import PullRequestFacts
 from pytest_crab.types import Side
-from pytest_crab.types import Source
-from pytest_crab.types import TreeSource
 
 LINES = [f"line {number}\n" for number in range(1, 61)]
 ORACLE = Oracle(file="oracles/test_c.py")
@@ -32,20 +27,6 @@ def changed(number: int, text: str) -> str:
     )
 
 
-def comment(name: str, lines: tuple[int, int], *, side: Side = Side.RIGHT, reference: bool = True) -> Comment:
-    return Comment(
-        id=name,
-        path="numbers.txt",
-        lines=lines,
-        side=side,
-        body="Wrong.",
-        category=Category.FUNCTIONAL,
-        kind=Kind.BEHAVIORAL,
-        oracle=ORACLE,
-        reference=f"reference/{name}.diff" if reference else None,
-    )
-
-
 @pytest.fixture
 def checkout(tmp_path: Path) -> FakeCheckout:
     head = {"numbers.txt": "".join(LINES).encode()}
@@ -53,25 +34,24 @@ def checkout(tmp_path: Path) -> FakeCheckout:
 
 
 @pytest.fixture
-def instance(tmp_path: Path) -> Instance:
+def instance(tmp_path: Path, tree_instance: Callable[..., Instance], tree_comment: Callable[..., Comment]) -> Instance:
     """Comments: near (10 to 12), far (50), left (5 on the left), long (20 to 45), bare (58, which has no reference)."""
     (tmp_path / "reference").mkdir()
     for name, number in {"near": 11, "far": 50, "left": 5, "long": 30}.items():
         (tmp_path / "reference" / f"{name}.diff").write_text(changed(number, f"{name}\n"))
-    return Instance(
-        id="numbers-1",
-        folder=str(tmp_path),
-        provenance=Provenance.AUTHORED,
+
+    def comment(name: str, lines: tuple[int, int], *, side: Side = Side.RIGHT, reference: bool = True) -> Comment:
+        known = f"reference/{name}.diff" if reference else None
+        return tree_comment(name, "numbers.txt", lines=lines, side=side, oracle=ORACLE, reference=known)
+
+    return tree_instance(
+        tmp_path,
+        "numbers-1",
+        comment("near", (10, 12)),
+        comment("far", (50, 50)),
+        comment("left", (5, 5), side=Side.LEFT),
+        comment("long", (20, 45)),
+        comment("bare", (58, 58), reference=False),
         repo="example/numbers",
-        license="MIT",
         pull_request=PullRequestFacts(number=1, title="Count"),
-        source=Source(tree=TreeSource(path="tree", head="head.diff", reference="reference.diff")),
-        environment=Environment(dockerfile="python"),
-        comments=(
-            comment("near", (10, 12)),
-            comment("far", (50, 50)),
-            comment("left", (5, 5), side=Side.LEFT),
-            comment("long", (20, 45)),
-            comment("bare", (58, 58), reference=False),
-        ),
     )

@@ -41,20 +41,14 @@ from pytest_crab.testing.provider import structured
 from pytest_crab.testing.provider import turns
 from pytest_crab.trial import World
 from pytest_crab.trial.checkout import TrialCheckout
-from pytest_crab.types import Category
 from pytest_crab.types import Comment
 from pytest_crab.types import Environment
 from pytest_crab.types import Finding
 from pytest_crab.types import Instance
-from pytest_crab.types import Kind
-from pytest_crab.types import Oracle
-from pytest_crab.types import Provenance
 from pytest_crab.types import PullRequest
 from pytest_crab.types import PullRequestFacts
 from pytest_crab.types import Review
 from pytest_crab.types import Revision
-from pytest_crab.types import Source
-from pytest_crab.types import TreeSource
 
 #: The folder that `pytest-crab doctor --install-client` has filled, as .ci/run names it.
 CLIENTS = os.environ.get("CRAB_TEST_CLIENTS", "")
@@ -202,7 +196,7 @@ class Desk:
         return "\n".join(str(asked.body) for asked in self.provider.asked)
 
 
-def instance_of(folder: Path, extra: dict[str, str]) -> Instance:
+def write_project(folder: Path, extra: dict[str, str]) -> None:
     """The pull request that makes one division another; ``extra`` files come with it."""
     files = {"calc.py": BASE, "test_calc.py": "import calc\n\n\ndef test_it():\n    assert calc.divide(4, 2) == 2\n"}
     for name, text in files.items():
@@ -211,27 +205,6 @@ def instance_of(folder: Path, extra: dict[str, str]) -> Instance:
     head = diff_of("calc.py", BASE, HEAD) + "".join(diff_of(name, "", text) for name, text in extra.items())
     (folder / "head.diff").write_text(head)
     (folder / "reference.diff").write_text(diff_of("calc.py", HEAD, f"{HEAD}# guarded\n"))
-    oracle = Oracle(file="oracles/test_c0.py")
-    comment = Comment(
-        id="c0",
-        path="calc.py",
-        lines=(2, 2),
-        body="?",
-        category=Category.FUNCTIONAL,
-        kind=Kind.BEHAVIORAL,
-        oracle=oracle,
-    )
-    return Instance(
-        id="calc-1",
-        folder=str(folder),
-        provenance=Provenance.AUTHORED,
-        repo="example/calc",
-        license="MIT",
-        pull_request=PullRequestFacts(number=1, title="True division"),
-        source=Source(tree=TreeSource(path="tree", head="head.diff", reference="reference.diff")),
-        environment=Environment(dockerfile="python", python=running_version()),
-        comments=(comment,),
-    )
 
 
 def diff_of(name: str, before: str, after: str) -> str:
@@ -270,11 +243,21 @@ def make_runtime(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[
 
 @pytest.fixture(scope="session")
 def make_desk(
-    make_runtime: Callable[[str], Runtime], tmp_path_factory: pytest.TempPathFactory
+    make_runtime: Callable[[str], Runtime],
+    tree_comment: Callable[..., Comment],
+    tree_instance: Callable[..., Instance],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Callable[..., Desk]]:
     """Makes desks, one for each kind of runtime and set of extra files."""
     made: dict[tuple[str, str], Desk] = {}
     with contextlib.ExitStack() as stack:
+
+        def instance_in(folder: Path, extra: dict[str, str]) -> Instance:
+            write_project(folder / "calc-1", extra)
+            comment = tree_comment("c0", "calc.py", lines=(2, 2), body="?")
+            fields = {"repo": "example/calc", "pull_request": PullRequestFacts(number=1, title="True division")}
+            environment = Environment(dockerfile="python", python=running_version())
+            return tree_instance(folder / "calc-1", "calc-1", comment, environment=environment, **fields)
 
         def make(kind: str = "local", extra: dict[str, str] | None = None) -> Desk:
             if bubblewrap.problem():
@@ -282,7 +265,7 @@ def make_desk(
             key = (kind, str(extra))
             if key not in made:
                 made[key] = stack.enter_context(
-                    desk_of(tmp_path_factory.mktemp("desk"), make_runtime(kind), extra or {})
+                    desk_of(instance_in(tmp_path_factory.mktemp("desk"), extra or {}), make_runtime(kind))
                 )
             return made[key]
 
@@ -290,8 +273,8 @@ def make_desk(
 
 
 @contextlib.contextmanager
-def desk_of(folder: Path, runtime: Runtime, extra: dict[str, str]) -> Iterator[Desk]:
-    instance = instance_of(folder / "calc-1", extra)
+def desk_of(instance: Instance, runtime: Runtime) -> Iterator[Desk]:
+    folder = Path(instance.folder).parent
     source = source_for(instance)
     snapshot = source.fetch(instance, folder / "sources")
     image = runtime.prepare(instance, snapshot, source.identity(instance))

@@ -23,12 +23,7 @@ from pytest_crab.types import Category
 from pytest_crab.types import Comment
 from pytest_crab.types import Environment
 from pytest_crab.types import Instance
-from pytest_crab.types import Kind
 from pytest_crab.types import Oracle
-from pytest_crab.types import Provenance
-from pytest_crab.types import PullRequestFacts
-from pytest_crab.types import Source
-from pytest_crab.types import TreeSource
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -36,7 +31,9 @@ CHANGE = "diff --git a/shop.py b/shop.py\n--- a/shop.py\n+++ b/shop.py\n@@ -1 +1
 
 
 @pytest.fixture
-def see(tmp_path: Path) -> Iterator[Callable[[str, str], Diagnosis]]:
+def see(
+    tmp_path: Path, tree_instance: Callable[..., Instance], tree_comment: Callable[..., Comment]
+) -> Iterator[Callable[[str, str], Diagnosis]]:
     """What is seen of an oracle where the reference makes shop.py one line of this."""
     run, store = Run(), FileStore(tmp_path / "store")
     runtime = LocalRuntime(cache=store.cache)
@@ -57,25 +54,10 @@ def see(tmp_path: Path) -> Iterator[Callable[[str, str], Diagnosis]]:
         (folder / "head.diff").write_text(CHANGE.format("A = 0", "A = 1"))
         (folder / "reference.diff").write_text(CHANGE.format("A = 1", line))
         (folder / "test_c0.py").write_text(oracle)
-        comment = Comment(
-            id="c0",
-            path="shop.py",
-            body="x",
-            category=Category.DESIGN,
-            kind=Kind.BEHAVIORAL,
-            oracle=Oracle(file="test_c0.py"),
-        )
-        instance = Instance(
-            id="shop-7",
-            folder=str(folder),
-            provenance=Provenance.AUTHORED,
-            repo="owner/shop",
-            license="MIT",
-            pull_request=PullRequestFacts(number=7, title="x"),
-            source=Source(tree=TreeSource(path="tree", head="head.diff", reference="reference.diff")),
-            environment=Environment(dockerfile="python", timeout=30),
-            comments=(comment,),
-        )
+        known = {"body": "x", "category": Category.DESIGN, "oracle": Oracle(file="test_c0.py")}
+        comment = tree_comment("c0", "shop.py", **known)
+        environment = Environment(dockerfile="python", timeout=30)
+        instance = tree_instance(folder, "shop-7", comment, repo="owner/shop", environment=environment)
         return diagnose(Stage(instance, crew, world, lambda _: None), comment)
 
     yield diagnosed

@@ -15,9 +15,10 @@ from pathlib import Path
 import pytest
 
 from pytest_crab.models.inside import relay
+from pytest_crab.runtimes import interpreters
 
 SOURCE = Path(relay.__file__).read_text()
-OLD = sorted(Path("/root/.pyenv/versions").glob("3.[67].*/bin/python")) if Path("/root/.pyenv").exists() else []
+OLD = [found.program for found in map(interpreters.find, ("3.6", "3.7")) if found is not None]
 
 
 @pytest.fixture

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pytest_crab.testing.checkout import FakeCheckout
 from pytest_crab.types import Category
-from pytest_crab.types import Comment
-from pytest_crab.types import Environment
 from pytest_crab.types import Instance
 from pytest_crab.types import Kind
-from pytest_crab.types import Oracle
-from pytest_crab.types import Provenance
 from pytest_crab.types import PullRequestFacts
 from pytest_crab.types import Side
-from pytest_crab.types import Source
-from pytest_crab.types import TreeSource
 
 BASE = {"calc.py": b"import os\n\n\ndef half(x):\n    return x / 2\n", "notes.txt": b"old\n"}
 HEAD = {
@@ -32,35 +28,20 @@ def checkout(tmp_path: Path) -> FakeCheckout:
 
 
 @pytest.fixture
-def instance(tmp_path: Path) -> Instance:
-    return Instance(
-        id="calc-1",
-        folder=str(tmp_path),
-        provenance=Provenance.AUTHORED,
-        repo="example/calc",
-        license="MIT",
-        pull_request=PullRequestFacts(number=1, title="Remember"),
-        source=Source(tree=TreeSource(path="tree", head="head.diff", reference="reference.diff")),
-        environment=Environment(dockerfile="python"),
-        comments=(
-            Comment(
-                id="c0",
-                path="calc.py",
-                lines=(4, 5),
-                body="The list is shared between calls.",
-                category=Category.FUNCTIONAL,
-                kind=Kind.BEHAVIORAL,
-                oracle=Oracle(file="oracles/test_c0.py"),
-            ),
-            Comment(
-                id="c1",
-                path="notes.txt",
-                lines=(1, 1),
-                side=Side.LEFT,
-                body="Keep this.",
-                category=Category.DOCUMENTATION,
-                kind=Kind.STRUCTURAL,
-                oracle=Oracle(file="oracles/test_c1.py"),
-            ),
+def instance(tmp_path: Path, tree_instance: Callable[..., Instance], tree_comment: Callable[..., Any]) -> Instance:
+    return tree_instance(
+        tmp_path,
+        "calc-1",
+        tree_comment("c0", "calc.py", lines=(4, 5), body="The list is shared between calls."),
+        tree_comment(
+            "c1",
+            "notes.txt",
+            lines=(1, 1),
+            side=Side.LEFT,
+            body="Keep this.",
+            category=Category.DOCUMENTATION,
+            kind=Kind.STRUCTURAL,
         ),
+        repo="example/calc",
+        pull_request=PullRequestFacts(number=1, title="Remember"),
     )

@@ -21,16 +21,9 @@ from pytest_crab.runtimes import bubblewrap
 from pytest_crab.runtimes.base import LOCAL_BASE
 from pytest_crab.runtimes.interpreters import running_version
 from pytest_crab.sources import source_for
-from pytest_crab.types import Category
-from pytest_crab.types import Comment
 from pytest_crab.types import Environment
 from pytest_crab.types import Instance
-from pytest_crab.types import Kind
-from pytest_crab.types import Oracle
-from pytest_crab.types import Provenance
 from pytest_crab.types import PullRequestFacts
-from pytest_crab.types import Source
-from pytest_crab.types import TreeSource
 
 PYTHON = running_version()
 #: Small enough to be reached in no time.
@@ -72,7 +65,9 @@ class Place:
 
 
 @pytest.fixture(scope="session")
-def instance(tmp_path_factory: pytest.TempPathFactory) -> Instance:
+def instance(
+    tmp_path_factory: pytest.TempPathFactory, tree_instance: Callable[..., Instance], tree_comment: Callable[..., Any]
+) -> Instance:
     """An instance that pins nothing and installs nothing."""
     folder = tmp_path_factory.mktemp("instances") / "demo"
     files = {
@@ -84,26 +79,13 @@ def instance(tmp_path_factory: pytest.TempPathFactory) -> Instance:
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
-    oracle = Oracle(file="oracles/test_c0.py")
-    comment = Comment(
-        id="c0",
-        path="demo.py",
-        lines=(1, 1),
-        body="3",
-        category=Category.FUNCTIONAL,
-        kind=Kind.BEHAVIORAL,
-        oracle=oracle,
-    )
-    return Instance(
-        id="demo",
-        folder=str(folder),
-        provenance=Provenance.AUTHORED,
+    return tree_instance(
+        folder,
+        "demo",
+        tree_comment("c0", "demo.py", lines=(1, 1), body="3"),
         repo="owner/demo",
-        license="MIT",
         pull_request=PullRequestFacts(number=1, title="Two"),
-        source=Source(tree=TreeSource(path="tree", head="head.diff", reference="reference.diff")),
         environment=Environment(dockerfile="python", python=PYTHON, env={"DEMO": "yes"}),
-        comments=(comment,),
     )
 
 

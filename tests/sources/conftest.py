@@ -8,17 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from pytest_crab.types import Category
-from pytest_crab.types import Comment
-from pytest_crab.types import Environment
 from pytest_crab.types import GitSource
 from pytest_crab.types import Instance
-from pytest_crab.types import Kind
 from pytest_crab.types import Oracle
-from pytest_crab.types import Provenance
 from pytest_crab.types import PullRequestFacts
 from pytest_crab.types import Source
 from pytest_crab.types import TreeSource
@@ -40,7 +36,7 @@ def write_files(folder: Path, files: Mapping[str, str | bytes]) -> Path:
 
 
 @pytest.fixture
-def instance(tmp_path: Path) -> Instance:
+def instance(tmp_path: Path, tree_instance: Callable[..., Instance], tree_comment: Callable[..., Any]) -> Instance:
     """A pull request on a tree: head says too, the reference says three."""
     project = write_files(tmp_path / "set" / "project", BASE)
     (project / "pkg" / "run.sh").chmod(0o755)
@@ -48,26 +44,14 @@ def instance(tmp_path: Path) -> Instance:
         tmp_path / "set" / "shop-7",
         {"head.diff": diff_of("two", "too"), "reference.diff": diff_of("too", "three"), "test_c0.py": ""},
     )
-    comment = Comment(
-        id="c0",
-        path="shop.py",
-        lines=(1, 2),
-        body="Say three.",
-        category=Category.FUNCTIONAL,
-        kind=Kind.BEHAVIORAL,
-        oracle=Oracle(file="test_c0.py"),
-        reference="reference.diff",
-    )
-    return Instance(
-        id="shop-7",
-        folder=str(folder),
-        provenance=Provenance.AUTHORED,
+    oracle = Oracle(file="test_c0.py")
+    return tree_instance(
+        folder,
+        "shop-7",
+        tree_comment("c0", "shop.py", lines=(1, 2), body="Say three.", oracle=oracle, reference="reference.diff"),
         repo="owner/shop",
-        license="MIT",
         pull_request=PullRequestFacts(number=7, title="Count"),
         source=Source(tree=TreeSource(path="../project", head="head.diff", reference="reference.diff")),
-        environment=Environment(dockerfile="python"),
-        comments=(comment,),
     )
 
 

@@ -1,0 +1,59 @@
+"""Pages whose blocks of commands are run as they stand, and held against the outputs that they show."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+_FENCE = re.compile(r"^```(sh|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_MARK = "==== the end of block"
+
+
+@pytest.fixture
+def needs_an_index() -> None:
+    """Skip where no package index answers."""
+    find_uv_bin = pytest.importorskip("uv").find_uv_bin
+    argv = [find_uv_bin(), "pip", "compile", "-", "--quiet", "--no-cache"]
+    done = subprocess.run(argv, input=b"iniconfig\n", capture_output=True, check=False, timeout=60)
+    if done.returncode:
+        pytest.skip("no package index answers")
+
+
+@pytest.fixture
+def run_page() -> Callable[[Path, Path, Mapping[str, str]], None]:
+    """``run_page(page, folder, environ)`` runs all blocks in one shell and asserts that each prints what is shown."""
+    return _run
+
+
+def _run(page: Path, folder: Path, environ: Mapping[str, str]) -> None:
+    blocks = _blocks(page)
+    script = "exec 2>&1\n" + "".join(f"{text}echo '{_MARK}' {number}\n" for number, (text, _) in enumerate(blocks))
+    done = subprocess.run(
+        ["bash"], input=script, cwd=folder, env=environ, stdout=subprocess.PIPE, text=True, check=False
+    )
+    said = re.split(rf"^{_MARK} \d+\n", done.stdout, flags=re.MULTILINE)
+    assert len(said) == len(blocks) + 1, done.stdout
+    for (commands, shown), output in zip(blocks, said, strict=False):
+        assert not shown or re.fullmatch(_pattern(shown), output), f"{commands}\nprinted\n{output}"
+
+
+def _blocks(page: Path) -> list[tuple[str, list[str]]]:
+    """Each block of commands with the lines that the page shows for it."""
+    found: list[tuple[str, list[str]]] = []
+    for language, text in _FENCE.findall(page.read_text()):
+        if language == "sh":
+            found.append((text, []))
+        else:
+            found[-1][1].extend(text.splitlines())
+    return found
+
+
+def _pattern(lines: list[str]) -> str:
+    """What is shown, as a pattern: [...] alone on a line is any lines, within one any text."""
+    parts = [r"(?:.*\n)*?" if line == "[...]" else f"{re.escape(line)}\n" for line in lines]
+    return "".join(parts).replace(re.escape("[...]"), ".*")
