@@ -25,6 +25,7 @@ from typing import NamedTuple
 from pytest_crab import plain
 from pytest_crab.errors import AgentError
 from pytest_crab.errors import ReviewerError
+from pytest_crab.protocols import SHORTEST_SECRET
 from pytest_crab.protocols import Checkout
 from pytest_crab.protocols import Completed
 from pytest_crab.protocols import Workspace
@@ -38,8 +39,6 @@ _VERSION_SECONDS = 60
 #: As many as Linux follows.
 _MOST_LINKS = 40
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-#: Shorter values are words like "1" or "true": taking them out would hide nothing and garble everything.
-_SHORTEST_SECRET = 6
 
 
 class Place(Word):
@@ -208,7 +207,7 @@ class CommandSettings:
 
     def _secrets(self) -> list[tuple[str, str]]:
         """The longest first, so that a value within another leaves no rest."""
-        long = ((name, value) for name, value in self._passed().items() if len(value) >= _SHORTEST_SECRET)
+        long = ((name, value) for name, value in self._passed().items() if len(value) >= SHORTEST_SECRET)
         return sorted(long, key=lambda pair: -len(pair[1]))
 
     # --- what came of it ---------------------------------------------------------------------------------------------

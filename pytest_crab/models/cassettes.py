@@ -19,6 +19,7 @@ from typing import Any
 
 from pytest_crab.models.normal import difference
 from pytest_crab.models.normal import lines_of
+from pytest_crab.protocols import SHORTEST_SECRET
 
 SCHEMA = 1
 
@@ -27,9 +28,6 @@ RECORDED = frozenset({200, 400, 404, 413, 422})
 
 #: So many recordings are looked at in full to find the nearest one of a miss.
 _MOST_COMPARED = 400
-
-#: Shorter secrets are words: taking them out would hide nothing and garble everything.
-SHORTEST_SECRET = 6
 
 _EVENT = re.compile(rb".+?(?:\r?\n\r?\n|\Z)", re.DOTALL)
 

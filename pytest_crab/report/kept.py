@@ -48,7 +48,6 @@ class Row:
 
 def row_of(trial: Trial) -> Row:
     """What is kept of this trial."""
-    steps = [step for step in (trial.review, trial.revision) if step is not None]
     return Row(
         instance=trial.instance,
         repo=trial.repo,
@@ -62,7 +61,7 @@ def row_of(trial: Trial) -> Row:
         simulated=trial.simulated,
         skipped=trial.skipped,
         load=load(trial),
-        costs=tuple(None if step.usage is None else step.usage.cost_usd for step in steps),
+        costs=costs_of(trial),
         damage=trial.damage,
         seconds=trial.seconds,
         own_seconds=_seconds(trial),
@@ -142,7 +141,13 @@ def per_run(rows: Iterable[Row], value: Callable[[Row], float | None]) -> float 
     return sum(sum(own) / len(own) for own in found.values())
 
 
+def costs_of(trial: Trial) -> tuple[float | None, ...]:
+    """The dollars of a trial's review and of its revision, of those that there are; None: not known."""
+    steps = (step for step in (trial.review, trial.revision) if step is not None)
+    return tuple(None if step.usage is None else step.usage.cost_usd for step in steps)
+
+
 def cost(row: Row) -> float | None:
-    """The dollars of a trial's review and revision; None: one of them is not known, or there was neither."""
+    """The dollars of a trial's review and revision, 0 if there was neither; None: one of them is not known."""
     known = [one for one in row.costs if one is not None]
     return sum(known) if len(known) == len(row.costs) else None

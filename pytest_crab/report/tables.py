@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_crab.report.files import write_atomically
+from pytest_crab.report.kept import costs_of
 from pytest_crab.types import Trial
 
 #: The file's name in a report's folder.
@@ -82,7 +83,6 @@ def _line(cells: Iterable[Any]) -> bytes:
 
 def _cost(trial: Trial) -> float | None:
     """The cost of review and revision; None where that of either is not known."""
-    steps = [step for step in (trial.review, trial.revision) if step is not None]
-    costs = [None if step.usage is None else step.usage.cost_usd for step in steps]
+    costs = costs_of(trial)
     known = [cost for cost in costs if cost is not None]
     return sum(known) if known and len(known) == len(costs) else None

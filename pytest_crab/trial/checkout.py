@@ -19,6 +19,7 @@ from pytest_crab.errors import GatewayError
 from pytest_crab.errors import ReviewerError
 from pytest_crab.instances.loading import FILE as INSTANCE_FILE
 from pytest_crab.protocols import CLIENT_LIMITS
+from pytest_crab.protocols import SHORTEST_SECRET
 from pytest_crab.protocols import Command
 from pytest_crab.protocols import Completed
 from pytest_crab.protocols import Image
@@ -34,9 +35,6 @@ from pytest_crab.runtimes.unconfined import run_plain
 from pytest_crab.trial.world import World
 from pytest_crab.types import Instance
 from pytest_crab.types import Usage
-
-#: Shorter values are words: taking them out would hide nothing and garble everything.
-_SHORTEST_SECRET = 6
 
 
 class TrialCheckout:
@@ -126,7 +124,7 @@ class TrialCheckout:
         for token in self._tokens:
             text = text.replace(token, "[token]")
         for variable in self._world.secrets:
-            if len(os.environ.get(variable, "")) >= _SHORTEST_SECRET:
+            if len(os.environ.get(variable, "")) >= SHORTEST_SECRET:
                 text = text.replace(os.environ[variable], f"[{variable}]")
         value = {"trial": self._trial, "step": self._step, "name": name, "text": text}
         key = plain.digest(value)
