@@ -266,7 +266,7 @@ def test_an_engine_that_dies_breaks_trials_and_leaves_nothing_for_long(
     wire.mend()
     lab.runtime.close()
     new = DockerRuntime(rootdir=lab.folder, slots=8)
-    assert len(new.sweep()) >= 1
+    new.sweep()  # or a run beside this one has: whoever comes first sweeps what a dead run left
     assert containers(real, run) == []
     lab.runtime = new
     assert lab.reasons(lab.trial()) == {"c0": "green", "c1": "test failed"}
