@@ -24,3 +24,10 @@ def runtime_option(text: str) -> Callable[[F], F]:
     """What runs code."""
     kinds = click.Choice(["auto", *sorted(runtimes.RUNTIMES)])
     return click.option("--runtime", type=kinds, default="auto", show_default=True, help=text)
+
+
+#: A report of an earlier run; the one in the store if it is not given.
+record_option: Callable[[F], F] = click.option(
+    "--report", type=click.Path(path_type=Path),
+    help="A report's folder, or its trials.jsonl; the one in the store if not given.",
+)  # fmt: skip

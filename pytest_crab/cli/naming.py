@@ -1,7 +1,9 @@
-"""How a person names instances on the command line: a path, an id, or the start of one."""
+"""How a person names instances and trials on the command line: a path, an id, or the start of one."""
 
 from __future__ import annotations
 
+import difflib
+import re
 from collections.abc import Iterator
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,9 +14,13 @@ from pytest_crab.errors import BadInput
 from pytest_crab.instances import FILE
 from pytest_crab.instances import find_instances
 from pytest_crab.instances import load_instance
+from pytest_crab.report.files import read_trials
+from pytest_crab.report.text import one_line
 from pytest_crab.types import Instance
+from pytest_crab.types import Trial
 
 _SHOWN = 5
+_TRIAL = re.compile(r"(?:.*/)?(?P<instance>[^/:]+)(?:::(?P<reviewer>[^\[]+)(?:\[(?P<repeat>\d+)\])?)?")
 
 
 def instance_files(names: Sequence[str]) -> list[Path]:
@@ -34,6 +40,41 @@ def one_instance(name: str) -> Instance:
         return load_instance(files[0])
     except BadInput as error:
         raise click.ClickException(str(error)) from error
+
+
+def named_trials(name: str, report: Path) -> list[Trial]:
+    """The trials of a report's folder, or of its trials.jsonl, that INSTANCE::REVIEWER[N] stands for.
+
+    The start of an instance's id will do; without a reviewer or a number all of them are meant. Raises click's errors
+    for a name that stands for none, or for several instances.
+    """
+    match = _TRIAL.fullmatch(name.replace(f"/{FILE}", "", 1))
+    if match is None:
+        raise click.UsageError(f"{name} is no trial's name; it should be INSTANCE::REVIEWER or INSTANCE::REVIEWER[N]")
+    path = report / "trials.jsonl" if report.is_dir() or not report.suffix else report
+    if not path.is_file():
+        raise click.ClickException(f"{path} is not there; run pytest first, or name a report with --report")
+    names: dict[tuple[str, str, int], None] = {}
+    exact: list[Trial] = []
+    starting: list[Trial] = []
+    for one in read_trials(path):
+        names[one.instance, one.reviewer, one.repeat] = None
+        if match["reviewer"] not in (None, one.reviewer) or match["repeat"] not in (None, str(one.repeat)):
+            continue
+        if one.instance == match["instance"]:
+            exact.append(one)
+        elif one.instance.startswith(match["instance"]):
+            starting.append(one)
+    found = exact or starting
+    instances = sorted({one.instance for one in found})
+    if len(instances) > 1:
+        raise click.UsageError(f"{name} may be a trial of {', '.join(instances[:_SHOWN])}; write more of the id")
+    if not found:
+        known = list(dict.fromkeys(f"{instance}::{reviewer}" for instance, reviewer, _ in names))
+        near = difflib.get_close_matches(name, known, n=3, cutoff=0.3)
+        told = f"; there is {', '.join(map(one_line, near))}" if near else ""
+        raise click.ClickException(f"{one_line(name)} is not among the {len(names)} trials of {path}{told}")
+    return found
 
 
 def _files(name: str) -> Iterator[Path]:

@@ -4,28 +4,43 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import click
 
+from pytest_crab import diffs
 from pytest_crab import runtimes
+from pytest_crab.cli.choices import record_option
 from pytest_crab.cli.choices import runtime_option
 from pytest_crab.cli.choices import store_option
+from pytest_crab.cli.naming import named_trials
 from pytest_crab.cli.naming import one_instance
 from pytest_crab.cli.worlds import proving_world
 from pytest_crab.curation import rooms
 from pytest_crab.diffs import is_inside
 from pytest_crab.errors import CrabError
+from pytest_crab.errors import DiffRejected
+from pytest_crab.errors import EngineError
+from pytest_crab.protocols import Snapshot
+from pytest_crab.report.text import one_line
 from pytest_crab.trial.stage import Stage
 from pytest_crab.types import Instance
+from pytest_crab.types import Trial
+
+_STATES: dict[str, Callable[[Snapshot], str]] = {
+    "head": lambda snapshot: snapshot.head_tree,
+    "reference": lambda snapshot: snapshot.reference_tree,
+}
 
 
 @click.command()
-@click.argument("name", metavar="PATH|ID")
+@click.argument("name", metavar="PATH|ID|TRIAL")
 @click.option(
-    "--at", type=click.Choice(["head", "reference"]), default="head", show_default=True,
-    help="Which state the workspace starts with.",
+    "--at", type=click.Choice(list(_STATES)),
+    help="Which state the workspace starts with; that of a trial is its revision.  [default: head]",
 )  # fmt: skip
+@record_option
 @click.option("-c", "command", help="Run this command line, and leave; without it, what comes on standard input.")
 @click.option(
     "--save", metavar="FILE", help="Write what was changed, as a diff from head, into this file of the instance."
@@ -38,30 +53,66 @@ def shell(
     ctx: click.Context,
     name: str,
     *,
-    at: str,
+    at: str | None,
+    report: Path | None,
     command: str | None,
     save: str | None,
     seconds: float,
     runtime: str,
     store: Path,
 ) -> None:
-    """Open a shell in the workspace of the instance at PATH or with this ID.
+    """Open a shell in the workspace of the instance at PATH or with this ID, or in what a TRIAL left.
 
-    It is what reviewers and agents get: the tree at head, no network, the environment of the oracles, nothing of the
-    oracles themselves. It is gone when the shell ends, but for what --save keeps. The exit status is the shell's.
+    TRIAL is INSTANCE::REVIEWER, with [N] for the N-th repeat, as pytest prints it: its revision is applied anew, from
+    the record. The workspace is what reviewers and agents get: the tree at head, no network, the environment of the
+    oracles, nothing of the oracles themselves. It is gone when the shell ends, but for what --save keeps. The exit
+    status is the shell's.
     """
+    state, is_trial = _STATES[at or "head"], "::" in name
+    if is_trial:
+        if at is not None:
+            raise click.UsageError(f"{name} is a trial, whose state is its revision; leave out --at")
+        trial = _one_trial(name, report or store / "report")
+        state, name = _revised(trial), name.partition("::")[0]
     instance = one_instance(name)
     place = None if save is None else _place(instance, save)
     try:
         with proving_world(runtimes.choose(runtime).name, store) as (crew, world):
+            if is_trial and world.unconfined:
+                raise EngineError(f"a contestant's revision needs a sandbox, and {world.no_sandbox}: use Docker")
             stage = Stage(instance, crew, world, lambda _: None)
-            with rooms.room(stage, at_reference=at == "reference") as entered:
+            with rooms.room(stage, state) as entered:
                 code = _run(stage, entered, command, seconds)
                 if place is not None:
                     _save(place, entered.diff())
     except CrabError as error:
         raise click.ClickException(str(error)) from error
     ctx.exit(code)
+
+
+def _one_trial(name: str, report: Path) -> Trial:
+    found = named_trials(name, report)
+    if len(found) > 1:
+        ids = ", ".join(f"{one.instance}::{one.reviewer}[{one.repeat}]" for one in found[:5])
+        raise click.UsageError(f"{name} stands for {len(found)} trials; name one of them: {ids}")
+    return found[0]
+
+
+def _revised(trial: Trial) -> Callable[[Snapshot], str]:
+    """The tree that the oracles of this trial ran on. It raises EngineError where the diff does not apply."""
+    revision = trial.revision
+    if revision is None:
+        why = trial.error or trial.skipped or "it was not run"
+        raise click.ClickException(f"{trial.instance}::{trial.reviewer} came to no revision: {one_line(why)}")
+    diff = diffs.normalise(revision.diff)
+
+    def state(snapshot: Snapshot) -> str:
+        try:
+            return snapshot.apply(diff) if diff else snapshot.head_tree
+        except DiffRejected as error:
+            raise EngineError(f"the revision of {trial.instance}::{trial.reviewer} does not apply: {error}") from error
+
+    return state
 
 
 def _run(stage: Stage, entered: rooms.Room, command: str | None, seconds: float) -> int:

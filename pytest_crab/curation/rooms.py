@@ -1,8 +1,9 @@
-"""A room for an author: the workspace at head or at the reference, with what runs there and what it leaves changed."""
+"""A room for a person: the workspace at head or another state, with what runs there and what it leaves changed."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ from pytest_crab.errors import EngineError
 from pytest_crab.harness import encoded
 from pytest_crab.protocols import CLIENT_LIMITS
 from pytest_crab.protocols import Completed
+from pytest_crab.protocols import Snapshot
 from pytest_crab.trial.stage import Stage
 
 _TREE = (resources.files("pytest_crab.harness.inside") / "tree.py").read_text("utf-8")
@@ -45,20 +47,26 @@ class Room(Protocol):
 
 
 @contextmanager
-def room(stage: Stage, *, at_reference: bool) -> Iterator[Room]:
-    """The instance's workspace, gone when the context ends. Raises SourceError, ImageError, EngineError, Cancelled."""
+def room(stage: Stage, state: Callable[[Snapshot], str]) -> Iterator[Room]:
+    """The instance's workspace at the tree that ``state`` names, gone when the context ends.
+
+    Raises SourceError, ImageError, EngineError, Cancelled, and what ``state`` raises.
+    """
     world = stage.world
     if world.unconfined:
         world.permit(stage.instance, stage.crew)
+    tree = state(stage.snapshot)
     with world.runtime.workspace(stage.image, stage.snapshot, limits=CLIENT_LIMITS) as workspace:
         entered = cast("Room", workspace)
-        if at_reference:
-            changes = json.dumps(encoded(stage.snapshot.changes(stage.snapshot.reference_tree))).encode()
+        if tree != stage.snapshot.head_tree:
+            changes = json.dumps(encoded(stage.snapshot.changes(tree))).encode()
             argv = (stage.image.python, "-I", "-S", "-c", _APPLY, entered.root)
             done = entered.run(argv, stdin=changes, seconds=300)
             if done.exit_code != 0:
                 told = done.stderr.decode("utf-8", "replace").strip().splitlines()
-                raise EngineError(f"the reference could not be put into a workspace: {told[-1] if told else 'no word'}")
+                raise EngineError(
+                    f"the changed tree could not be put into a workspace: {told[-1] if told else 'no word'}"
+                )
         yield entered
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import select
@@ -13,7 +14,11 @@ import pytest
 from click.testing import CliRunner
 from click.testing import Result
 
+from pytest_crab import plain
 from pytest_crab.cli import main
+from pytest_crab.types import Provenance
+from pytest_crab.types import Revision
+from pytest_crab.types import Trial
 
 INSTANCE = """\
 schema: 1
@@ -108,3 +113,39 @@ def test_on_a_terminal_it_is_a_shell_with_a_terminal_of_its_own() -> None:
     assert process.returncode == 4, said
     assert b"TWO = 3" in said
     assert b"on-a-1-terminal" in said
+
+
+def write_record(folder: Path, *revisions: Revision | None) -> None:
+    """A report of trials of shop-1 by the reviewer ``near``, as a run leaves it."""
+    trials = [
+        Trial(
+            instance="shop-1", repo="owner/shop", provenance=Provenance.AUTHORED, reviewer="near", agent="reference",
+            runtime="local", repeat=number, revision=revision, results=(), error="the reviewer hung",
+        )
+        for number, revision in enumerate(revisions, 1)
+    ]  # fmt: skip
+    folder.mkdir(parents=True)
+    (folder / "trials.jsonl").write_text("".join(json.dumps(plain.dump(trial)) + "\n" for trial in trials))
+
+
+def run_trial(name: str, *arguments: str) -> Result:
+    return CliRunner().invoke(main, ["shell", name, "--runtime=local", *arguments], catch_exceptions=False)
+
+
+@pytest.mark.bubblewrap
+def test_what_a_trial_left_is_made_again_from_its_record() -> None:
+    write_record(Path(".crab", "report"), Revision(diff=CHANGE.format(3, 5)))
+    result = run_trial("shop-1::near", "-c", 'python -c "import shop; print(shop.TWO)"')
+    assert (result.output, result.exit_code) == ("5\n", 0)
+
+
+def test_a_trial_without_a_tree_of_its_own_says_why() -> None:
+    write_record(Path("report"), None, Revision(diff=CHANGE.format(8, 5)))
+    where = "--report=report"
+    nothing = run_trial("shop-1::near[1]", where)
+    assert (nothing.exit_code, nothing.output) == (1, "Error: shop-1::near came to no revision: the reviewer hung\n")
+    assert "the revision of shop-1::near does not apply" in run_trial("shop-1::near[2]", where).output
+    assert "name one of them: shop-1::near[1], shop-1::near[2]" in run_trial("shop-1::near", where).output
+    assert "leave out --at" in run_trial("shop-1::near[2]", where, "--at=head").output
+    unknown = run_trial("shop-1::far", where).output
+    assert unknown == "Error: shop-1::far is not among the 2 trials of report/trials.jsonl; there is shop-1::near\n"
