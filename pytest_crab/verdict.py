@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import re
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -30,6 +32,11 @@ _ENDINGS = {
 }
 _SKIPPED = ("skipped", "xfailed", "xpassed")
 _FAULTY = ("failed", "error")
+#: What a name may be made of where code under test can choose it: signs of names, places and node ids, and no prose.
+_FOREIGN = re.compile(r"[^A-Za-z0-9_.,:/@<>()\[\]+=-]")
+_NAME, _PLACE = 60, 200
+_MOST_TESTS = 5000
+_MOST_EXTRA = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +139,26 @@ def not_red(proof: Proof, run: Run) -> str | None:
     return f"no expected test failed ({told or 'all passed'})"
 
 
+def named(text: str, limit: int = _PLACE) -> str:
+    """Return a name that code under test may have chosen, so that it holds no sentence and not more than a name."""
+    return _FOREIGN.sub("_", text)[:limit]
+
+
+def recorded(proof: Proof, run: Run) -> tuple[TestOutcome, ...]:
+    """Return the outcomes for the record: the expected tests', and a few others', in names that hold no sentence."""
+    extra = [test for test in run.tests if test.id not in proof.expected][:_MOST_EXTRA]
+    known = [test for test in run.tests if test.id in proof.expected][:_MOST_TESTS]
+    return tuple(
+        dataclasses.replace(
+            test,
+            id=_shown(proof, test.id),
+            exception=None if test.exception is None else named(test.exception, _NAME),
+            where=None if test.where is None else named(test.where),
+        )
+        for test in (*known, *extra)
+    )
+
+
 def judge(proof: Proof, run: Run) -> Judgement:
     """Return the verdict of a run on a revised tree.
 
@@ -150,17 +177,17 @@ def _faults(proof: Proof, run: Run) -> Judgement | None:
     if not faulty:
         return None
     more = f" and {len(faulty) - 1} more" if len(faulty) > 1 else ""
-    where = f" in {faulty[0].where}" if faulty[0].where else ""
+    where = f" in {named(faulty[0].where)}" if faulty[0].where else ""
     return Judgement(reason=Reason.FAILED, detail=f"{faulty[0].id} {_said(faulty[0])}{where}{more}")
 
 
 def _absences(proof: Proof, run: Run) -> Judgement | None:
     skipped = [test for test in run.tests if test.outcome in _SKIPPED]
     if skipped:
-        return Judgement(reason=Reason.SKIPPED, detail=f"{skipped[0].id} {_said(skipped[0])}")
+        return Judgement(reason=Reason.SKIPPED, detail=f"{_shown(proof, skipped[0].id)} {_said(skipped[0])}")
     faulty = [test for test in run.tests if test.outcome in _FAULTY]
     if faulty:
-        return Judgement(reason=Reason.NOT_COLLECTED, detail=f"{faulty[0].id} {_said(faulty[0])}")
+        return Judgement(reason=Reason.NOT_COLLECTED, detail=f"{_shown(proof, faulty[0].id)} {_said(faulty[0])}")
     ids = [test.id for test in run.tests]
     missing = sorted(set(proof.expected) - set(ids))
     if run.tripwire is None:
@@ -169,14 +196,16 @@ def _absences(proof: Proof, run: Run) -> Judgement | None:
         return Judgement(reason=Reason.NOT_COLLECTED, detail=f"{missing[0]} did not run")
     if sorted(ids) != sorted(proof.expected):
         extra = sorted(set(ids) - set(proof.expected))
-        return Judgement(reason=Reason.NOT_COLLECTED, detail=f"{extra[0] if extra else ids[0]} was not in the proof")
+        return Judgement(
+            reason=Reason.NOT_COLLECTED, detail=f"{named(extra[0] if extra else ids[0])} was not in the proof"
+        )
     return None
 
 
 def _integrity(proof: Proof, run: Run) -> Judgement | None:
     new = sorted(set(run.altered) - set(proof.altered))
     if new:
-        return Judgement(reason=Reason.TAMPERED, detail=f"{new[0]} was replaced")
+        return Judgement(reason=Reason.TAMPERED, detail=f"{named(new[0])} was replaced")
     if run.tripwire is not True:
         return Judgement(reason=Reason.TAMPERED, detail="tests that must fail did not")
     if run.exit_code != _FAILED:
@@ -186,8 +215,12 @@ def _integrity(proof: Proof, run: Run) -> Judgement | None:
     return None
 
 
+def _shown(proof: Proof, name: str) -> str:
+    return name if name in proof.expected else named(name)
+
+
 def _said(test: TestOutcome) -> str:
-    return f"{test.outcome}{f' with {test.exception}' if test.exception else ''}"
+    return f"{test.outcome}{f' with {named(test.exception, _NAME)}' if test.exception else ''}"
 
 
 def leaks(facts: Mapping[str, Any], *, version: str | None = None) -> tuple[str, ...]:

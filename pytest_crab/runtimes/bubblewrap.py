@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import os
 import shutil
+import socket
 import subprocess
 import threading
 import time
@@ -27,6 +28,7 @@ from pytest_crab.protocols import Limits
 from pytest_crab.protocols import ModelAccess
 from pytest_crab.runtimes import cgroups
 from pytest_crab.runtimes import relaying
+from pytest_crab.runtimes import syscalls
 from pytest_crab.runtimes.base import GROUP
 from pytest_crab.runtimes.base import PASSWD
 from pytest_crab.runtimes.cgroups import Cgroup
@@ -59,7 +61,8 @@ class View:
 
     ``empty`` are places with a writable file system of their own, ``masked`` are places that are made to look empty.
     ``reserves`` says that what runs may reserve more address space than the memory that it may use, as runtimes of
-    JavaScript do; where no control group holds, nothing then bounds its memory.
+    JavaScript do; where no control group holds, nothing then bounds its memory. ``handed`` are sockets that the command
+    gets open; here they are closed once it has started.
     """
 
     readable: Mapping[str, Path] = field(default_factory=dict)
@@ -68,6 +71,7 @@ class View:
     masked: Sequence[str] = ()
     network: bool = False
     reserves: bool = False
+    handed: Sequence[socket.socket] = ()
     cwd: str = "/"
 
 
@@ -125,9 +129,12 @@ def run_confined(
         running: list[Piped] = []
         try:
             for view, command in zip(views, commands, strict=True):
-                with _variables(command) as variables:
-                    argv = _launch(view, command, limits, group, folder, variables)
-                    running.append(started(argv, command.stdin, OUTPUT_CAP, env={}, pass_fds=(variables,)))
+                with _files(command) as files:
+                    argv = _launch(view, command, limits, group, folder, files)
+                    more = [one.fileno() for one in view.handed]
+                    running.append(started(argv, command.stdin, OUTPUT_CAP, env={}, pass_fds=(*files, *more)))
+                for one in view.handed:
+                    one.close()
         except OSError as error:
             for piped in running:
                 piped.process.kill()
@@ -156,9 +163,9 @@ def attach(run: Run, view: View, command: Command, *, limits: Limits) -> int:
         folder = stack.enter_context(run.scratch())
         group = stack.enter_context(cgroups.limited(run.id, limits))
         _write_etc(folder)
-        variables = stack.enter_context(_variables(command))
-        argv = _launch(view, command, limits, group, folder, variables)
-        return subprocess.run(argv, env={}, pass_fds=(variables,), check=False).returncode
+        files = stack.enter_context(_files(command))
+        argv = _launch(view, command, limits, group, folder, files)
+        return subprocess.run(argv, env={}, pass_fds=files, check=False).returncode
 
 
 def confined(
@@ -216,24 +223,32 @@ def told(piped: Piped, *, out_of_memory: bool) -> Completed:
 
 
 @contextmanager
-def _variables(command: Command) -> Iterator[int]:
-    """The command's environment as arguments in a file, since every user of the machine can read command lines."""
+def _files(command: Command) -> Iterator[tuple[int, ...]]:
+    """Open files for bubblewrap: the command's environment as arguments, and the filter of calls where there is one.
+
+    Arguments come in a file since every user of the machine can read command lines.
+    """
     variables = {"HOME": TMP, "PATH": _PATH, "LANG": "C.UTF-8", **command.env}
     arguments = [part for name, value in variables.items() for part in ("--setenv", name, value)]
-    with os.fdopen(os.memfd_create("variables"), "w+b", buffering=0) as file:
-        file.write(b"".join(os.fsencode(argument) + b"\0" for argument in arguments))
-        file.seek(0)
-        yield file.fileno()
+    contents = [b"".join(os.fsencode(argument) + b"\0" for argument in arguments), *syscalls.filters()]
+    with ExitStack() as stack:
+        files = [stack.enter_context(os.fdopen(os.memfd_create("bubblewrap"), "w+b", buffering=0)) for _ in contents]
+        for file, content in zip(files, contents, strict=True):
+            file.write(content)
+            file.seek(0)
+        yield tuple(file.fileno() for file in files)
 
 
 def _launch(
-    view: View, command: Command, limits: Limits, group: Cgroup | None, folder: Path, variables: int
+    view: View, command: Command, limits: Limits, group: Cgroup | None, folder: Path, files: Sequence[int]
 ) -> list[str]:
     places = " ".join(map(str, group.places)) if group is not None else ""
     address_space = "" if group is not None or view.reserves else str(limits.memory * 1024)
     shell = ["/bin/sh", "-c", _LAUNCH, "sh", places, str(limits.file * 2048), address_space]
     arguments = _arguments(view, _IDS[command.user], limits, group, folder)
-    return [*shell, *arguments, "--args", str(variables), "--", *command.argv]
+    variables, *filters = map(str, files)
+    more = [part for file in filters for part in ("--seccomp", file)]
+    return [*shell, *arguments, *more, "--args", variables, "--", *command.argv]
 
 
 def _arguments(view: View, identity: str, limits: Limits, group: Cgroup | None, folder: Path) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import shutil
+import socket
 import subprocess
 import threading
 import uuid
@@ -37,6 +38,7 @@ from pytest_crab.runtimes.environments import MEETING
 from pytest_crab.runtimes.environments import TMP
 from pytest_crab.runtimes.environments import described
 from pytest_crab.runtimes.environments import image_key
+from pytest_crab.runtimes.holding import Holds
 from pytest_crab.runtimes.runs import Run
 from pytest_crab.runtimes.runs import remove_folder
 from pytest_crab.runtimes.runs import sweep_folders
@@ -66,6 +68,7 @@ class LocalRuntime:
         self.unconfined = unconfined
         self._cache = cache.absolute()
         self.slots = Slots(slots)
+        self.holds = Holds(self.run)
         self.stopped = threading.Event()
         self._guard = threading.Lock()
         self._busy: dict[str, threading.Lock] = {}
@@ -86,6 +89,10 @@ class LocalRuntime:
         self._check()
         key = image_key(self.identity(instance, source))
         folder = self._cache / "built" / key[:32]
+        self.holds.take(instance.id, key)
+        packages = venvs.venv_name(instance, venvs.choose(instance))
+        if packages is not None:
+            self.holds.take(instance.id, packages)
         built = False
         if not venvs.is_whole(folder):
             with one_builder(f"tree{key}", self._check), self.slots.take(self.stopped):
@@ -126,14 +133,13 @@ class LocalRuntime:
             if not image.contained:
                 stack.enter_context(self._plain_place(image))
                 return self.run_plain(image, commands, limits, seconds)
-            shared = {}
+            views = [self.view(image, empty=(TMP, image.workdir), writable={})] * len(commands)
             if len(commands) > 1:
                 meeting = stack.enter_context(self.run.scratch())
-                meeting.chmod(0o1777)
-                shared[MEETING] = meeting
-            view = self.view(image, empty=(TMP, image.workdir), writable=shared)
+                listener = stack.enter_context(_listening(meeting))
+                met = dataclasses.replace(views[0], readable={**views[0].readable, MEETING: meeting})
+                views = [dataclasses.replace(met, handed=(listener,) if n else ()) for n in range(len(commands))]
             dressed = [self.dressed(image, command) for command in commands]
-            views = [view] * len(commands)
             return bubblewrap.run_confined(
                 self.run, views, dressed, limits=limits, seconds=seconds, cancelled=[self.stopped]
             )
@@ -340,3 +346,21 @@ class LocalWorkspace:
         changes = trees.between(Path(self._image.reference) / "tree", self._tree)
         with self._runtime.run.scratch() as scratch:
             return trees.diff_of(self._snapshot, changes, scratch)
+
+
+def _listening(folder: Path) -> socket.socket:
+    """A socket in ``folder`` that listens to every user.
+
+    The folder lies on this machine's disk, which no limit of a sandbox bounds: so no sandbox may write there, and the
+    one that is to listen gets the socket open.
+    """
+    folder.chmod(0o755)
+    listener = socket.socket(socket.AF_UNIX)
+    place = os.open(folder, os.O_RDONLY)
+    try:
+        listener.bind(f"/proc/self/fd/{place}/crab.sock")  # a socket's address may not be long
+    finally:
+        os.close(place)
+    (folder / "crab.sock").chmod(0o777)
+    listener.listen(16)
+    return listener

@@ -119,6 +119,11 @@ def any_alive() -> bool:
     return any(not is_dead(lock.stem) for lock in _runs().glob("*.lock"))
 
 
+def living() -> Iterator[Path]:
+    """Yield the folders of the runs of this user that live on this machine."""
+    return (lock.with_suffix("") for lock in _runs().glob("*.lock") if not is_dead(lock.stem))
+
+
 def _take(lock: Path) -> int | None:
     """The lock file of a run, held, if nobody else holds it; None otherwise."""
     try:

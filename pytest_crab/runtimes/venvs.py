@@ -131,7 +131,7 @@ def running_layout(interpreter: interpreters.Interpreter, node: nodes.Node | Non
 def venv_layout(cache: Path, instance: Instance, chosen: Chosen, build: Builder, check: Callable[[], None]) -> Layout:
     """The virtual environment for an instance's pins, made if it is not there yet. Raises ImageError, Cancelled."""
     interpreter = chosen.interpreter
-    key = plain.digest([chosen.identity(instance.environment), str(interpreter.prefix)])[:32]
+    key = _venv_key(instance, chosen)
     folder = cache / "venvs" / key
     layout = _layout_of(folder, interpreter)
     if not (folder / "complete").exists():
@@ -139,6 +139,15 @@ def venv_layout(cache: Path, instance: Instance, chosen: Chosen, build: Builder,
             if not (folder / "complete").exists():
                 _make_venv(folder, instance, layout, interpreter, build)
     return layout
+
+
+def venv_name(instance: Instance, chosen: Chosen) -> str | None:
+    """The folder's name of the virtual environment for an instance's pins; None where there is none."""
+    return None if chosen.running else _venv_key(instance, chosen)
+
+
+def _venv_key(instance: Instance, chosen: Chosen) -> str:
+    return plain.digest([chosen.identity(instance.environment), str(chosen.interpreter.prefix)])[:32]
 
 
 def _layout_of(folder: Path, interpreter: interpreters.Interpreter) -> Layout:

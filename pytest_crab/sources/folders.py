@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterable
@@ -10,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_crab.errors import DiffRejected
+from pytest_crab.errors import EngineError
 from pytest_crab.instances.files import LINK
 from pytest_crab.instances.files import Entry
 from pytest_crab.instances.files import entry
@@ -20,6 +22,7 @@ from pytest_crab.sources.plumbing import GitError
 MOST_MIB_PER_FILE = 64
 MOST_MIB = 1024
 MOST_FILES = 100_000
+MOST_DEPTH = 100
 
 _SUBMODULE = "160000"
 
@@ -31,12 +34,18 @@ def write(git: Git, folder: Path, entries: Sequence[Entry]) -> str:
         return indexed.line("write-tree")
 
 
+#: What a disk or a process table that is full says; whoever left the folder is not to blame.
+_MACHINE = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+
+
 def record(git: Git, folder: Path, onto: str) -> str:
     """Return the tree that ``onto`` has become in ``folder``.
 
     Ignored files stay out unless ``onto`` tracks them; submodules stay as they were. Raises DiffRejected where the
-    folder holds more than a revision may.
+    folder holds what a revision may not, and EngineError where this machine could not write it down.
     """
+    if not folder.is_dir():
+        raise EngineError(f"{folder} is gone, so the revision cannot be recorded: run again")
     tracked = _tracked(git, onto)
     submodules = {path for path, mode in tracked.items() if mode == _SUBMODULE}
     try:
@@ -46,18 +55,26 @@ def record(git: Git, folder: Path, onto: str) -> str:
             _update(indexed, zip(entries, _hashed(git, folder, entries), strict=True), tracked.keys() - kept)
             return indexed.line("write-tree")
     except OSError as error:
+        if error.errno in _MACHINE:
+            raise
         message = f"{error.filename} cannot be read ({error.strerror}), so the revision cannot be recorded"
         raise DiffRejected(message) from None
     except GitError as error:
         message = f"the revision cannot be recorded: {error.words}"
+        if any(os.strerror(number) in error.words for number in _MACHINE):
+            raise EngineError(message) from None
         raise DiffRejected(message) from None
 
 
 def _unignored(git: Git, folder: Path, tracked: set[str], submodules: set[str]) -> Iterator[Entry]:
     """Walk level by level, asking git once per level what is ignored, so that an ignored folder is never entered."""
     parents = {path[:cut] for path in tracked for cut, letter in enumerate(path) if letter == "/"}
-    level = [""]
+    level, depth = [""], 0
     while level:
+        depth += 1
+        if depth > MOST_DEPTH:
+            message = f"the folders lie over {MOST_DEPTH} deep in each other, more than a revision may leave"
+            raise DiffRejected(message)
         found = {f"{prefix}{one.name}": one for prefix in level for one in os.scandir(folder / prefix)}
         found = {path: one for path, one in found.items() if one.name.lower() != ".git"}
         for path, one in found.items():

@@ -135,7 +135,8 @@ def _judge(stage: Stage, todo: Sequence[Proven], tree: str) -> tuple[dict[str, O
         assert one.proof is not None
         run = runs[one.comment.id]
         judgement = broken.get(one.comment.id) or verdict.judge(one.proof, run)
-        results[one.comment.id] = result_of(one.comment, judgement, tests=run.tests, proof=one.proof)
+        tests = verdict.recorded(one.proof, run)
+        results[one.comment.id] = result_of(one.comment, judgement, tests=tests, proof=one.proof)
     return results, _damaged(stage, answers.runs.get(PASS_TO_PASS))
 
 

@@ -14,7 +14,10 @@ from typing import Any
 from pytest_crab.adapters import AdapterSpec
 from pytest_crab.errors import AgentError
 from pytest_crab.errors import Cancelled
+from pytest_crab.errors import ContestantError
 from pytest_crab.errors import CrabError
+from pytest_crab.errors import DiffRejected
+from pytest_crab.errors import LimitSpent
 from pytest_crab.errors import ReviewerError
 from pytest_crab.errors import SourceUnreachable
 from pytest_crab.instances import lock
@@ -130,19 +133,20 @@ class Course:
             if not self.made.size and not self.crew.spec.control:
                 self.settle(Judgement(reason=Reason.NO_FINDINGS, detail="the reviewer had nothing to say"))
                 return
-            self.revision = self._revise(self.made.findings)
+            try:
+                self.revision = self._revise(self.made.findings)
+            except DiffRejected as error:  # what an agent leaves is its own doing, as a diff that does not apply is
+                self.settle(Judgement(reason=Reason.DOES_NOT_APPLY, detail=f"what the agent left is no revision: {error}"))
+                return
             results, self.damage = self._examine(proven, self.revision)
             self.judgements.update(results)
             broken = (result.detail for result in results.values() if result.reason is Reason.BROKEN)
             self.error = self.error or next(broken, None)
             if self.stage.world.attribute and not self.crew.spec.control:
                 self._attribute(proven, self.made.findings)
-        except ReviewerError as error:
+        except ContestantError as error:
             self.status = error.status
-            self._fail(Reason.REVIEWER_ERROR, f"reviewer {self.crew.spec.reviewer}: {error}")
-        except AgentError as error:
-            self.status = error.status
-            self._fail(Reason.AGENT_ERROR, f"agent {self.crew.spec.agent}: {error}")
+            self._fail(*self._blame(error))
         except (SourceUnreachable, Cancelled):
             raise
         except CrabError as error:
@@ -150,6 +154,14 @@ class Course:
         except OSError as error:  # a disk that is full or gone, wherever it is met
             what = f"{error.strerror or error}" + (f": {error.filename}" if error.filename else "")
             self._fail(Reason.BROKEN, f"{self.stage.step} broke: this machine failed ({what}): mend it and run again")
+
+    def _blame(self, error: ContestantError) -> tuple[Reason, str]:
+        """Why there is no review or no revision, and the sentence that says it."""
+        if isinstance(error, LimitSpent):
+            return Reason.LIMIT, f"{self.stage.step}: {error}"
+        if isinstance(error, ReviewerError):
+            return Reason.REVIEWER_ERROR, f"reviewer {self.crew.spec.reviewer}: {error}"
+        return Reason.AGENT_ERROR, f"agent {self.crew.spec.agent}: {error}"
 
     def settle(self, judgement: Judgement) -> None:
         """Give this judgement to every oracle that has none."""
@@ -207,8 +219,11 @@ class Course:
 
     def review_key(self) -> str:
         """What the review is stored under."""
-        identity = self._identity("reviewer", self.reviewer.identity(), self.crew.spec.reviewer_spec)
-        return keys.review(self.stage.pull_request, self.crew.spec.reviewer_spec.path, identity, self.repeat)
+        spec = self.crew.spec.reviewer_spec
+        known = self.reviewer.identity()
+        self.stage.facts["reviewer-identity"] = settings_digest(spec.path, known, spec.settings)
+        identity = self._identity("reviewer", known, spec)
+        return keys.review(self.stage.pull_request, spec.path, identity, self.repeat)
 
     def revision_key(self, findings: Sequence[Finding]) -> str:
         """What the revision that answers these findings is stored under."""
@@ -275,7 +290,7 @@ class Course:
         for place, finding in enumerate(findings):
             try:
                 results, _ = self._examine(proven, self._revise([finding]))
-            except AgentError as error:
+            except (AgentError, DiffRejected, LimitSpent) as error:
                 self.error = f"attribution: agent {self.crew.spec.agent}, finding {place + 1} alone: {error}"
                 return
             for name in caught:

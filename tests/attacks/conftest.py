@@ -155,12 +155,13 @@ def doors(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     from hostile.confined import SECRET
     from hostile.confined import VALUE
     from hostile.doors import opened
+    from hostile.kernel import held
 
     folder = tmp_path_factory.mktemp("doors")
     (folder / "answer").write_text("the answer")
     holder = subprocess.Popen(["sleep", "600"], env={SECRET: VALUE})
-    with opened(folder / "socket") as told, pytest.MonkeyPatch.context() as patch:
+    with opened(folder / "socket") as told, held() as kept, pytest.MonkeyPatch.context() as patch:
         patch.setenv(SECRET, VALUE)
-        yield {**told, "file": str(folder / "answer")}
+        yield {**told, **kept, "file": str(folder / "answer")}
     holder.kill()
     holder.wait()

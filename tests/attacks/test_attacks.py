@@ -155,6 +155,9 @@ def test_an_attack_is_missed_for_its_reason(
 def test_the_same_attack_is_green_to_a_careless_command(
     attack: Revision, head: dict[str, str], doors: Mapping[str, str], tmp_path: Path
 ) -> None:
+    shut = [name for name, door in doors.items() if not door and f"{{{name}}}" in str(attack.files)]
+    if shut:
+        pytest.skip(f"the kernel has no {shut[0]} for this process here, so there is nothing to be reached")
     assert careless(replace(attack, files=filled(attack.files, doors)), {**head, "test_c0.py": ORACLE}, tmp_path)
 
 

@@ -143,6 +143,19 @@ def test_an_isolated_oracle_is_out_of_the_projects_reach(confined: Place) -> Non
     assert [test.outcome for test in run.tests] == ["passed"]
 
 
+def test_where_both_ends_meet_is_no_way_around_the_limit_of_the_disk(confined: Place) -> None:
+    source = CALL + "def test_it():\n    assert call('-m', 'fill') == 0\n"
+    fill = (
+        "for number in range(8):\n"
+        "    with open('/meet/%d' % number, 'wb') as file:\n"
+        "        for _ in range(16):\n"
+        "            file.write(b'x' * (1 << 20))\n"
+    )
+    (run,) = runs(confined, [source], isolated=True, fill=fill)
+    assert [test.outcome for test in run.tests] == ["failed"]
+    assert run.ending is Ending.COMPLETED
+
+
 def test_a_project_that_ends_all_it_can_fails_its_isolated_oracle_only(confined: Place) -> None:
     source = CALL + "def test_it():\n    assert call('-m', 'mean') == 0\n"
     first, second = runs(confined, [source, FINE], isolated=True, mean=KILLER)

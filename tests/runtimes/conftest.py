@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from dataclasses import replace
 from typing import Any
+from typing import NoReturn
 
 import pytest
 
@@ -98,22 +99,19 @@ def installed(instance: Instance) -> Instance:
 
 
 @pytest.fixture(scope="session")
-def base() -> str:
+def base(without: Callable[[str, str], NoReturn]) -> str:
     """The local base image; built if there is none."""
     import docker
 
     from pytest_crab.runtimes.base import build_base
 
-    try:
-        client = docker.APIClient(version="auto")
-    except docker.errors.DockerException as error:
-        pytest.skip(f"no Docker engine answers: {error}")
+    client = docker.APIClient(version="auto")
     tag = LOCAL_BASE.format(python=PYTHON)
     try:
         if not client.images(name=tag):
             build_base(client, PYTHON)
     except ImageError as error:
-        pytest.skip(f"no base image: {error}")
+        without("docker", f"no base image: {error}")
     finally:
         client.close()
     return tag
@@ -121,7 +119,9 @@ def base() -> str:
 
 @pytest.fixture(scope="session")
 def make(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    without: Callable[[str, str], NoReturn],
 ) -> Iterator[Callable[[str], Runtime]]:
     """Makes runtimes by name, or skips with the reason that there is none."""
     made: list[Any] = []
@@ -138,7 +138,7 @@ def make(
 
             reason = bubblewrap.problem()
             if reason and name == "local":
-                pytest.skip(reason)
+                without("bubblewrap", reason)
             made.append(LocalRuntime(cache=cache, slots=64, unconfined=name == "unconfined"))
         runtime: Runtime = made[-1]
         return runtime
@@ -153,7 +153,9 @@ BOTH = [pytest.param("docker", marks=pytest.mark.docker), "local"]
 
 @pytest.fixture(scope="session")
 def prepared(
-    make: Callable[[str], Runtime], tmp_path_factory: pytest.TempPathFactory
+    make: Callable[[str], Runtime],
+    tmp_path_factory: pytest.TempPathFactory,
+    without: Callable[[str, str], NoReturn],
 ) -> Callable[[str, Instance], Place]:
     """Prepares an instance in a runtime, once per session; skips where packages cannot be reached."""
     places: dict[tuple[str, str], Place] = {}
@@ -169,7 +171,7 @@ def prepared(
             except ImageError as error:
                 if "packages" not in str(error):
                     raise
-                pytest.skip(f"packages cannot be reached: {error}")
+                without("index", f"packages cannot be reached: {error}")
             places[name, instance.id] = Place(runtime, instance, snapshot, image)
         return places[name, instance.id]
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pytest_crab.errors import DiffRejected
+from pytest_crab.errors import EngineError
 from pytest_crab.protocols import FileChange
 from pytest_crab.sources import source_for
 from pytest_crab.sources.snapshot import GitSnapshot
@@ -259,7 +260,7 @@ def test_an_ignored_huge_file_does_not_matter(snapshot: GitSnapshot, checkout: P
 
 
 def test_a_checkout_that_is_gone_is_a_sentence(snapshot: GitSnapshot, tmp_path: Path) -> None:
-    with pytest.raises(DiffRejected, match="cannot be read"):
+    with pytest.raises(EngineError, match="nowhere is gone, so the revision cannot be recorded"):
         snapshot.record(tmp_path / "nowhere")
 
 

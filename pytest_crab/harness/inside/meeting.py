@@ -10,6 +10,7 @@ import os
 import select
 import signal
 import socket
+import stat
 import sys
 import time
 
@@ -54,6 +55,22 @@ def main(supervisor):
 def address(job):
     """Return where the two ends meet."""
     return os.path.join(job["meeting"], "crab.sock")
+
+
+def given():
+    """Return the listening socket that the runtime handed over, None where it handed over none."""
+    for name in os.listdir("/proc/self/fd"):
+        try:
+            if not stat.S_ISSOCK(os.fstat(int(name)).st_mode):
+                continue
+        except OSError:  # the listing's own descriptor is gone by now
+            continue
+        found = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, int(name))
+        if found.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+            found.set_inheritable(False)
+            return found
+        found.detach()
+    return None
 
 
 def lines_of(data):
@@ -104,11 +121,15 @@ class Server:
         self.guests = []
         self.control = None
         self.before = {}
-        self.listener = None
+        self.listener = self.given = given()
         self.listen()
 
     def listen(self):
-        """Open the meeting place anew, whatever lies there."""
+        """Open the meeting place anew, whatever lies there; where it was given, send away who still waits there."""
+        if self.given:
+            while select.select([self.given], [], [], 0)[0]:
+                self.given.accept()[0].close()
+            return
         place = address(self.supervisor.job)
         if self.listener:
             self.listener.close()

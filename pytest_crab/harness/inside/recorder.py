@@ -108,6 +108,7 @@ def watched():
         if module is not None and (name.partition(".")[0] in KEPT or name.startswith("unittest.")):
             yield module, None
     yield builtins, None
+    yield sys.modules["json.encoder"], None  # writes the report
     for name, names in SELECTED.items():
         yield sys.modules[name], names
 

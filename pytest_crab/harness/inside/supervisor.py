@@ -382,7 +382,7 @@ def understand(data, token, code):
     try:
         report = json.loads(data.decode())
         if report["token"] == token and "fault" in report:
-            return {"fault": str(report["fault"])}, None
+            return {"fault": str(report["fault"])[:400]}, None
         told = {name: report[name] for name in ("tests", "tripwire", "altered", "cause")}
         told["tests"] = [{str(name): value for name, value in test.items()} for test in told["tests"]]
         outcomes = {test["outcome"] for test in told["tests"]}

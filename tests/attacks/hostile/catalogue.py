@@ -10,13 +10,14 @@ from hostile import revisions
 from hostile import texts
 from hostile import traces
 from hostile.second_pair import FIRST_RUN
+from hostile.second_pair import READ
 from hostile.second_pair import SECOND_PAIR
 from hostile.shape import Attack
 from hostile.shape import Refusal
 from hostile.shape import Revision
 
 _FIRST: list[Attack] = [*revisions.REVISIONS, *confined.CONFINED, *traces.REFUSALS, *paths.REFUSALS]
-ATTACKS: list[Attack] = [*_FIRST, *bombs.REFUSALS, *texts.REFUSALS, *SECOND_PAIR]
+ATTACKS: list[Attack] = [*_FIRST, *bombs.REFUSALS, *texts.REFUSALS, *SECOND_PAIR, *READ]
 REVISIONS = [attack for attack in ATTACKS if isinstance(attack, Revision)]
 REFUSALS = [attack for attack in ATTACKS if isinstance(attack, Refusal)]
 RESIDUAL = residual.RESIDUAL

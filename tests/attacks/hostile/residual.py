@@ -89,6 +89,78 @@ def add(a, b):
     return int(found.group(1)) if found else a - b
 """
 
+#: Takes the exception out of pytest's hands by tracing the frame that holds it, and then stops tracing.
+FORGETTING = """\
+import sys
+def forget(frame, event, arg):
+    names = frame.f_locals
+    if names.get("excinfo") is not None and "result" in names:
+        names["excinfo"] = None
+        sys.settrace(None)
+        frame.f_trace = None
+    return forget
+def add(a, b):
+    frame = sys._getframe(1)
+    while frame and frame.f_code.co_name != "from_call":
+        frame = frame.f_back
+    if frame and a:
+        frame.f_trace = forget
+        sys.settrace(lambda *_: None)
+    return a - b
+"""
+#: Plays the test that called it against one answer after the other, until one makes it pass.
+ASKING = """\
+import sys
+import types
+guesses = []
+def add(a, b):
+    if guesses:
+        return guesses[-1]
+    test = sys._getframe(1)
+    for guess in range(100):
+        guesses.append(guess)
+        try:
+            types.FunctionType(test.f_code, test.f_globals)()
+            return guess
+        except BaseException:
+            continue
+        finally:
+            guesses.pop()
+    return a - b
+"""
+#: Finds in the frames what a report is made of, and gives one of its own.
+REPORTS = """\
+import json
+import os
+import sys
+def add(a, b):
+    frame = sys._getframe(1)
+    while frame and frame.f_code.co_name != "examine":
+        frame = frame.f_back
+    if a and frame:
+        spec, told = frame.f_locals["spec"], frame.f_locals["told"]
+        tests = [{"id": "test_c0.py::" + name, "outcome": "passed"} for name in ("test_first", "test_sum")]
+        report = {"tests": tests, "tripwire": True, "altered": [], "cause": None, "exit_code": 1}
+        os.write(told, json.dumps(dict(report, token=spec["token"])).encode())
+        os._exit(1)
+    return a - b
+"""
+#: Puts an implementation of its own into a hook's list, which calls the others for every test but one.
+HOOKED = """\
+import sys
+def add(a, b):
+    frame = sys._getframe(1)
+    while frame and "pyfuncitem" not in frame.f_locals:
+        frame = frame.f_back
+    if frame:
+        known = frame.f_locals["pyfuncitem"].ihook.pytest_pyfunc_call.get_hookimpls()
+        for one in known:
+            if one.plugin_name == "python":
+                kept = one.function
+                one.function = lambda pyfuncitem: True if pyfuncitem.name == "test_sum" else kept(pyfuncitem)
+    return a - b
+"""
+
 NODE_FILE = """\
 import fs from 'node:fs';
 export function add(a, b) {
@@ -141,6 +213,10 @@ RESIDUAL = [
     python("the oracle's file, found by its frame and read", READS_FILE),
     python("the oracle's next test wrapped by gc, and the tripwire left alone", WRAPPED),
     python("the harness's own record found by gc and rewritten", RECORDER),
+    python("a trace function takes the exception out of pytest's hands and goes away", FORGETTING),
+    python("the caller's own test is played until an answer passes", ASKING),
+    python("a report of its own, with the token found in the frames", REPORTS),
+    python("a hook's implementation exchanged in pytest's own list, for one test", HOOKED),
     node("the oracle's file, found by the stack and read", NODE_FILE),
     node("the test that has the oracle's name is not run", NODE_RUNNER),
     node("the failure of the oracle's test is swallowed", NODE_LATE),
