@@ -96,13 +96,14 @@ def key_of(field: dataclasses.Field[Any]) -> str:
 
 
 @functools.cache
-def _plan(cls: Any) -> dict[str, tuple[str, bool, _Converter]]:
-    """For each key of a record: the field's name, whether it must be there, and its reader."""
+def _plan(cls: Any) -> dict[str, tuple[str, bool, bool, _Converter]]:
+    """For each key of a record: the field's name, whether it must be there, whether it is a text, and its reader."""
     hints = typing.get_type_hints(cls)
     return {
         key_of(field): (
             field.name,
             field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING,
+            hints[field.name] in (str, str | None),
             _converter(hints[field.name]),
         )
         for field in dataclasses.fields(cls)
@@ -116,14 +117,16 @@ def _record(cls: Any, value: Any, problems: list[str], at: str) -> Any:
         problems.append(f"{_name(at)} is {_show(value)}; it should be a mapping with {_listed(plan)}")
         return None
     before = len(problems)
-    problems.extend(
-        f"{_join(at, key)} is not a known key; the keys here are {_listed(plan)}"
-        for key in sorted(map(str, value.keys() - plan.keys()))
-    )
+    if not value.keys() <= plan.keys():
+        problems.extend(
+            f"{_join(at, key)} is not a known key; the keys here are {_listed(plan)}"
+            for key in sorted(map(str, value.keys() - plan.keys()))
+        )
     values = {}
-    for key, (name, needed, convert) in plan.items():
+    for key, (name, needed, is_text, convert) in plan.items():
         if key in value:
-            values[name] = convert(value[key], problems, _join(at, key))
+            item = value[key]
+            values[name] = item if is_text and type(item) is str else convert(item, problems, _join(at, key))
         elif needed:
             problems.append(f"{_join(at, key)} is missing")
     if len(problems) > before:
@@ -140,6 +143,8 @@ def _tuple(kinds: tuple[Any, ...], value: Any, problems: list[str], at: str) -> 
         problems.append(f"{_name(at)} is {_show(value)}; it should be a list")
         return None
     if len(kinds) == 2 and kinds[1] is Ellipsis:
+        if kinds[0] is str and all(type(item) is str for item in value):
+            return tuple(value)
         convert = _converter(kinds[0])
         return tuple([convert(item, problems, f"{at}[{n}]") for n, item in enumerate(value)])
     if len(value) != len(kinds):

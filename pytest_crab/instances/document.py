@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,8 @@ def read_document(path: Path) -> dict[str, Any]:
 def _text(path: Path) -> str:
     try:
         with path.open("rb") as file:
-            content = file.read(MOST_BYTES + 1)
+            # No more is asked for than is there: a buffer of the most that may be costs more than the reading.
+            content = file.read(min(os.fstat(file.fileno()).st_size, MOST_BYTES) + 1)
     except OSError as error:
         raise _RefusalError(f"the file cannot be read ({error.strerror}); it should be a readable file") from None
     if len(content) > MOST_BYTES:
@@ -54,13 +56,18 @@ def _text(path: Path) -> str:
 
 def _document(text: str, problems: list[str]) -> Any:
     try:
-        events = (event for event in yaml.parse(text, Loader=_LOADER) if not isinstance(event, yaml.StreamStartEvent))
-        if isinstance(next(events), yaml.StreamEndEvent):
-            return None
-        document = _value(next(events), events, problems, 0)
-        next(events)
-        if not isinstance(next(events), yaml.StreamEndEvent):
-            raise _RefusalError("the file holds a second document (after ---); it should hold one")
+        loader = _LOADER(text)
+        following: Callable[[], Any] = loader.get_event
+        try:
+            following()  # the stream's start
+            if isinstance(following(), yaml.StreamEndEvent):
+                return None
+            document = _value(following(), following, problems, 0)
+            following()
+            if not isinstance(following(), yaml.StreamEndEvent):
+                raise _RefusalError("the file holds a second document (after ---); it should hold one")
+        finally:
+            loader.dispose()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = f"line {mark.line + 1} " if mark else "the file "
@@ -70,7 +77,9 @@ def _document(text: str, problems: list[str]) -> Any:
     return document
 
 
-def _value(event: Any, events: Iterator[Any], problems: list[str], depth: int) -> Any:
+def _value(event: Any, following: Callable[[], Any], problems: list[str], depth: int) -> Any:
+    if type(event) is yaml.ScalarEvent and event.anchor is None and event.tag is None and depth <= MOST_DEPTH:
+        return event.value  # nine out of ten
     if isinstance(event, yaml.AliasEvent):
         raise _RefusalError(f"line {_line(event)} holds an alias (*{event.anchor}); the value should be written out")
     if event.anchor is not None:
@@ -83,27 +92,27 @@ def _value(event: Any, events: Iterator[Any], problems: list[str], depth: int) -
         return event.value
     if isinstance(event, yaml.SequenceStartEvent):
         items = []
-        while not isinstance(event := next(events), yaml.SequenceEndEvent):
-            items.append(_value(event, events, problems, depth + 1))
+        while not isinstance(event := following(), yaml.SequenceEndEvent):
+            items.append(_value(event, following, problems, depth + 1))
         return items
-    return _mapping(events, problems, depth)
+    return _mapping(following, problems, depth)
 
 
-def _mapping(events: Iterator[Any], problems: list[str], depth: int) -> dict[str, Any]:
+def _mapping(following: Callable[[], Any], problems: list[str], depth: int) -> dict[str, Any]:
     mapping: dict[str, Any] = {}
-    lines: dict[str, int] = {}
-    while not isinstance(event := next(events), yaml.MappingEndEvent):
-        key = _value(event, events, problems, depth + 1)
-        line = _line(event)
+    keys: dict[str, Any] = {}
+    while not isinstance(event := following(), yaml.MappingEndEvent):
+        key = _value(event, following, problems, depth + 1)
         if not isinstance(key, str):
-            raise _RefusalError(f"line {line} has a list or a mapping for a key; a key should be a text")
+            raise _RefusalError(f"line {_line(event)} has a list or a mapping for a key; a key should be a text")
         if key == "<<" and not event.style:
-            raise _RefusalError(f"line {line} holds a merge key (<<); the values should be written out")
-        value = _value(next(events), events, problems, depth + 1)
+            raise _RefusalError(f"line {_line(event)} holds a merge key (<<); the values should be written out")
+        value = _value(following(), following, problems, depth + 1)
         if key in mapping:
-            problems.append(f"{key} stands twice in one mapping, on lines {lines[key]} and {line}; one should go")
+            where = f"lines {_line(keys[key])} and {_line(event)}"
+            problems.append(f"{key} stands twice in one mapping, on {where}; one should go")
         mapping[key] = value
-        lines[key] = line
+        keys[key] = event
     return mapping
 
 

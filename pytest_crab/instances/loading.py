@@ -60,6 +60,20 @@ def load_instance(path: Path) -> Instance:
     return instance
 
 
+def has_its_files(instance: Instance) -> bool:
+    """Whether every file and folder that an instance names is still what ``load_instance`` asks for."""
+    folder = Path(instance.folder)
+    if instance.source.git is None and next(rules.source_faults(instance.source, folder), None) is not None:
+        return False
+    for comment in instance.comments:
+        names = [*comment.accepts, *comment.rejects]
+        names += [comment.oracle.file] if comment.oracle is not None else []
+        names += [comment.reference] if comment.reference is not None else []
+        if any(next(rules.file_faults(comment.id, name, folder), None) for name in names):
+            return False
+    return True
+
+
 def load_instances(root: Path) -> list[Instance]:
     """Return every instance at or below ``root``, sorted by path. Raises BadInput with the faults of all files.
 

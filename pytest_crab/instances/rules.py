@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import stat
@@ -219,7 +220,7 @@ def _mode(name: str, folder: Path) -> int | None:
     """The mode of the file itself, or of the first link on the way to it; None if there is nothing."""
     mode = None
     path = str(folder)
-    for part in PurePosixPath(name).parts:
+    for part in _parts(name):
         path = f"{path}/{part}"
         try:
             mode = os.lstat(path).st_mode
@@ -230,6 +231,11 @@ def _mode(name: str, folder: Path) -> int | None:
     return mode
 
 
+#: Instances of a set name much the same paths, and taking one apart takes longer than looking at a file.
+_parts = functools.lru_cache(maxsize=4096)(lambda name: PurePosixPath(name).parts)
+
+
+@functools.lru_cache(maxsize=4096)
 def _is_below(name: str) -> bool:
     path = PurePosixPath(name)
     return bool(path.parts) and not path.is_absolute() and ".." not in path.parts and not re.search(r"[\\\0\n]", name)

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+from pytest_crab.instances import load_instance
+from pytest_crab.instances import loading
+from pytest_crab.types import Instance
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -174,7 +179,7 @@ def test_verbosity(lab: Any, option: str, has: list[str], lacks: str) -> None:
 
 @pytest.mark.parametrize("plugin", ["cacheprovider", "terminal", "junitxml", "capture", "logging"])
 def test_it_works_without_pytests_own_plugins(lab: Any, plugin: str) -> None:
-    result = lab.spawn("-p", f"no:{plugin}", "--reviewer=none", "instances")
+    result = lab.run("-p", f"no:{plugin}", "--reviewer=none", "instances")
     assert result.ret == 1
     assert len(lab.records()) == 2
     assert lab.summary()["outcomes"]["missed"] == 4
@@ -221,3 +226,26 @@ def test_instances_outside_the_rootdir_are_run(lab: Any, tmp_path_factory: pytes
     lab.run("--reviewer=human", "--crab-trust", "--rootdir=.", str(folder)).assert_outcomes(passed=2)
     lab.run("--reviewer=human", "--rootdir=.", str(folder)).assert_outcomes(passed=2)
     assert len(lab.records()) == 2
+
+
+def test_a_second_collection_reads_only_what_has_changed(bare: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def counted(path: Path) -> Instance:
+        read.append(path.parent.name)
+        return load_instance(path)
+
+    monkeypatch.setattr(loading, "load_instance", counted)
+    bare.store.mkdir()
+    listed = ["instances/shop-1/instance.yaml::human", "instances/till-2/instance.yaml::human"]
+    for wanted in (["shop-1", "till-2"], [], ["till-2"]):
+        assert ids(bare.run("--reviewer=human", "--collect-only", "-q", "instances")) == listed
+        assert read == wanted
+        read.clear()
+        text = (bare.path / "instances/till-2/instance.yaml").read_text()
+        if wanted == []:
+            bare.write({"instances/till-2/instance.yaml": f"{text}# one more line\n"})
+    bare.write({"instances/till-2/instance.yaml": "id: till-2\n"})
+    result = bare.run("--reviewer=human", "--collect-only", "-q", "instances")
+    assert ids(result)[:1] == listed[:1]
+    result.stdout.fnmatch_lines(["*ERROR*instances/till-2/instance.yaml*", "*provenance is missing*"])

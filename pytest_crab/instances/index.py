@@ -1,0 +1,116 @@
+"""What the unchanged files of a set say, kept so that a large set is not read as YAML in every run."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import inspect
+import io
+import pickle
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pytest_crab import plain
+from pytest_crab import types
+from pytest_crab.instances import document
+from pytest_crab.instances import loading
+from pytest_crab.instances import rules
+from pytest_crab.types import Instance
+
+#: The code whose reading is kept: once any of it says something else, nothing that was kept counts.
+_READERS = (plain, types, document, loading, rules)
+
+_MADE_BY = "pytest-crab"
+
+
+class Index:
+    """The instances of one set by folder, each with the digest of the very bytes that it was read from.
+
+    An instance is taken from here only if its file holds these bytes now and every file that it names is still
+    there, so it is always what ``load_instance`` would return. ``data`` is what ``dump`` returned; anything else is as
+    good as none.
+    """
+
+    def __init__(self, data: bytes = b"") -> None:
+        self._kept: dict[str, tuple[bytes, Instance]] = _opened(data) if data else {}
+        self._seen: dict[str, tuple[bytes, Instance]] = {}
+        self._read = 0
+
+    @property
+    def changed(self) -> bool:
+        """Whether what was loaded is not what was kept."""
+        return self._read > 0 or len(self._seen) != len(self._kept)
+
+    def load(self, path: Path) -> Instance:
+        """As ``load_instance``, for an instance.yaml by its absolute path. Raises BadInput."""
+        name = str(path)
+        try:
+            with open(name, "rb", buffering=0) as file:  # noqa: PTH123 - ten thousand times, Path.open takes twice as long
+                digest = hashlib.sha256(file.read()).digest()
+        except OSError:
+            return loading.load_instance(path)  # which says what is wrong
+        kept = self._kept.get(name)
+        if kept is None or kept[0] != digest or not loading.has_its_files(kept[1]):
+            kept = digest, loading.load_instance(path)
+            self._read += 1
+        self._seen[name] = kept
+        return kept[1]
+
+    def dump(self) -> bytes:
+        """What was loaded, to be kept."""
+        stream = io.BytesIO()
+        _Pickler(stream, protocol=5).dump((_MADE_BY, _readers(), self._seen))
+        return stream.getvalue()
+
+
+class _Pickler(pickle.Pickler):
+    """Writes a record as its type and values: as dataclasses are pickled, reading takes several times as long."""
+
+    def reducer_override(self, record: Any) -> Any:
+        if dataclasses.is_dataclass(record) and not isinstance(record, type):
+            return _record, (type(record), *(getattr(record, field.name) for field in dataclasses.fields(record)))
+        return NotImplemented
+
+
+class _Unpickler(pickle.Unpickler):
+    """Makes records of this package and nothing else, whatever a file says."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) == (__name__, _record.__name__):
+            return _record
+        if module == types.__name__ and isinstance(found := getattr(types, name, None), type):
+            return found
+        raise pickle.UnpicklingError(f"{module}.{name} is no record")
+
+
+def _record(cls: Any, *values: Any) -> Any:
+    """A record as it was, its values neither converted nor judged again."""
+    made = object.__new__(cls)
+    for write, value in zip(_slots(cls), values, strict=True):
+        write(made, value)
+    return made
+
+
+@functools.cache
+def _slots(cls: Any) -> tuple[Callable[[Any, Any], None], ...]:
+    """What writes each field of a frozen record."""
+    return tuple(vars(cls)[field.name].__set__ for field in dataclasses.fields(cls))
+
+
+def _opened(data: bytes) -> dict[str, tuple[bytes, Instance]]:
+    try:
+        made_by, readers, kept = _Unpickler(io.BytesIO(data)).load()
+    except (pickle.UnpicklingError, EOFError, AttributeError, TypeError, ValueError, IndexError, KeyError):
+        return {}
+    return kept if (made_by, readers) == (_MADE_BY, _readers()) and isinstance(kept, dict) else {}
+
+
+@functools.cache
+def _readers() -> str:
+    """The digest of the code that reads instances, and the Python that runs it."""
+    modules = (*_READERS, sys.modules[__name__])
+    sources = [Path(inspect.getfile(module)).read_bytes() for module in modules]
+    return hashlib.sha256(b"\0".join([sys.version.encode(), *sources])).hexdigest()
