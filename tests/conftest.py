@@ -1,4 +1,4 @@
-"""What all tests share: which outside programs must be there, and the mark for those that need an engine."""
+"""What all tests share: which outside programs must be there, what is skipped without them, and small instances."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from typing import NoReturn
 
+import hypothesis
 import pytest
 
 from pytest_crab.types import Category
@@ -27,10 +29,30 @@ from pytest_crab.types import TreeSource
 #: In CI nothing that the machine can run may be skipped: a missing program named here is a failure, not a skip.
 REQUIRED = frozenset(filter(None, os.environ.get("CRAB_TEST_REQUIRE", "").split(",")))
 
+# How long one example takes is the machine's load, not the code's fault; and a gate asks the same of every change.
+hypothesis.settings.register_profile(
+    "steady",
+    deadline=None,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+    derandomize="CRAB_TEST_REQUIRE" in os.environ,
+)
+hypothesis.settings.load_profile("steady")
+
+
+#: Marks of tests that need these.
+MARKS = ("docker", "bubblewrap", "node", "browser")
+
+
+def do_without(what: str, reason: str) -> NoReturn:
+    """Skip for want of this, with the reason; a failure where CRAB_TEST_REQUIRE names it."""
+    if what in REQUIRED:
+        pytest.fail(f"CRAB_TEST_REQUIRE names {what}, and {reason}")
+    pytest.skip(reason)
+
 
 @functools.cache
 def lack_of(program: str) -> str | None:
-    """Why tests that need ``docker``, ``bubblewrap`` or ``node`` cannot run here; None if they can."""
+    """Why tests that need one of ``MARKS`` or ``index`` cannot run here; None if they can."""
     if program == "docker":
         if shutil.which("docker") is None:
             return "no docker client"
@@ -41,20 +63,57 @@ def lack_of(program: str) -> str | None:
     if program == "browser":
         missing = [name for name in ("playwright", "axe_playwright_python") if importlib.util.find_spec(name) is None]
         return f"no {missing[0]}" if missing else None if shutil.which("chromium") else "no chromium"
+    if program == "index":
+        return _lack_of_an_index()
     from pytest_crab.runtimes import bubblewrap
 
     return bubblewrap.problem()
 
 
+def _lack_of_an_index() -> str | None:
+    if importlib.util.find_spec("uv") is None:
+        return "uv is not installed"
+    from uv import find_uv_bin
+
+    argv = [find_uv_bin(), "pip", "compile", "-", "--quiet", "--no-cache"]
+    done = subprocess.run(argv, input=b"iniconfig\n", capture_output=True, check=False, timeout=60)
+    return None if done.returncode == 0 else "no package index answers"
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    for program in ("docker", "bubblewrap", "node"):
-        if item.get_closest_marker(program) is None:
-            continue
-        lack = lack_of(program)
-        if lack is not None and program in REQUIRED:
-            pytest.fail(f"CRAB_TEST_REQUIRE names {program}, and {lack}")
+    for program in MARKS:
+        lack = lack_of(program) if item.get_closest_marker(program) else None
         if lack is not None:
-            pytest.skip(lack)
+            do_without(program, lack)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the folder with the longest tests first: no worker has one of them left when the others are done."""
+    items.sort(key=lambda item: "trial" not in item.path.parts)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Deal tests out folder by folder, so that workers make few fixtures twice; who is done takes over from others."""
+    if config.option.dist != "load":
+        return None
+    from xdist.scheduler import WorkStealingScheduling
+
+    return WorkStealingScheduling(config, log)
+
+
+@pytest.fixture(scope="session")
+def without() -> Callable[[str, str], NoReturn]:
+    """``without(what, reason)`` skips for want of something; a failure where CRAB_TEST_REQUIRE names it."""
+    return do_without
+
+
+@pytest.fixture(scope="session")
+def needs_an_index() -> None:
+    """Skip where no package index answers."""
+    lack = lack_of("index")
+    if lack is not None:
+        do_without("index", lack)
 
 
 @pytest.fixture(scope="session")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import importlib.util
 import json
 import os
 import subprocess
@@ -206,17 +204,6 @@ def test_no_instance_is_a_usage_error() -> None:
     assert "there is no instance.yaml at or below empty" in result.output
 
 
-@functools.cache
-def lack_of_an_index() -> str | None:
-    if importlib.util.find_spec("uv") is None:
-        return "uv is not installed"
-    from uv import find_uv_bin
-
-    argv = [find_uv_bin(), "pip", "compile", "-", "--quiet", "--no-cache"]
-    done = subprocess.run(argv, input=b"iniconfig\n", capture_output=True, check=False, timeout=60)
-    return None if done.returncode == 0 else "no package index answers"
-
-
 def upstream(folder: Path) -> dict[str, str]:
     """A repository whose pull request needs a package that it declares."""
     who = {"GIT_AUTHOR_NAME": "dev", "GIT_AUTHOR_EMAIL": "dev@example.org", "PATH": os.environ["PATH"]}
@@ -242,10 +229,9 @@ def upstream(folder: Path) -> dict[str, str]:
     return shas
 
 
-def test_an_environment_is_found_as_of_the_heads_day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lack = lack_of_an_index()
-    if lack is not None:
-        pytest.skip(lack)
+def test_an_environment_is_found_as_of_the_heads_day(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, needs_an_index: None
+) -> None:
     shas = upstream(tmp_path / "mirror" / "owner" / "shop")
     monkeypatch.setenv("CRAB_GIT_MIRROR", str(tmp_path / "mirror"))
     folder = write("real")

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import tarfile
 import time
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from click.testing import CliRunner
 
 from pytest_crab import plain
 from pytest_crab.cli import main
+from pytest_crab.runtimes.images import FACTS_LABEL
 from pytest_crab.store import FileStore
 
 KEY = plain.digest("a review")
@@ -70,12 +72,21 @@ def test_what_a_killed_run_left_goes(store: FileStore, tmp_path: Path) -> None:
 
 
 @pytest.mark.docker
-def test_images_are_only_named_in_a_dry_run(store: FileStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_images_are_only_named_in_a_dry_run(store: FileStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DOCKER_HOST")
     import docker
 
-    client = docker.APIClient()
-    before = {image["Id"] for image in client.images()}
-    prune("--store", str(store.folder), "--environments", "--dry-run", "--older-than", "0")
-    assert {image["Id"] for image in client.images()} >= before
-    client.close()
+    # An image of the test's own: those of other runs come and go meanwhile.
+    client = docker.APIClient(version="auto")
+    with tarfile.open(tmp_path / "image.tar", "w") as archive:
+        archive.addfile(tarfile.TarInfo("nothing"))
+    name = f"pytest-crab/test-prune:{os.getpid()}"
+    label = f"LABEL {FACTS_LABEL}={{}}"
+    client.import_image_from_file(str(tmp_path / "image.tar"), *name.split(":"), changes=[label])
+    try:
+        told = prune("--store", str(store.folder), "--environments", "--dry-run", "--older-than", "0")
+        assert f"would remove image {name}\n" in told
+        assert client.images(name=name)
+    finally:
+        client.remove_image(name)
+        client.close()

@@ -15,16 +15,6 @@ _MARK = "==== the end of block"
 
 
 @pytest.fixture
-def needs_an_index() -> None:
-    """Skip where no package index answers."""
-    find_uv_bin = pytest.importorskip("uv").find_uv_bin
-    argv = [find_uv_bin(), "pip", "compile", "-", "--quiet", "--no-cache"]
-    done = subprocess.run(argv, input=b"iniconfig\n", capture_output=True, check=False, timeout=60)
-    if done.returncode:
-        pytest.skip("no package index answers")
-
-
-@pytest.fixture
 def run_page() -> Callable[[Path, Path, Mapping[str, str]], None]:
     """``run_page(page, folder, environ)`` runs all blocks in one shell and asserts that each prints what is shown."""
     return _run

@@ -62,6 +62,7 @@ class Runner:
             "INSTANCES": "instances",
             "RUNTIME": "local",
             "BUDGET": "20",
+            "CRAB_PROOF_RUNS": "1",
             "GITHUB_STEP_SUMMARY": str(folder / "step-summary.md"),
         }
         for name in (*CHOSEN, "projects"):

@@ -58,6 +58,13 @@ REVISE = "".join(
     if answer
 )
 DONE = 'echo "STEP $title done" >> "$LEDGER/ledger.txt"\n'
+#: What went wrong is tried again as often as ever and soon; how long is waited is a matter of test_random.
+HASTY = """\
+import dataclasses
+from pytest_crab.trial import retries
+for name in ("gateway", "timeout"):
+    retries.RETRIES[name] = dataclasses.replace(retries.RETRIES[name], wait=0.05)
+"""
 
 
 def diff(before: str, after: str) -> str:
@@ -153,6 +160,7 @@ class Place:
         for section, entries in more.items():
             crew[section] = {**crew.get(section, {}), **entries}
         write(self.folder, {"crab.yaml": yaml.safe_dump(json.loads(json.dumps(crew))), "pytest.ini": "[pytest]\n"})
+        write(self.folder, {"conftest.py": HASTY})
         self.ledger.touch()
 
     def ask_models(self, **settings: Any) -> None:
@@ -262,7 +270,7 @@ class Place:
                 os.kill(int(line.split()[0]), signal.SIGKILL)
         return len(found)
 
-    def until(self, done: Callable[[], object], otherwise: str, seconds: float = 30) -> None:
+    def until(self, done: Callable[[], object], otherwise: str, seconds: float = 60) -> None:
         """Wait until something holds."""
         wait_until(done, otherwise, seconds)
 
@@ -294,7 +302,7 @@ def ended(process: subprocess.Popen[bytes], seconds: float = 120) -> str:
         raise AssertionError(process.communicate()[0].decode()) from None
 
 
-def wait_until(done: Callable[[], object], otherwise: str, seconds: float = 30) -> None:
+def wait_until(done: Callable[[], object], otherwise: str, seconds: float = 60) -> None:
     deadline = time.monotonic() + seconds
     while not done():
         assert time.monotonic() < deadline, otherwise

@@ -8,9 +8,11 @@ import signal
 import subprocess
 import time
 from collections import Counter
+from collections.abc import Callable
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from typing import NoReturn
 
 import pytest
 
@@ -26,8 +28,9 @@ SLEEPY = "import time\nimport value\n\n\ndef test_value():\n    time.sleep(0.7)\
 class OwnEngine:
     """A Docker engine of the test's own: its data, its processes and its socket lie in ``folder``."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, without: Callable[[str, str], NoReturn]) -> None:
         self.folder = folder
+        self.without = without
         self.host = f"unix://{folder}/engine.sock"
         self.process: subprocess.Popen[bytes] | None = None
         self.start()
@@ -49,17 +52,18 @@ class OwnEngine:
         argv += ["--shutdown-timeout=1"]
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(argv, stdout=log, stderr=log, start_new_session=True)
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 60
         while self.tell("version") is None:
             if self.process.poll() is not None or time.monotonic() > deadline:
-                pytest.skip(f"no second engine runs here: {(self.folder / 'log').read_text()[-500:]}")
+                self.process.kill()
+                self.without("dockerd", f"no second engine runs here: {(self.folder / 'log').read_text()[-500:]}")
             time.sleep(0.05)
 
     def stop(self) -> None:
         """End it as a service manager does, with all that runs in it."""
         assert self.process is not None
         self.process.send_signal(signal.SIGTERM)
-        self.process.wait(30)
+        self.process.wait(60)
 
     def tell(self, *arguments: str) -> str | None:
         """What the engine's client prints; None if it failed."""
@@ -81,13 +85,13 @@ class OwnEngine:
 
 
 @pytest.fixture
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnEngine]:
+def engine(tmp_path_factory: pytest.TempPathFactory, without: Callable[[str, str], NoReturn]) -> Iterator[OwnEngine]:
     if os.getuid() != 0:
-        pytest.skip("only root may start an engine")
+        without("dockerd", "only root may start an engine")
     if shutil.which("dockerd") is None:
-        pytest.skip("no dockerd here, only a client")
+        without("dockerd", "no dockerd here, only a client")
     folder = tmp_path_factory.mktemp("engine")
-    engine = OwnEngine(folder)
+    engine = OwnEngine(folder, without)
     try:
         yield engine
     finally:

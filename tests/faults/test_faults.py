@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from dataclasses import field
 from pathlib import Path
 from typing import Any
+from typing import NoReturn
 
 import pytest
 
@@ -254,6 +255,30 @@ def dead_gateway(place: Any) -> str:
     return str(place.end(process))
 
 
+#: Waits that nobody would wait for here.
+WATCHFUL = """
+from pytest_crab.models import gateway, line
+gateway._PULSE, line.ANSWER = 0.2, 2.0
+"""
+
+
+def hung_gateway(place: Any) -> str:
+    """The gateway stands still in the middle of a request: it is ended, started anew, and the step is tried again."""
+    place.ask_models()
+    place.replies["caught-1"] = [say("", delay=600)]
+    settings = place.folder / "conftest.py"
+    before = settings.read_text()
+    settings.write_text(before + WATCHFUL)
+    process = place.start(*ONE, reviewer="asked")
+    place.wait_for("review caught-1 start")
+    (stopped,) = place.processes(GATEWAY)
+    os.kill(int(stopped.split()[0]), signal.SIGSTOP)
+    output = place.end(process)
+    settings.write_text(before)
+    assert retried(place, "caught-1") == {"review": ["gateway"]}
+    return str(output)
+
+
 def slow_provider(place: Any) -> str:
     """An answer that does not come in the reviewer's time, once."""
     place.ask_models(timeout=1)
@@ -330,6 +355,7 @@ FAULTS = [
     Fault(name="the clock jumps", make=jumping_clock),
     Fault(name="two runs on one store", make=two_at_once),
     Fault(name="the gateway is killed", make=killed_gateway, repeated=("review caught-1",), reviewer="asked"),
+    Fault(name="the gateway hangs", make=hung_gateway, repeated=("review caught-1",), reviewer="asked"),
     Fault(
         name="the gateway dies again and again",
         make=dead_gateway,
@@ -350,9 +376,11 @@ FAULTS = [
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
-def test_nothing_is_lost_repeated_or_invented(fault: Fault, place: Any) -> None:
+def test_nothing_is_lost_repeated_or_invented(
+    fault: Fault, place: Any, without: Callable[[str, str], NoReturn]
+) -> None:
     if fault.root and os.getuid() != 0:
-        pytest.skip("only root may mount a file system")
+        without("root", "only root may mount a file system")
     output = fault.make(place)
     assert fault.words in " ".join(output.split()), output
     assert "Traceback" not in output, output

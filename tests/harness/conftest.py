@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from dataclasses import field
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from typing import NoReturn
 
 import pytest
 
@@ -139,10 +141,10 @@ def pythons() -> list[str]:
 
 
 @pytest.fixture(params=pythons(), ids=lambda path: path.strip("/").replace("/", "-"))
-def interpreter(request: pytest.FixtureRequest) -> SimpleNamespace:
+def interpreter(request: pytest.FixtureRequest, without: Callable[[str, str], NoReturn]) -> SimpleNamespace:
     """Another interpreter with a pytest of its own, and the folder of its packages."""
     if request.param == PYTHONS:
-        pytest.skip(f"{PYTHONS} names no other interpreter with a pytest")
+        without("pythons", f"{PYTHONS} names no other interpreter with a pytest")
     found = probe(request.param)
     assert found is not None, f"{request.param}, named by {PYTHONS}, has no pytest"
     return SimpleNamespace(python=found[0], site=(found[1],))

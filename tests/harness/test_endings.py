@@ -123,9 +123,9 @@ def test_runs_do_not_see_each_other(bench: Bench) -> None:
     ("code", "ending"), [("raise SystemExit(3)", Ending.COMPLETED), ("while 1: 1", Ending.TIMEOUT)]
 )
 def test_a_command_is_told_by_its_exit_code(bench: Bench, code: str, ending: Ending) -> None:
-    command = harness.CommandRun(
-        id="p2p", state="head", seconds=2, command=("python3", "-c", f"import ledger\nprint(1)\n{code}")
-    )
+    argv = ("python3", "-c", f"import ledger\nprint(1)\n{code}")
+    seconds = 2 if ending is Ending.TIMEOUT else 60
+    command = harness.CommandRun(id="p2p", state="head", seconds=seconds, command=argv)
     run = bench.report([command]).runs[0]
     assert (run.ending, run.exit_code, run.tests) == (ending, 3 if ending is Ending.COMPLETED else None, ())
 

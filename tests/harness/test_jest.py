@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
+from typing import NoReturn
 
 import pytest
 
@@ -30,13 +32,10 @@ ADD = "exports.add = (a, b) => {\n  return a + b;\n};\n"
 
 
 @pytest.fixture
-def jest(bench: Bench) -> Bench:
+def jest(bench: Bench, without: Callable[[str, str], NoReturn]) -> Bench:
     """The harness's bench with a node and a jest."""
     if not os.environ.get(JEST):
-        assert "jest" not in os.environ.get("CRAB_TEST_REQUIRE", ""), (
-            f"CRAB_TEST_REQUIRE names jest, and {JEST} is empty"
-        )
-        pytest.skip(f"{JEST} names no folder with a jest")
+        without("jest", f"{JEST} names no folder with a jest")
     node = nodes.here()
     assert node is not None
     bench.facts = {"node": str(node.program), "node_version": node.version}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Callable
 from typing import TYPE_CHECKING
+from typing import NoReturn
 
 import pytest
 
@@ -18,8 +20,11 @@ if TYPE_CHECKING:
     from conftest import Bench
 
 
-@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
-def test_a_repository_tells_its_refs_remotes_reflogs_and_commits(bench: Bench) -> None:
+def test_a_repository_tells_its_refs_remotes_reflogs_and_commits(
+    bench: Bench, without: Callable[[str, str], NoReturn]
+) -> None:
+    if shutil.which("git") is None:
+        without("git", "git is not installed")
     tree = bench.folder / "tree"
 
     def git(*words: str) -> None:

@@ -14,9 +14,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+# pytester forgets what a run in its process imports, so that each would import these anew
+import jinja2  # noqa: F401
 import pytest
 
-# pytester forgets what a run in its process imports, and yaml cannot be imported twice
+# and yaml cannot be imported twice
 import pytest_crab.plugin.session
 import pytest_crab.runtimes.local
 import pytest_crab.runtimes.slots
@@ -24,6 +26,9 @@ import pytest_crab.sources.tree
 
 #: Variables that tests of options leave alone.
 KEPT = ("CRAB_TEST_REQUIRE", "PYTEST_CURRENT_TEST", "PYTEST_PLUGINS")
+
+#: Plugins of the tests' own environment that a run does not need, and that are half of its start.
+NOT_LOADED = ("-p", "no:hypothesispytest", "-p", "no:anyio")
 
 #: Stands in every oracle, and may stand nowhere else.
 SECRET = "seven_little_oracles"
@@ -144,7 +149,7 @@ class Lab:
 
     def spawn(self, *arguments: str) -> pytest.RunResult:
         """Run pytest in a process of its own, on the local runtime."""
-        return self.pytester.runpytest_subprocess("--crab-runtime=local", *arguments)
+        return self.pytester.runpytest_subprocess(*NOT_LOADED, "--crab-runtime=local", *arguments)
 
     def records(self) -> list[dict[str, Any]]:
         """The trials on the record."""

@@ -92,10 +92,13 @@ def test_what_cannot_be_compared_is_refused_before_anything_runs(lab: Any, measu
 
 def test_an_agent_that_was_changed_is_no_longer_comparable(lab: Any, measured: Path) -> None:
     """Of the same name, with the same settings, and it leaves all findings alone."""
-    lab.write({"fix.py": "import sys\n\nsys.stdin.read()\n"})
     arguments = ("--reviewer=both", f"--crab-baseline={measured}", "--agent=mine", "instances/shop-1")
+    assert "not as in the baseline" not in lab.run(*arguments, "--crab-margin=100").stdout.str()
+    lab.write({"fix.py": "import sys\n\nsys.stdin.read()\n"})
     result = lab.run(*arguments)
     assert result.ret == 8
+    line = "crab: warning: not as in the baseline: agent mine: prompt, settings or files are others"
+    assert line in result.stdout.str()
     assert "not comparable with base: what the agent says of itself" in result.stdout.str().replace("\n", "")
     result = lab.run(*arguments, "--crab-allow-difference=agent-version", "--crab-margin=100")
     assert result.ret == 0
@@ -132,6 +135,8 @@ def test_shards_merged_are_one_run(lab: Any, measured: Path) -> None:
 def test_control_first_findings_and_attribution(lab: Any) -> None:
     arms = ("--crab-control", "--crab-first=1", "--crab-attribute")
     result = lab.run("--reviewer=both", *arms, "--crab-report=now", *MINE)
+    result.assert_outcomes(passed=2, xfailed=4)
+    assert result.ret == 0, "what the arms missed fails nothing"
     result.stdout.fnmatch_lines(
         [
             "crab: reviewers both, both@1 (first findings), none (control); agent mine",

@@ -61,7 +61,7 @@ def pointed(lab: Any) -> Any:
 
 @pytest.mark.bubblewrap
 def test_a_reviewer_of_someone_elses(pointed: Any) -> None:
-    result = pointed.spawn("--reviewer=pointer", "instances")
+    result = pointed.run("--reviewer=pointer", "instances")
     result.assert_outcomes(failed=2)
     verdicts = [[found["verdict"] for found in trial["results"]] for trial in pointed.records()]
     assert verdicts == [["caught", "missed"], ["caught", "missed"]]
@@ -72,13 +72,13 @@ def test_a_reviewer_of_someone_elses(pointed: Any) -> None:
 @pytest.mark.bubblewrap
 def test_a_variant_of_someone_elses_reviewer(pointed: Any) -> None:
     (pointed.path / "crab.yaml").write_text("reviewers: {second: {use: pointer, line: 13}}\n")
-    pointed.spawn("--reviewer=second", "instances/shop-1").assert_outcomes(failed=1)
+    pointed.run("--reviewer=second", "instances/shop-1").assert_outcomes(failed=1)
     assert [found["verdict"] for found in pointed.records()[0]["results"]] == ["missed", "caught"]
 
 
 def test_bad_settings_of_someone_elses_reviewer_are_a_usage_error(pointed: Any) -> None:
     (pointed.path / "crab.yaml").write_text("reviewers: {second: {use: pointer, line: here}}\n")
-    result = pointed.spawn("--reviewer=second", "instances/shop-1")
+    result = pointed.run("--reviewer=second", "instances/shop-1")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["ERROR: crab.yaml: reviewers.second: line is 'here'; it should be a whole number"])
 
@@ -105,7 +105,7 @@ def test_listeners_hear_each_trial_and_fresh_reviews_only(lab: Any) -> None:
         ((), ["trial shop-1 human True"]),
     ):
         lab.forget(*steps)
-        result = lab.spawn("--reviewer=human", "instances/shop-1")
+        result = lab.run("--reviewer=human", "instances/shop-1")
         result.stdout.fnmatch_lines(["our line: 1.0"])
         assert (lab.path / "heard.txt").read_text().splitlines() == heard
         (lab.path / "heard.txt").unlink()
@@ -125,7 +125,7 @@ def test_under_xdist_the_controller_hears_of_trials_once(lab: Any) -> None:
 def test_a_listener_that_fails_breaks_the_trial_and_is_no_miss(lab: Any) -> None:
     lab.write({"conftest.py": "def pytest_crab_review_done():\n    raise LookupError('our own mistake')\n"})
     lab.forget("review")
-    result = lab.spawn("--reviewer=human", "instances/shop-1")
+    result = lab.run("--reviewer=human", "instances/shop-1")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*LookupError: our own mistake*"])
     (trial,) = lab.records()
@@ -139,10 +139,10 @@ def test_an_objection_fails_a_gate_that_is_met(lab: Any) -> None:
         {"conftest.py": "def pytest_crab_gate(summary):\n    return 'Too dear.' if summary.reviewers else None\n"}
     )
     arguments = ("--reviewer=both", "--agent=mine", "instances/shop-1")
-    result = lab.spawn(*arguments, "--crab-fail-under=0.5")
+    result = lab.run(*arguments, "--crab-fail-under=0.5")
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*A hook objects: Too dear."])
-    assert lab.spawn(*arguments).ret == 0
+    assert lab.run(*arguments).ret == 0
 
 
 @pytest.mark.bubblewrap
@@ -158,13 +158,13 @@ def test_instances_of_another_format(lab: Any) -> None:
             return [load_instance(path.parent / line / "instance.yaml") for line in path.read_text().split()]
     """
     lab.write({"conftest.py": loader, "bench.list": "instances/shop-1 instances/till-2", "sub/empty.list": ""})
-    result = lab.spawn("--reviewer=human", "bench.list", "-v")
+    result = lab.run("--reviewer=human", "bench.list", "-v")
     result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines(["bench.list::shop-1::human PASSED 2/2 caught*", "bench.list::till-2::human PASSED*"])
-    lab.spawn("--reviewer=human", "bench.list::till-2::human").assert_outcomes(passed=1)
+    lab.run("--reviewer=human", "bench.list::till-2::human").assert_outcomes(passed=1)
     lab.spawn("--reviewer=none", "bench.list", "-n2").assert_outcomes(failed=2)
     assert len(lab.records()) == 2
-    result = lab.spawn("--reviewer=human", "sub")
+    result = lab.run("--reviewer=human", "sub")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*sub/empty.list: it is empty; it should name instances"])
     result.stdout.no_fnmatch_line("*conftest.py:*")
@@ -198,8 +198,8 @@ def test_a_runtime_of_someone_elses(lab: Any) -> None:
             return AdapterSpec(path="our_runtime:Ours", settings={{"cache": {str(lab.store / "cache")!r}}})
     """
     lab.write({"our_runtime.py": RUNTIME, "conftest.py": maker, "pytest.ini": "[pytest]\npythonpath = .\n"})
-    result = lab.spawn("--reviewer=human", "--crab-runtime=ours", "instances/shop-1")
+    result = lab.run("--reviewer=human", "--crab-runtime=ours", "instances/shop-1")
     result.assert_outcomes(passed=1)
     assert lab.records()[0]["runtime"] == "ours"
-    result = lab.spawn("--reviewer=human", "--crab-runtime=theirs", "instances/shop-1")
+    result = lab.run("--reviewer=human", "--crab-runtime=theirs", "instances/shop-1")
     assert result.ret == pytest.ExitCode.USAGE_ERROR

@@ -87,7 +87,7 @@ def test_what_runs_is_ended_and_the_rest_is_on_the_record(lab: Any, start: Any) 
         "--reviewer=human", "--reviewer=slow", "--crab-jobs=1", "--crab-fail-under=0.5", "--crab-junit=oracles.xml"
     )
     process.send_signal(signal.SIGINT)
-    output, _ = process.communicate(timeout=30)
+    output, _ = process.communicate(timeout=60)
     assert process.returncode == pytest.ExitCode.INTERRUPTED, output
     assert "KeyboardInterrupt" in output
     assert "Gate not applied, exit status 2" in output
@@ -111,10 +111,10 @@ def test_a_second_interrupt_ends_the_process_at_once(lab: Any, start: Any) -> No
             break
     before = time.monotonic()
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=30)
+    process.communicate(timeout=45)
     assert process.returncode == pytest.ExitCode.INTERRUPTED
-    assert time.monotonic() - before < 10
-    deadline = time.monotonic() + 5
+    assert time.monotonic() - before < 40
+    deadline = time.monotonic() + 30
     while sleepers(lab) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert not sleepers(lab)
@@ -123,8 +123,8 @@ def test_a_second_interrupt_ends_the_process_at_once(lab: Any, start: Any) -> No
 def test_a_killed_run_leaves_no_client_and_is_taken_up_again(lab: Any, start: Any) -> None:
     process = start("--reviewer=human", "--reviewer=slow", "--crab-jobs=1")
     os.kill(process.pid, signal.SIGKILL)
-    process.communicate(timeout=30)
-    deadline = time.monotonic() + 10
+    process.communicate(timeout=60)
+    deadline = time.monotonic() + 60
     while sleepers(lab) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert not sleepers(lab)
@@ -140,7 +140,7 @@ def test_an_interrupt_reaches_the_workers_of_xdist(lab: Any, start: Any) -> None
     os.killpg(process.pid, signal.SIGINT)
     output, _ = process.communicate(timeout=60)
     assert process.returncode == pytest.ExitCode.INTERRUPTED, output
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while sleepers(lab) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert not sleepers(lab)

@@ -29,9 +29,10 @@ from pytest_crab.types import Finding, Review
 @dataclasses.dataclass(frozen=True)
 class Bot:
     prompt: str = "Review this."
+    times: int = 1
 
     def identity(self):
-        return {"prompt": self.prompt}
+        return {"prompt": self.prompt, "times": self.times}
 
     def review(self, pull_request, checkout):
         said = f"{self.prompt}\\n{pull_request.title}\\n{pull_request.diff}"
@@ -39,7 +40,8 @@ class Bot:
         with checkout.models() as access:
             transport = httpx2.HTTPTransport(uds=str(access.socket), verify=False)
             with httpx2.Client(transport=transport, headers={"x-api-key": access.token}, timeout=200) as http:
-                answer = http.post("http://gateway/anthropic/v1/messages", json=body)
+                for _ in range(self.times):
+                    answer = http.post("http://gateway/anthropic/v1/messages", json=body)
             if answer.status_code != 200:
                 raise ReviewerError(answer.text)
             found = json.loads(answer.json()["content"][0]["text"])
@@ -86,7 +88,13 @@ def test_a_run_is_replayed_without_key_and_provider(
     lab.run(*arguments).assert_outcomes(failed=2)
     first = lab.records()
     (usage,) = {json.dumps(trial["review"]["usage"], sort_keys=True) for trial in first}
-    assert json.loads(usage) == {"input_tokens": 100, "output_tokens": 20, "cost_usd": 0.0003, "requests": 1}
+    assert json.loads(usage) == {
+        "input_tokens": 100,
+        "output_tokens": 20,
+        "cost_usd": 0.0003,
+        "requests": 1,
+        "models": ["scripted"],
+    }
     assert [trial["results"][0]["verdict"] for trial in first] == ["missed", "caught"]
     assert len(provider.asked) == 2
     (ledger,) = (lab.store / "ledger").glob("*.jsonl")
@@ -116,6 +124,22 @@ def test_what_is_over_the_budget_is_broken_and_the_rest_goes_on_later(lab: Any, 
     result.assert_outcomes(failed=1, errors=1)
     result.stdout.fnmatch_lines(["crab: models: a budget of 0.0002 USD", "*the budget of the run is spent*"])
     lab.run(*arguments).assert_outcomes(failed=2)
+    assert len(provider.asked) == 2
+
+
+def test_who_spends_what_its_trial_may_cost_has_missed_it(lab: Any, provider: ScriptedProvider) -> None:
+    """And is not left out of the rate, as it would be if the world had failed."""
+    text = (lab.path / "crab.yaml").read_text()
+    changed = text.replace("models:\n", "models:\n  trial_budget: 0.0002\n").replace('bot:Bot",', 'bot:Bot", times: 2,')
+    lab.write({"crab.yaml": changed})
+    result = lab.run("--reviewer=bot", "--agent=reference", "instances")
+    result.assert_outcomes(failed=2)
+    for trial in lab.records():
+        assert {(each["verdict"], each["reason"]) for each in trial["results"]} == {
+            ("missed", "over the trial's budget")
+        }
+        assert (trial["status"], "review" in trial) == ("limit", False)
+        assert trial["error"].startswith(f"review: the budget of trial {trial['instance']}::bot[1] is spent (0.0003 of")
     assert len(provider.asked) == 2
 
 

@@ -34,7 +34,7 @@ def test_text(progress: Progress, text: str) -> None:
     assert progress_text(progress, 9) == text
 
 
-SLOW = "import json, time\ntime.sleep(1.5)\nprint(json.dumps({'schema': 1, 'findings': []}))\n"
+SLOW = "import json, time\ntime.sleep(0.8)\nprint(json.dumps({'schema': 1, 'findings': []}))\n"
 
 
 @pytest.fixture

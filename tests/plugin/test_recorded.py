@@ -56,6 +56,16 @@ def test_a_recorded_reviewer_is_replayed_by_its_name(lab: Any, recorded: Path) -
     assert said[2:] == ["human: 2 of 2 verdicts are the recorded ones"]
 
 
+def test_a_bad_recording_of_another_tool_takes_only_the_comparison_away(lab: Any, recorded: Path) -> None:
+    (recorded / "other").mkdir()
+    (recorded / "other" / "shop-1.json").write_text("{")
+    result = lab.run("--reviewer=codex", "--agent=replay", "instances/shop-1")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["recorded verdicts of instances cannot be read:", "*recorded: other/shop-1.json: it is no JSON (*"]
+    )
+
+
 def test_what_is_not_recorded_is_an_error_that_names_the_file(lab: Any, recorded: Path) -> None:
     result = lab.run("--reviewer=codex", "--agent=replay", "instances/till-2")
     result.assert_outcomes(errors=1)

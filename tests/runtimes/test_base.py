@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import tarfile
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from click.testing import CliRunner
 
 from pytest_crab.cli.doctor import doctor
 from pytest_crab.runtimes import base as bases
+from pytest_crab.runtimes import choose
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,17 +21,15 @@ if TYPE_CHECKING:
     from docker import APIClient
 
 pytestmark = pytest.mark.docker
-TAG = "pytest-crab-base:0.1"
+VERSION = f"0.{os.getpid()}"
+TAG = f"pytest-crab-base:{VERSION}"
 
 
 @pytest.fixture
 def client() -> Iterator[APIClient]:
     import docker
 
-    try:
-        client = docker.APIClient(version="auto")
-    except docker.errors.DockerException as error:
-        pytest.skip(f"no Docker engine answers: {error}")
+    client = docker.APIClient(version="auto")
     yield client
     client.remove_image(TAG, force=True)
     client.close()
@@ -39,15 +39,19 @@ def test_a_base_of_another_version_is_old(client: APIClient, tmp_path: Path, mon
     archive = tmp_path / "base.tar"
     with tarfile.open(archive, "w") as tar:
         tar.addfile(tarfile.TarInfo("nothing"), io.BytesIO())
-    bases._import(client, archive, TAG, "0.1")
+    bases._import(client, archive, TAG, VERSION)
     labels = client.inspect_image(TAG)["Config"]["Labels"]
-    assert labels["pytest-crab.base"] == "0.1"
+    assert labels["pytest-crab.base"] == VERSION
     assert not bases.is_old(client, TAG)
-    assert f"yes: {TAG}" in CliRunner().invoke(doctor, ["--python", "0.1"]).output
+    assert f"yes: {TAG}" in CliRunner().invoke(doctor, ["--python", VERSION]).output
+    assert choose("docker", python=VERSION).reason == "named"
     monkeypatch.setattr(bases, "_LIBC", ("librt",))
     assert bases.is_old(client, TAG)
-    told = CliRunner().invoke(doctor, ["--python", "0.1"]).output
+    warned = f"warning: {TAG} was made by another version, build it again: pytest-crab doctor --build-base"
+    assert choose("docker", python=VERSION).reason == f"named; {warned}"
+    assert choose("auto", python=VERSION).reason.endswith(warned)
+    told = CliRunner().invoke(doctor, ["--python", VERSION]).output
     assert f"old: {TAG} was made by another version; build it again with --build-base" in told
     client.remove_image(TAG, force=True)
-    client.import_image_from_file(str(archive), repository="pytest-crab-base", tag="0.1", changes=["LABEL of=others"])
+    client.import_image_from_file(str(archive), repository="pytest-crab-base", tag=VERSION, changes=["LABEL of=others"])
     assert not bases.is_old(client, TAG)

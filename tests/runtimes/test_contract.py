@@ -7,10 +7,12 @@ import os
 import subprocess
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+from typing import NoReturn
 
 import pytest
 
@@ -26,6 +28,14 @@ if TYPE_CHECKING:
 
 LIMITS = Limits(memory=128, processes=24, disk=16, file=8)
 LIMITS_OF_TWO = replace(ORACLE_LIMITS, disk=16)
+
+
+@pytest.fixture
+def counted(place: Place, without: Callable[[str, str], NoReturn]) -> Place:
+    """A place where memory and processes are counted."""
+    if place.image.facts.get("limits") == "rlimit":
+        without("cgroups", "no control groups can be made here")
+    return place
 
 
 def test_input_and_output_are_exact_bytes(place: Place) -> None:
@@ -96,24 +106,18 @@ def test_pytest_and_nothing_of_the_host_is_importable(place: Place) -> None:
     assert place.run(place.image.python, "-I", "-S", "-c", code).exit_code == 0
 
 
-def test_memory_is_limited(place: Place) -> None:
-    if place.image.facts.get("limits") == "rlimit":
-        pytest.skip("no control groups can be made here")
-    done = place.python("x = b'1' * 300_000_000; print(len(x))")
+def test_memory_is_limited(counted: Place) -> None:
+    done = counted.python("x = b'1' * 300_000_000; print(len(x))")
     assert (done.stdout, done.out_of_memory, done.timed_out) == (b"", True, False)
 
 
-def test_memory_of_a_child_counts(place: Place) -> None:
-    if place.image.facts.get("limits") == "rlimit":
-        pytest.skip("no control groups can be made here")
-    code = f"{place.image.python} -c \"x = b'1' * 300_000_000\"; echo survived"
-    done = place.run("sh", "-c", code)
+def test_memory_of_a_child_counts(counted: Place) -> None:
+    code = f"{counted.image.python} -c \"x = b'1' * 300_000_000\"; echo survived"
+    done = counted.run("sh", "-c", code)
     assert (done.stdout, done.exit_code, done.out_of_memory) == (b"survived\n", 0, True)
 
 
-def test_processes_are_limited(place: Place) -> None:
-    if place.image.facts.get("limits") == "rlimit":
-        pytest.skip("no control groups can be made here")
+def test_processes_are_limited(counted: Place) -> None:
     code = (
         "import os, time\n"
         "n = 0\n"
@@ -122,7 +126,7 @@ def test_processes_are_limited(place: Place) -> None:
         "        if not os.fork(): time.sleep(60)\n"
         "except OSError: print(n < 30)\n"
     )
-    assert place.python(code).stdout == b"True\n"
+    assert counted.python(code).stdout == b"True\n"
 
 
 @pytest.mark.parametrize("where", ["workdir", "scratch"])
@@ -151,7 +155,7 @@ def test_deadline_ends_everything(place: Place) -> None:
     mark = f"31{os.getpid()}.{time.monotonic_ns()}"
     done = place.run("sh", "-c", f"setsid sleep {mark} & sleep {mark}", seconds=1)
     assert (done.exit_code, done.timed_out) == (None, True)
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 30
     assert not _running(mark)
 
 
@@ -190,11 +194,9 @@ def test_commands_cannot_reach_each_other(place: Place) -> None:
     assert (two.stdout, two.exit_code) == (b"OWN\n", 0)
 
 
-def test_memory_of_commands_that_meet_is_limited(place: Place) -> None:
-    if place.image.facts.get("limits") == "rlimit":
-        pytest.skip("no control groups can be made here")
-    hungry = Command(argv=(place.image.python, "-c", "x = b'1' * 300_000_000; print(len(x))"), user="oracle")
-    done = place.runtime.execute(place.image, [Command(argv=("true",)), hungry], limits=LIMITS, seconds=20)
+def test_memory_of_commands_that_meet_is_limited(counted: Place) -> None:
+    hungry = Command(argv=(counted.image.python, "-c", "x = b'1' * 300_000_000; print(len(x))"), user="oracle")
+    done = counted.runtime.execute(counted.image, [Command(argv=("true",)), hungry], limits=LIMITS, seconds=20)
     assert done[1].stdout == b""
     assert done[1].out_of_memory
 
@@ -220,7 +222,7 @@ def test_stop_from_another_thread_cancels(fresh: Place) -> None:
     started = time.monotonic()
     with pytest.raises(Cancelled):
         fresh.run("sleep", "60", seconds=60)
-    assert time.monotonic() - started < 15
+    assert time.monotonic() - started < 50
     with pytest.raises(Cancelled):
         fresh.run("true")
 
@@ -285,21 +287,11 @@ def test_identity_is_what_decides_the_image(place: Place) -> None:
     assert identity != place.runtime.identity(place.instance, {"kind": "y"})
 
 
-def test_a_build_that_fails_says_where(place: Place, installed: object) -> None:
-    environment = replace(
-        place.instance.environment, packages=("setuptools==75.8.0",), install=("echo well", "echo oh no >&2; false")
-    )
+def test_a_build_that_fails_says_where(place: Place) -> None:
+    environment = replace(place.instance.environment, install=("echo well", "echo oh no >&2; false"))
     broken = replace(place.instance, id="demo-broken", environment=environment)
     with pytest.raises(ImageError, match=r"demo-broken: .*install commands.*oh no"):
         place.runtime.prepare(broken, place.snapshot, {"kind": "broken"})
-
-
-def test_reinstall_gives_the_projects_metadata(installed_place: Place) -> None:
-    found = _reinstall(installed_place, 'version = "1.0"', 'version = "1.1"')
-    assert set(found) == {
-        f"demo_crab-1.1.dist-info/{name}" for name in ("METADATA", "entry_points.txt", "top_level.txt")
-    }
-    assert "Version: 1.1" in found["demo_crab-1.1.dist-info/METADATA"]
 
 
 def test_reinstall_of_a_broken_tree_is_the_revisions_fault(installed_place: Place) -> None:
@@ -307,7 +299,7 @@ def test_reinstall_of_a_broken_tree_is_the_revisions_fault(installed_place: Plac
         _reinstall(installed_place, "[project]", "[project")
 
 
-def test_reinstall_carries_nothing_else_over(installed_place: Place) -> None:
+def test_reinstall_gives_the_projects_metadata_and_carries_nothing_else_over(installed_place: Place) -> None:
     hostile = (
         "import sysconfig, pathlib\n"
         "site = pathlib.Path(sysconfig.get_path('purelib'))\n"
@@ -316,9 +308,11 @@ def test_reinstall_carries_nothing_else_over(installed_place: Place) -> None:
         "(site / 'evil-1.dist-info' / 'METADATA').write_text('Name: evil')\n"
         "from setuptools import setup\nsetup()\n"
     )
-    found = _reinstall(installed_place, "[project]", "[project]", extra={"setup.py": hostile})
-    assert found
-    assert all(path.startswith("demo_crab-1.0.dist-info/") for path in found)
+    found = _reinstall(installed_place, 'version = "1.0"', 'version = "1.1"', extra={"setup.py": hostile})
+    assert set(found) == {
+        f"demo_crab-1.1.dist-info/{name}" for name in ("METADATA", "entry_points.txt", "top_level.txt")
+    }
+    assert "Version: 1.1" in found["demo_crab-1.1.dist-info/METADATA"]
     listing = installed_place.run("ls", installed_place.image.site[0])
     assert b"evil" not in listing.stdout
 
@@ -346,7 +340,7 @@ def _reinstall(place: Place, old: str, new: str, extra: dict[str, str] | None = 
 
 def _running(mark: str) -> list[str]:
     """Processes of this machine, in containers too, that have ``mark`` on their command line."""
-    deadline = time.monotonic() + 3
+    deadline = time.monotonic() + 30
     while True:
         listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
         found = [line for line in listed.splitlines() if mark in line]

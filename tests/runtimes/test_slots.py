@@ -27,7 +27,7 @@ with Slots(1, Path(sys.argv[1])).take(threading.Event()):
 def test_no_more_than_the_count_run_at_once(tmp_path: Path) -> None:
     slots, never = Slots(2, tmp_path), threading.Event()
     running, most = 0, 0
-    guard = threading.Lock()
+    guard, two = threading.Lock(), threading.Barrier(2)
 
     def work() -> None:
         nonlocal running, most
@@ -35,7 +35,7 @@ def test_no_more_than_the_count_run_at_once(tmp_path: Path) -> None:
             with guard:
                 running += 1
                 most = max(most, running)
-            never.wait(0.02)
+            two.wait(60)  # for the other one
             with guard:
                 running -= 1
 

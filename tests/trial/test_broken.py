@@ -68,6 +68,7 @@ def sentence(trial: Trial) -> str:
 def test_an_oracle_that_cannot_be_proved_is_broken_and_no_other(file: str, text: str, words: str, lab: Any) -> None:
     folder = lab.folder / "set" / lab.name
     lab.put(file, (folder / f"checks/{text}.diff").read_text() if text in ("near", "other") else text)
+    lab.changes["proof_runs"] = 2 if words == "flaky" else 1
     trial = lab.trial()
     assert words in sentence(trial)
     assert lab.name in sentence(trial)
@@ -98,13 +99,13 @@ def test_an_own_reference_that_does_not_apply_breaks_its_comment(lab: Any) -> No
 
 @pytest.mark.bubblewrap
 def test_contestants_that_fail_are_unknown_and_are_asked_again(lab: Any, ran: Callable[[Trial], set[str]]) -> None:
-    lab.settings["reviewer"] = {"timeout": "1"}
     for said, before, words in (
         ("no JSON", "", "no answer"),
         ('{"schema": 1}', "exit 3", "exit code 3"),
         ("", "sleep 61.25", "1 seconds"),
     ):
         lab.reviewing(said, before)
+        lab.settings["reviewer"] = {"timeout": "1"} if "sleep" in before else {}
         trial = lab.trial()
         assert words in sentence(trial)
         assert sentence(trial).startswith("reviewer sharp")
@@ -133,6 +134,15 @@ def test_an_empty_review_is_a_review_and_an_idle_agent_a_revision(lab: Any) -> N
     lab.reviewing([{"body": "Three."}])
     lab.acting({})
     assert {result.reason for result in lab.trial().results} == {Reason.EMPTY_REVISION}
+
+
+@pytest.mark.bubblewrap
+def test_what_an_agent_leaves_is_its_own_doing_even_where_it_cannot_be_recorded(lab: Any) -> None:
+    lab.acting({"value.py": "VALUE = 3\n"}, 'mkdir -p "$(printf "d/%.0s" $(seq 150))"')
+    trial = lab.trial()
+    assert lab.reasons(trial) == {"c0": "does not apply", "c1": "does not apply"}
+    assert trial.results[0].detail.startswith("what the agent left is no revision: the folders lie over 100 deep")
+    assert trial.error is None
 
 
 def test_a_source_that_cannot_be_reached_skips_the_trial(lab: Any) -> None:

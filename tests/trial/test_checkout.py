@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import threading
 import time
 from pathlib import Path
@@ -141,10 +142,11 @@ def test_a_command_may_run_in_the_workspace(each_lab: Any) -> None:
 @pytest.mark.parametrize("step", ["proof", "review"])
 def test_a_stopped_world_leaves_nothing_and_measures_nothing(step: str, each_lab: Any) -> None:
     lab = each_lab
+    mark = f"61{os.getpid()}.{time.monotonic_ns()}"
     if step == "review":
-        lab.reviewing([], "sleep 61.5")
+        lab.reviewing([], f"sleep {mark}")
     else:
-        lab.put("oracles/test_c0.py", "import time\n\n\ndef test_value():\n    time.sleep(61.5)\n")
+        lab.put("oracles/test_c0.py", f"import time\n\n\ndef test_value():\n    time.sleep({mark})\n")
     lab.document["environment"]["timeout"] = "100"
     kept, lab.runtime = lab.runtime, lab.another()
     world = lab.world()
@@ -159,7 +161,7 @@ def test_a_stopped_world_leaves_nothing_and_measures_nothing(step: str, each_lab
     course.settle(Judgement(reason=Reason.NOT_RUN))
     assert {result.reason for result in course.trial().results} == {Reason.NOT_RUN}
     assert lab.left() == []
-    assert not any("61.5" in text for text in lab.command_lines())
+    assert not any(mark in text for text in lab.command_lines())
     with pytest.raises(Cancelled):
         lab.trial(world)
     lab.runtime.close()

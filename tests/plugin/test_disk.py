@@ -1,0 +1,161 @@
+"""Disk budget and pre-flight in real runs: with an engine, with workers, and where nothing can be kept."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_crab.campaign.disk import DiskBudget
+from pytest_crab.campaign.disk import Waiting
+from pytest_crab.campaign.disk import total
+from pytest_crab.runtimes.base import LOCAL_BASE
+from pytest_crab.runtimes.interpreters import running_version
+from pytest_crab.runtimes.pruning import EngineImages
+from pytest_crab.runtimes.pruning import size_of
+
+MB = 1024**2
+#: A base that has what oracles need, so that nothing is installed while an image is built.
+BASE = "crab-test-pytest:{python}"
+#: Eight megabytes that no other image has.
+FAT = """\
+ARG BASE
+FROM ${BASE}
+ARG WORKDIR=/workspace
+COPY tree/ ${WORKDIR}/
+WORKDIR ${WORKDIR}
+RUN head -c 8388608 /dev/urandom > /opt/fat; mkdir -p /opt/crab/tree; cp -a ./. /opt/crab/tree/; \\
+    touch /opt/crab/distributions.txt
+"""
+INSTANCE = """\
+schema: 1
+id: {name}
+provenance: authored
+repo: owner/{repo}
+license: MIT
+pull_request: {{number: 7, title: "{name}"}}
+source:
+  tree: {{path: tree, head: head.diff, reference: reference.diff}}
+environment: {{dockerfile: fat, timeout: 20}}
+comments:
+  - {{id: c0, path: value.py, lines: [1, 1], body: Three., category: functional, kind: behavioral,
+      oracle: test_c0.py, reference: reference.diff}}
+"""
+CHANGE = "--- a/value.py\n+++ b/value.py\n@@ -1 +1 @@\n-VALUE = {}\n+VALUE = {}\n"
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """An image with pytest, made of the local base and what this interpreter has installed."""
+    folder = tmp_path_factory.mktemp("base")
+    for name in ("pytest", "_pytest", "py", "pluggy", "iniconfig", "packaging", "pygments"):
+        spec = importlib.util.find_spec(name)
+        assert spec is not None
+        assert spec.origin is not None
+        if spec.submodule_search_locations:
+            shutil.copytree(Path(spec.origin).parent, folder / "site" / name, ignore=shutil.ignore_patterns("*.pyc"))
+        else:
+            shutil.copy(spec.origin, folder / "site")
+    local, site = LOCAL_BASE.format(python=running_version()), f"/usr/local/lib/python{running_version()}/site-packages"
+    (folder / "Dockerfile").write_text(f"FROM {local}\nCOPY site {site}\n")
+    done = subprocess.run(["docker", "build", "-qt", BASE.format(python=running_version()), folder])
+    if done.returncode:
+        pytest.skip("no base image of this Python")
+    return BASE
+
+
+@pytest.fixture
+def fat(pytester: pytest.Pytester, base: str, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """Three instances of two repositories, whose runs share a machine folder with no other run."""
+    write = {"dockerfiles/fat.Dockerfile": FAT, "pytest.ini": f"[pytest]\ncrab_base_image = {base}\n"}
+    for name, repo in (("a-1", "shop"), ("b-2", "till"), ("c-3", "shop")):
+        write |= {f"set/{name}/instance.yaml": INSTANCE.format(name=name, repo=repo)}
+        write |= {f"set/{name}/tree/value.py": "VALUE = 1\n", f"set/{name}/tree/README": f"{name} {pytester.path}"}
+        write |= {f"set/{name}/head.diff": CHANGE.format(1, 2), f"set/{name}/reference.diff": CHANGE.format(2, 3)}
+        write |= {f"set/{name}/test_c0.py": "import value\n\n\ndef test_c0():\n    assert value.VALUE == 3\n"}
+    for path, text in write.items():
+        (pytester.path / path).parent.mkdir(parents=True, exist_ok=True)
+        (pytester.path / path).write_text(text)
+    (pytester.path / "tmp").mkdir()
+    monkeypatch.setenv("TMPDIR", str(pytester.path / "tmp"))
+    monkeypatch.setattr("tempfile.tempdir", str(pytester.path / "tmp"))
+    return pytester
+
+
+@pytest.mark.docker
+def test_images_go_once_their_repository_is_done(fat: pytest.Pytester) -> None:
+    common = ("--reviewer=human", "--crab-runtime=docker", "-ocrab_proof_runs=1", "--crab-jobs=2")
+    images = EngineImages()
+    everything = Waiting({}).rank
+    try:
+        fat.runpytest_subprocess(*common, "set/a-1").assert_outcomes(passed=1)
+        (first,) = images.kept()
+        assert first.instances == {"a-1"}
+        assert 8 * MB < total([first]) < 9 * MB
+
+        result = fat.runpytest_subprocess(*common, "--crab-disk-budget=12M", "-v", "set")
+        result.assert_outcomes(passed=3)
+        result.stdout.fnmatch_lines(
+            ["crab: images: 1 there, at most 2 to build, about 16 MB*; kept within 12 MB", "*disk budget: 2 env*"]
+        )
+        assert [line.split("/")[1] for line in result.outlines if "PASSED 1/1" in line] == ["a-1", "c-3", "b-2"]
+        assert [line.split("::")[0] for line in result.outlines if "::human  1/1" in line] == ["a-1", "b-2", "c-3"]
+        (last,) = images.kept()
+        assert last.instances == {"b-2"}
+        assert total([last]) + size_of(fat.path / ".crab" / "cache") <= 12 * MB
+
+        container = subprocess.run(["docker", "create", last.name, "true"], capture_output=True, text=True).stdout
+        DiskBudget(1, images, fat.path / "none").hold(everything)
+        assert images.kept() == [last]
+        subprocess.run(["docker", "rm", container.strip()], capture_output=True)
+    finally:
+        DiskBudget(1, images, fat.path / "none").hold(everything)
+        assert images.kept() == []
+        images.close()
+
+
+@pytest.mark.bubblewrap
+def test_workers_run_repository_by_repository_and_the_controller_removes(lab: Any) -> None:
+    pytest.importorskip("xdist")
+    lab.forget("verdict")
+    built = lab.store / "cache" / "built"
+    assert len(list(built.iterdir())) == 1, "both instances have the same trees and the same packages"
+    result = lab.spawn("--reviewer=human", "--reviewer=none", "-n2", "--crab-disk-budget=1K", "instances")
+    result.assert_outcomes(passed=2, failed=2)
+    result.stdout.fnmatch_lines(
+        [
+            "crab: 4 trials of 2 instances: *0 reviews and at most 0 revisions to be made, 8 stored",
+            "crab: disk budget: 1 environment removed, * of 1.0 KB taken; the rest is in use or can be no smaller",
+        ]
+    )
+    assert list(built.iterdir()) == []
+    assert lab.run("--reviewer=human", "--reviewer=none", "instances").ret == 1
+    assert list(built.iterdir()) == []
+
+
+def test_a_store_that_cannot_be_written_is_refused_before_the_first_trial(bare: Any) -> None:
+    bare.write({"file": ""})
+    result = bare.run("--reviewer=human", "--crab-store=file/store", "instances")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: the store file *file* cannot be written (*): choose *--crab-store"])
+    assert "instances/shop-1" not in result.stdout.str()
+
+
+def test_a_size_without_unit_is_refused(bare: Any) -> None:
+    result = bare.run("--reviewer=human", "--crab-disk-budget=20", "instances")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: --crab-disk-budget is '20'; it should be a size such as 20G or 800M"])
+
+
+def test_a_plan_and_a_run_say_what_is_needed_and_a_quiet_one_does_not(bare: Any) -> None:
+    needs = "crab: 2 trials of 2 instances: 2 reviews and at most 2 revisions to be made, 0 stored"
+    result = bare.run("--reviewer=human", "--crab-plan", "instances")
+    lines = list(itertools.dropwhile(lambda line: not line.startswith("collected"), result.outlines))
+    assert lines[1] == needs
+    assert lines[2].startswith("crab: environments: 0 there, 2 to build, about 10 MB of ")
+    assert needs not in bare.run("--reviewer=human", "--crab-plan", "-q", "instances").outlines
