@@ -11,10 +11,32 @@ from concurrent.futures import Future
 from concurrent.futures import wait
 from dataclasses import dataclass
 
+from pytest_crab.trial import Crew
+from pytest_crab.types import Instance
 from pytest_crab.types import Trial
 
-#: Runs one trial; it is told a function to call with the name of each step that it begins.
-Work = Callable[[Callable[[str], None]], Trial]
+#: How many trials are submitted ahead for each that may run at a time, so that there is a choice and no lane is empty.
+AHEAD = 4
+
+#: Is told the name of each step that a trial begins.
+Notice = Callable[[str], None]
+
+#: Runs one trial here.
+Work = Callable[[Notice], Trial]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialWork:
+    """One trial as data: called, it runs here; an executor that runs it elsewhere reads it instead."""
+
+    instance: Instance
+    crew: Crew
+    repeat: int
+    here: Callable[[TrialWork, Notice], Trial]
+
+    def __call__(self, notice: Notice) -> Trial:
+        """Run it in this process."""
+        return self.here(self, notice)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,13 +49,17 @@ class Progress:
 
 
 class Campaign:
-    """Trials on an executor, each under a key; at most as many run as the executor has workers."""
+    """Trials on an executor, each under a key; at most as many run as the executor has workers.
+
+    The executor is given work and whom to tell of its steps, and returns a future of the trial.
+    """
 
     def __init__(self, executor: Executor, stop_work: Callable[[], None]) -> None:
         self._executor = executor
         self._stop_work = stop_work
         self._futures: dict[Hashable, Future[Trial]] = {}
         self._steps: dict[Hashable, tuple[str, float]] = {}
+        self._ended: set[Hashable] = set()
         self._done = 0
         self._cost: float | None = None
         self._guard = threading.Lock()
@@ -41,10 +67,17 @@ class Campaign:
 
     def submit(self, key: Hashable, work: Work) -> None:
         """Start a trial unless one was started under this key; nothing starts after ``stop``."""
+
+        def notice(step: str) -> None:
+            with self._guard:
+                if key not in self._ended:
+                    self._steps[key] = (step, time.monotonic())
+
         with self._guard:
             if self.stopped or key in self._futures:
                 return
-            self._futures[key] = self._executor.submit(self._run, key, work)
+            future = self._futures[key] = self._executor.submit(work, notice)
+        future.add_done_callback(lambda ended: self._note(key, ended))
 
     def result(self, key: Hashable, tick: Callable[[Progress], None], interval: float = 0.2) -> Trial | None:
         """Wait for a trial, calling ``tick`` every ``interval`` seconds; None if it was never run to its end."""
@@ -54,6 +87,7 @@ class Campaign:
         while not future.done():  # of which wait() says nothing where the future was cancelled in its queue
             if not wait([future], timeout=interval).done:
                 tick(self.progress())
+        self._note(key, future)
         return None if future.cancelled() else future.result()
 
     def progress(self) -> Progress:
@@ -76,22 +110,17 @@ class Campaign:
         finally:
             self._executor.shutdown(wait=True, cancel_futures=True)
 
-    def _run(self, key: Hashable, work: Work) -> Trial:
-        def notice(step: str) -> None:
-            with self._guard:
-                self._steps[key] = (step, time.monotonic())
-
-        try:
-            notice("start")
-            trial = work(notice)
-            costs = _costs(trial)
-            with self._guard:
-                self._done += 1
-                self._cost = sum(costs, self._cost or 0.0) if costs else self._cost
-            return trial
-        finally:
-            with self._guard:
-                self._steps.pop(key, None)
+    def _note(self, key: Hashable, future: Future[Trial]) -> None:
+        """Count a trial that has ended, once, whoever notices it first."""
+        trial = None if future.cancelled() or future.exception() is not None else future.result()
+        costs = [] if trial is None else _costs(trial)
+        with self._guard:
+            if key in self._ended:
+                return
+            self._ended.add(key)
+            self._steps.pop(key, None)
+            self._done += trial is not None
+            self._cost = sum(costs, self._cost or 0.0) if costs else self._cost
 
 
 def _costs(trial: Trial) -> list[float]:

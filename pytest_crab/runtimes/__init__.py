@@ -36,18 +36,21 @@ def choose(name: str, *, base: str = DEFAULT_BASE, python: str | None = None) ->
     asked only when no base image is here. Raises EngineError if docker was named and no engine answers.
     """
     if name == "docker":
+        from pytest_crab.runtimes.presence import age_of
         from pytest_crab.runtimes.presence import engine_problem
 
         problem = engine_problem(base)
         if problem is not None:
             raise EngineError(f"no Docker engine answers ({problem}): start one, or use --crab-runtime=local")
+        return Choice(name=name, reason=f"named{age_of(base, python)}")
     if name != "auto":
         return Choice(name=name, reason="named")
+    from pytest_crab.runtimes.presence import age_of
     from pytest_crab.runtimes.presence import docker_lacks
 
     lack = docker_lacks(base, python)
     if lack is None:
-        return Choice(name="docker", reason="the engine answers and has a base image")
+        return Choice(name="docker", reason=f"the engine answers and has a base image{age_of(base, python)}")
     return Choice(name="local", reason=lack)
 
 

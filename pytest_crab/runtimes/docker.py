@@ -64,6 +64,7 @@ class DockerRuntime:
         self.engine = Engine(self.run)
         self.slots = Slots(slots)
         self._images = Images(self.engine, self.slots, rootdir=rootdir, base=base)
+        self.holds = self._images.holds
 
     def identity(self, instance: Instance, source: Mapping[str, Any]) -> Mapping[str, Any]:
         """See protocols.Runtime; asks the engine for the base image's id only. Raises ImageError, EngineError."""

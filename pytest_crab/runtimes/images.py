@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.resources
 import io
 import json
+import os
 import re
 import tarfile
 import threading
@@ -20,6 +21,7 @@ from pytest_crab.protocols import ORACLE_LIMITS
 from pytest_crab.protocols import Command
 from pytest_crab.protocols import Snapshot
 from pytest_crab.runtimes import nodes
+from pytest_crab.runtimes import runs
 from pytest_crab.runtimes.base import LOCAL_BASE
 from pytest_crab.runtimes.base import LOCAL_NODE_BASE
 from pytest_crab.runtimes.base import NODE_BASE
@@ -31,12 +33,19 @@ from pytest_crab.runtimes.environments import PackageRoute
 from pytest_crab.runtimes.environments import install_script
 from pytest_crab.runtimes.environments import packages_of
 from pytest_crab.runtimes.environments import python_of
+from pytest_crab.runtimes.holding import Holds
 from pytest_crab.runtimes.sandboxes import run_main
 from pytest_crab.runtimes.slots import Slots
 from pytest_crab.runtimes.slots import one_builder
+from pytest_crab.types import Environment
 from pytest_crab.types import Instance
 
 FACTS_LABEL = "pytest-crab.facts"
+KEY_LABEL = "pytest-crab.key"
+#: How many rows of an image's history are its base's.
+BELOW_LABEL = "pytest-crab.below"
+#: Which user of which machine built an image; of its own, since containers inherit the labels of their image.
+BUILDER_LABEL = "pytest-crab.builder"
 _ROUTE = "/opt/crab/route/ca.crt"
 _PROBE = """\
 import json, shutil, subprocess, sys, sysconfig
@@ -63,6 +72,11 @@ exit 1
 """
 
 
+def builder() -> str:
+    """This user of this machine, as the images say that they built."""
+    return f"{os.getuid()}.{runs.machine_id()}"
+
+
 def find_dockerfile(name: str, rootdir: Path) -> str:
     """The text of ``<name>.Dockerfile``: in the rootdir's ``dockerfiles/``, else as shipped. Raises ImageError."""
     file = f"{name}.Dockerfile"
@@ -75,6 +89,24 @@ def find_dockerfile(name: str, rootdir: Path) -> str:
     raise ImageError(f"there is no {file}, neither in {own.parent} nor among those that come with pytest-crab")
 
 
+def wanted_bases(environment: Environment, base: str) -> list[str]:
+    """The names of the image that an environment is built on: the first is pulled where none of them is here."""
+    if environment.image is not None:
+        return [environment.image]
+    if environment.node is not None:
+        return [NODE_BASE.format(node=environment.node), LOCAL_NODE_BASE.format(node=environment.node)]
+    return _bases_of_python(base, python_of(environment))
+
+
+def _bases_of_python(base: str, python: str) -> list[str]:
+    return list(dict.fromkeys([base.format(python=python), LOCAL_BASE.format(python=python)]))
+
+
+def repository_of(instance: str) -> str:
+    """What all images of an instance are called, whatever they were made of."""
+    return f"pytest-crab/{_slug(instance)}"
+
+
 class Images:
     """Finds and builds the images of instances through one engine."""
 
@@ -84,6 +116,7 @@ class Images:
         self._rootdir = rootdir
         self._base = base
         self._bases: dict[str, tuple[str, str]] = {}
+        self.holds = Holds(engine.run)
         self._guard = threading.Lock()
 
     def dockerfile(self, instance: Instance) -> str:
@@ -92,13 +125,7 @@ class Images:
 
     def base(self, instance: Instance) -> tuple[str, str]:
         """Name and id of the image that this instance's is built on; pulled when it is not here. Raises ImageError."""
-        environment = instance.environment
-        if environment.image is not None:
-            wanted = [environment.image]
-        elif environment.node is not None:
-            wanted = [NODE_BASE.format(node=environment.node), LOCAL_NODE_BASE.format(node=environment.node)]
-        else:
-            wanted = self.base_names(python_of(environment))
+        wanted = wanted_bases(instance.environment, self._base)
         with self._guard:
             if wanted[0] not in self._bases:
                 self._bases[wanted[0]] = self._resolve(wanted)
@@ -106,7 +133,7 @@ class Images:
 
     def base_names(self, python: str) -> list[str]:
         """The setting's name for Python X.Y, then the name of a base built here."""
-        return list(dict.fromkeys([self._base.format(python=python), LOCAL_BASE.format(python=python)]))
+        return _bases_of_python(self._base, python)
 
     def _resolve(self, names: list[str]) -> tuple[str, str]:
         for name in names:
@@ -133,7 +160,8 @@ class Images:
 
     def prepare(self, instance: Instance, snapshot: Snapshot, key: str) -> tuple[str, dict[str, Any]]:
         """Name and facts of the instance's image, found or built. Raises ImageError, EngineError, Cancelled."""
-        name = f"pytest-crab/{_slug(instance.id)}:{key[:32]}"
+        name = f"{repository_of(instance.id)}:{key[:32]}"
+        self.holds.take(instance.id, key)
         facts, built = self._facts(name), False
         if facts is None:
             with one_builder(key, self._engine.check), self._slots.take(self._engine.stopped):
@@ -166,9 +194,16 @@ class Images:
             with archive.open("rb") as context:
                 built = self._run_build(instance, context, arguments)
         facts = self._probe(instance, built)
-        labelled = f"FROM {built}\nLABEL {FACTS_LABEL}={json.dumps(json.dumps(facts))} pytest-crab.key={key}\n"
+        below = str(self._rows(arguments["BASE"]))
+        labels = {FACTS_LABEL: json.dumps(facts), KEY_LABEL: key, BELOW_LABEL: below, BUILDER_LABEL: builder()}
+        labelled = f"FROM {built}\nLABEL {' '.join(f'{name}={json.dumps(text)}' for name, text in labels.items())}\n"
         self._run_build(instance, _only_dockerfile(labelled), {}, tag=name)
         return facts
+
+    def _rows(self, image: str) -> int:
+        """How many rows the history of an image has, which are those below an image that is built on it."""
+        with self._engine.calling(f"reading the history of {image}") as client:
+            return len(client.history(image))  # type: ignore[no-untyped-call]
 
     def _run_build(self, instance: Instance, context: Any, arguments: Mapping[str, str], tag: str | None = None) -> str:
         log = BuildLog()

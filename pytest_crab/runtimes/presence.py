@@ -46,6 +46,14 @@ def look(base: str, python: str | None = None) -> Presence:
     return Presence(version=answer, problem=None, wanted=wanted, found=found, old=old)
 
 
+def age_of(base: str, python: str | None = None) -> str:
+    """What has to be said of a base image that another version built here, in a few words; empty if nothing has."""
+    presence = look(base, python)
+    if not presence.old:
+        return ""
+    return f"; warning: {presence.found} was made by another version, build it again: pytest-crab doctor --build-base"
+
+
 def engine_problem(base: str) -> str | None:
     """Why no engine answers; None if one does."""
     presence = look(base)

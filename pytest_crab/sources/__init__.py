@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from functools import cache
+from pathlib import Path
 from typing import cast
 
 from pytest_crab.protocols import Source
@@ -20,6 +21,13 @@ SOURCES = {
 def source_for(instance: Instance) -> Source:
     """Return what brings the instance's trees to this machine."""
     return _source(next(key for key in SOURCES if getattr(instance.source, key) is not None))
+
+
+def is_fetched(instance: Instance, folder: Path) -> bool:
+    """Whether the instance's trees are on this machine; nothing is fetched. Raises SourceError for a bad instance."""
+    from pytest_crab.sources import trees
+
+    return trees.find(folder, source_for(instance).identity(instance)) is not None
 
 
 @cache

@@ -11,6 +11,7 @@ from pytest_crab import harness
 from pytest_crab import plain
 from pytest_crab.errors import CrabError
 from pytest_crab.errors import DiffRejected
+from pytest_crab.sources import is_fetched
 from pytest_crab.trial import keys
 from pytest_crab.trial.crew import Crew
 from pytest_crab.trial.stage import Stage
@@ -82,3 +83,19 @@ def _stored(stage: Stage, step: str, key: str, kind: type[R]) -> R | None:
 def _add_cost(costs: dict[str, float], step: str, made: Review | Revision) -> None:
     if made.usage is not None and made.usage.cost_usd is not None:
         costs[step] = made.usage.cost_usd
+
+
+def known_asks(instance: Instance, crew: Crew, world: World, *, repeat: int = 1) -> tuple[bool, bool]:
+    """Whether a trial's review and its revision need not be made; neither, if its source was never fetched.
+
+    Nothing is fetched, built or run.
+    """
+    if not is_fetched(instance, world.cache):
+        return False, False
+    course = Course(Stage(instance, crew, world, lambda _step: None), repeat)
+    review = _stored(course.stage, "review", course.review_key(), Review)
+    if review is None:
+        return False, False
+    if not review.size and not crew.spec.control:
+        return True, True
+    return True, _stored(course.stage, "revision", course.revision_key(review.findings), Revision) is not None

@@ -1,0 +1,139 @@
+"""How much disk the environments of a run may take, and which of them go first when it is more."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable
+from collections.abc import Hashable
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from pytest_crab.runtimes import holding
+from pytest_crab.runtimes.pruning import LOCAL_FOLDERS
+from pytest_crab.runtimes.pruning import Inventory
+from pytest_crab.runtimes.pruning import Kept
+from pytest_crab.runtimes.pruning import size_of
+
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+
+
+def by_repository(items: Sequence[T], repository: Callable[[T], str | None]) -> list[T]:
+    """The items with those of one repository behind each other, repositories by their first item, else as they are.
+
+    What has no repository (None) keeps its place in the whole.
+    """
+    order: dict[str, list[T]] = {}
+    for item in items:
+        name = repository(item)
+        if name is not None:
+            order.setdefault(name, []).append(item)
+    ordered = (item for group in order.values() for item in group)
+    return [item if repository(item) is None else next(ordered) for item in items]
+
+
+class Waiting:
+    """The trials of a run that are still to come: (instance, repository) by what names each, in their order."""
+
+    def __init__(self, trials: Mapping[Hashable, tuple[str, str]]) -> None:
+        self._trials = dict(trials)
+        self._instances = Counter(instance for instance, _ in self._trials.values())
+        self._repositories = Counter(repository for _, repository in self._trials.values())
+        self._known = dict(self._trials.values())
+        self._place = {instance: place for place, instance in enumerate(self._known)}
+
+    def instance(self, name: Hashable) -> str | None:
+        """The instance of a trial that is still to come."""
+        trial = self._trials.get(name)
+        return None if trial is None else trial[0]
+
+    def done(self, name: Hashable) -> tuple[bool, bool]:
+        """Note the end of a trial; whether it was the last one of its instance, and of its repository."""
+        trial = self._trials.pop(name, None)
+        if trial is None:
+            return False, False
+        self._instances[trial[0]] -= 1
+        self._repositories[trial[1]] -= 1
+        return not self._instances[trial[0]], not self._repositories[trial[1]]
+
+    def rank(self, instances: Iterable[str]) -> tuple[int, int]:
+        """How soon an environment of these instances may go; the lower, the sooner.
+
+        First those of repositories that are done, then those that this run has nothing to do with, then those of
+        instances that are done, then those that wait, the last to come first.
+        """
+        own = [instance for instance in instances if instance in self._known]
+        waiting = [self._place[instance] for instance in own if self._instances[instance]]
+        if waiting:
+            return 3, -min(waiting)
+        if not own:
+            return 1, 0
+        return (2 if any(self._repositories[self._known[instance]] for instance in own) else 0), 0
+
+
+def in_order(kept: Iterable[Kept], rank: Callable[[Iterable[str]], tuple[int, int]]) -> list[Kept]:
+    """The environments in the order in which they may go: by rank, the least recently used first."""
+    return sorted(kept, key=lambda each: (rank(each.instances), each.used, each.name))
+
+
+def total(kept: Iterable[Kept]) -> int:
+    """The bytes that environments take together; what several share is counted once."""
+    return sum({name: size for each in kept for name, size in each.layers.items()}.values())
+
+
+class DiskBudget:
+    """Keeps the environments of a runtime and a store's cache within ``size`` bytes, as far as nobody uses them."""
+
+    def __init__(self, size: int, inventory: Inventory, cache: Path) -> None:
+        self.size = size
+        self.removed: list[str] = []
+        self.taken = 0
+        self._inventory = inventory
+        self._cache = cache
+        self._sizes: dict[Path, int] = {}
+
+    def hold(self, rank: Callable[[Iterable[str]], tuple[int, int]]) -> None:
+        """Remove environments in the order of ``rank`` until the budget holds. Raises EngineError, OSError."""
+        kept = self._inventory.kept()
+        local = any(each.name.startswith(LOCAL_FOLDERS) for each in kept)
+        rest = self._rest(without=LOCAL_FOLDERS if local else ())
+        self.taken = rest + total(kept)
+        for each in in_order(kept, rank):
+            if self.taken <= self.size:
+                return
+            if self._remove(each):
+                kept.remove(each)
+                self.taken = rest + total(kept)
+
+    def close(self) -> None:
+        """Give back connections."""
+        self._inventory.close()
+
+    def _remove(self, kept: Kept) -> bool:
+        with holding.removing(kept.key) as free:
+            if not free or not self._inventory.remove(kept):
+                return False
+            holding.forget(kept.key)
+        log.info("removed %s to keep within the disk budget", kept.name)
+        self.removed.append(kept.name)
+        return True
+
+    def _rest(self, without: Sequence[str]) -> int:
+        """The bytes of the cache but for environments; trees do not change and are measured once."""
+        size = 0
+        for place in self._cache.glob("*"):
+            if place.name in without:
+                continue
+            for entry in place.glob("*"):
+                if place.name not in ("snapshots", *LOCAL_FOLDERS):
+                    size += size_of(entry)
+                    continue
+                if entry not in self._sizes:
+                    self._sizes[entry] = size_of(entry)
+                size += self._sizes[entry]
+        return size

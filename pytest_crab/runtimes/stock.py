@@ -1,0 +1,104 @@
+"""What environments are on this machine before a run begins, and how much disk is free for more; nothing is pulled."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_crab.runtimes import holding
+from pytest_crab.runtimes.environments import pins_nothing
+from pytest_crab.types import Environment
+from pytest_crab.types import Instance
+
+_MB = 1024**2
+
+#: What an environment takes above its base, in bytes, where none like it was measured; docs/how-to/disk.md says why.
+READY, DOCKERFILE, SYSTEM, PACKAGES, BARE = 1500 * _MB, 500 * _MB, 300 * _MB, 150 * _MB, 40 * _MB
+#: What a base image takes, and a tree of the local runtime.
+BASE, TREE = 150 * _MB, 5 * _MB
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stock:
+    """``there``: bytes above the base of each instance's image, None where it is not known, no entry if there is none.
+
+    ``pulled`` are bases that are missing; ``free`` is what is free where environments are kept (None: not known).
+    """
+
+    there: Mapping[str, int | None]
+    pulled: tuple[str, ...]
+    free: int | None
+    place: str
+
+
+def engine_stock(instances: Iterable[Instance], base: str) -> Stock:
+    """What the engine has for these instances: one listing, and one question where it keeps it. Raises EngineError."""
+    from pytest_crab.runtimes.engine import Engine
+    from pytest_crab.runtimes.images import repository_of
+    from pytest_crab.runtimes.images import wanted_bases
+    from pytest_crab.runtimes.runs import Run
+
+    engine = Engine(Run(), timeout=10)
+    try:
+        with engine.calling("listing images") as client:
+            found: list[dict[str, Any]] = client.images()
+            root = str(client.info()["DockerRootDir"])
+            here = str(client.base_url).startswith("http+docker")
+    finally:
+        engine.close()
+    sizes = {name: int(image["Size"]) for image in found for name in image.get("RepoTags") or ()}
+    sizes |= {name: int(image["Size"]) for image in found for name in image.get("RepoDigests") or ()}
+    built = {name.rpartition(":")[0]: size for name, size in sizes.items()}
+    there: dict[str, int | None] = {}
+    missing: dict[str, None] = {}
+    for instance in instances:
+        names = wanted_bases(instance.environment, base)
+        below = next((sizes[name] for name in map(_tagged, names) if name in sizes), None)
+        if below is None:
+            missing[names[0]] = None
+        size = built.get(repository_of(instance.id))
+        if size is not None:
+            there[instance.id] = None if below is None else max(size - below, 0)
+    return Stock(
+        there=there,
+        pulled=tuple(missing),
+        free=free_at(Path(root)) if here and Path(root).is_dir() else None,
+        place=root,
+    )
+
+
+def folder_stock(cache: Path) -> Stock:
+    """What the local runtime keeps in a store's cache, as far as this machine remembers whose it is."""
+    records = (holding.record_of(folder.name) for folder in (cache / "built").glob("*"))
+    there = {instance: None for record in records if record is not None for instance in record.instances}
+    return Stock(there=there, pulled=(), free=free_at(cache), place=str(cache.parent))
+
+
+def typical(environment: Environment, runtime: str) -> int:
+    """What an environment of this kind takes, in bytes, where none like it was measured."""
+    if runtime == "local":
+        return TREE if pins_nothing(environment) else PACKAGES
+    if environment.image is not None:
+        return READY
+    if environment.dockerfile not in ("python", "node"):
+        return DOCKERFILE
+    if environment.system:
+        return SYSTEM
+    return BARE if pins_nothing(environment) else PACKAGES
+
+
+def free_at(folder: Path) -> int | None:
+    """The bytes that are free where a folder lies or will lie; None if that is not on this machine."""
+    place = next((each for each in (folder, *folder.parents) if each.exists()), None)
+    if place is None or (place != folder and place == Path(folder.anchor)):
+        return None
+    facts = os.statvfs(place)
+    return facts.f_bavail * facts.f_frsize
+
+
+def _tagged(name: str) -> str:
+    return name if ":" in name.rpartition("/")[2] or "@" in name else f"{name}:latest"

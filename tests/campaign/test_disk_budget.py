@@ -1,0 +1,184 @@
+"""Which environments go first and which never, on folders of the local runtime and with runs that live."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import pytest_crab.runtimes.runs
+from pytest_crab.campaign.disk import DiskBudget
+from pytest_crab.campaign.disk import Waiting
+from pytest_crab.campaign.disk import by_repository
+from pytest_crab.campaign.disk import in_order
+from pytest_crab.campaign.disk import total
+from pytest_crab.campaign.sizes import in_words
+from pytest_crab.campaign.sizes import read_size
+from pytest_crab.runtimes import holding
+from pytest_crab.runtimes.holding import Holds
+from pytest_crab.runtimes.pruning import Kept
+from pytest_crab.runtimes.pruning import LocalFolders
+from pytest_crab.runtimes.pruning import layers
+from pytest_crab.runtimes.runs import Run
+
+KEYS = [digit * 32 for digit in "abcd"]
+MB = 1024**2
+
+
+@given(st.lists(st.tuples(st.integers(), st.one_of(st.none(), st.sampled_from("abc")))))
+def test_items_of_a_repository_come_behind_each_other_in_their_own_order(items: list[tuple[int, str | None]]) -> None:
+    ordered = by_repository(items, lambda item: item[1])
+    for name in "abc":
+        assert [item for item in ordered if item[1] == name] == [item for item in items if item[1] == name]
+    names = [name for _, name in ordered if name is not None]
+    assert sum(a != b for a, b in itertools.pairwise(names)) == max(len(set(names)) - 1, 0)
+    first = list(dict.fromkeys(name for _, name in items if name is not None))
+    assert list(dict.fromkeys(names)) == first
+    assert [at for at, item in enumerate(ordered) if item[1] is None] == [
+        at for at, item in enumerate(items) if item[1] is None
+    ]
+
+
+def kept(name: str, used: float, *instances: str, **shared: int) -> Kept:
+    return Kept(name=name, key=name * 32, layers={name: 10, **shared}, used=used, instances=frozenset(instances))
+
+
+def test_done_repositories_go_first_then_strangers_then_done_instances_then_what_comes_last() -> None:
+    trials = {1: ("shop-1", "shop"), 2: ("till-2", "till"), 3: ("till-3", "till"), 4: ("bank-4", "bank")}
+    waiting = Waiting({**trials, 5: ("bank-5", "bank")})
+    assert waiting.done(1) == (True, True)
+    assert waiting.done(1) == (False, False)
+    assert waiting.done(2) == (True, False)
+    every = [
+        kept("a", 1, "bank-4"),
+        kept("b", 1, "bank-5"),
+        kept("c", 1, "till-2"),
+        kept("d", 1),
+        kept("e", 9, "shop-1"),
+        kept("f", 2, "shop-1", "elsewhere"),
+        kept("g", 1, "shop-1", "till-3"),
+    ]
+    assert "".join(each.name for each in in_order(every, waiting.rank)) == "fedcbag"
+
+
+def test_what_is_shared_counts_once() -> None:
+    assert total([kept("a", 1, packages=5), kept("b", 1, packages=5)]) == 25
+
+
+def test_layers_are_told_apart_by_all_that_lies_below_and_the_bases_are_left_out() -> None:
+    base, packages = {"Created": 1, "CreatedBy": "", "Size": 100}, {"Created": 2, "CreatedBy": "pip", "Size": 7}
+    other = {**packages, "Created": 3}
+    tree = {"Created": 4, "CreatedBy": "copy", "Size": 1}
+    empty = {"Created": 4, "CreatedBy": "label", "Size": 0}
+    first, second, third = (layers(rows, 1) for rows in ([tree, packages, base], [packages, base], [tree, other, base]))
+    assert sorted(first.values()) == [1, 7]
+    assert set(second) < set(first)
+    assert not set(first) & set(third)
+    assert layers([empty, tree, packages, base], 1) == first
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "machine"
+    folder.mkdir()
+    monkeypatch.setattr(pytest_crab.runtimes.runs, "machine_folder", lambda: folder)
+    return folder
+
+
+def built(cache: Path, key: str, age: float = 0) -> None:
+    """An environment of a megabyte as the local runtime leaves it."""
+    folder = cache / "built" / key
+    folder.mkdir(parents=True)
+    (folder / "layout.json").write_bytes(os.urandom(MB))
+    record = pytest_crab.runtimes.runs.machine_folder() / "environments" / key
+    if record.exists():
+        os.utime(record, (1e9 - age, 1e9 - age))
+
+
+def there(cache: Path) -> str:
+    return "".join(sorted(folder.name[0] for folder in (cache / "built").iterdir()))
+
+
+def test_no_environment_of_a_living_run_goes(machine: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    own, other, dead = Run(), Run(), Run()
+    for run, key in zip((own, other, dead), KEYS, strict=False):
+        Holds(run).take(f"shop-{key[0]}", key)
+    mine = Holds(own)
+    mine.take("shop-d", KEYS[3])
+    for key in KEYS:
+        built(cache, key)
+    dead.close()
+    budget = DiskBudget(1, LocalFolders(cache), cache)
+    everything = Waiting({})
+    budget.hold(everything.rank)
+    assert there(cache) == "abd"
+    assert budget.removed == [f"built/{KEYS[2]}"]
+    assert budget.taken >= 3 * MB
+
+    mine.give_up(["shop-d", "never-heard-of"])
+    budget.hold(everything.rank)
+    assert there(cache) == "ab"
+    own.close()
+    other.close()
+    budget.hold(everything.rank)
+    assert there(cache) == ""
+    assert holding.record_of(KEYS[0]) is None
+
+
+def test_the_least_recently_used_goes_and_no_more_than_must(machine: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    run = Run()
+    for key in KEYS:
+        Holds(run).take("shop-1", key)
+    run.close()
+    for age, key in enumerate(KEYS):
+        built(cache, key, age=10 * age)
+    budget = DiskBudget(int(2.5 * MB), LocalFolders(cache), cache)
+    budget.hold(Waiting({1: ("shop-1", "shop")}).rank)
+    assert there(cache) == "ab"
+    (cache / "sdists").mkdir()
+    (cache / "sdists" / "big.tar.gz").write_bytes(os.urandom(MB))
+    budget.hold(Waiting({}).rank)
+    assert there(cache) == "a"
+    assert budget.taken <= budget.size
+
+
+def test_two_instances_of_one_environment_are_both_waited_for(machine: Path, tmp_path: Path) -> None:
+    run = Run()
+    holds = Holds(run)
+    holds.take("shop-1", KEYS[0])
+    holds.take("shop-2", KEYS[0])
+    holds.give_up(["shop-1"])
+    with holding.removing(KEYS[0]) as free:
+        assert not free
+    holds.give_up(["shop-2"])
+    with holding.removing(KEYS[0]) as free:
+        assert free
+    record = holding.record_of(KEYS[0])
+    assert record is not None
+    assert record.instances == {"shop-1", "shop-2"}
+    run.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("20G", 20 * 1024**3), ("1.5 tb", 1.5 * 1024**4), ("800MiB", 800 * MB), ("4k", 4096)]
+)
+def test_sizes_that_are_read(text: str, size: float) -> None:
+    assert read_size(text) == size
+
+
+@pytest.mark.parametrize("text", ["20", "G", "-1G", "0G", "1e3G", "20 GBB", "nan G"])
+def test_sizes_that_are_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="is no size"):
+        read_size(text)
+
+
+def test_sizes_in_words() -> None:
+    assert [in_words(size) for size in (0, 1024, 1.4 * MB, 57 * 1024**3, 5000 * 1024**4)] == [
+        "0.0 KB", "1.0 KB", "1.4 MB", "57 GB", "5000 TB",
+    ]  # fmt: skip
