@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from pytest_crab.gate.rulings import Ruling
 from pytest_crab.report.text import counted
 from pytest_crab.statistics.comparison import Comparison
+from pytest_crab.statistics.foreseen import Foreseen
+from pytest_crab.statistics.foreseen import foresee
 from pytest_crab.statistics.power import POWER
 from pytest_crab.statistics.power import Design
-from pytest_crab.statistics.power import chance_unchanged
 from pytest_crab.statistics.power import oracles_needed
 from pytest_crab.statistics.power import oracles_to_pass
-from pytest_crab.statistics.power import power
-from pytest_crab.statistics.power import smallest_drop
 from pytest_crab.statistics.power import smallest_margin
 
 #: How many points a rate may fall before a gate minds, unless another number is named.
@@ -83,8 +82,8 @@ def foresight(design: Design, *, margin: float, assumed: bool, flips: float | No
 
     ``flips`` is the share of verdicts that change between single runs; None: the design's noise is of single runs.
     """
-    count = sum(design.sizes)
-    smallest = smallest_drop(design)
+    count, ahead = sum(design.sizes), foresee(design)
+    smallest = ahead.smallest_drop()
     how = "assuming that" if assumed else "since in the baseline's own repeats"
     noise = f"{how} {_points(design.noise if flips is None else flips)}% of verdicts change from run to run"
     if smallest is None:
@@ -93,24 +92,25 @@ def foresight(design: Design, *, margin: float, assumed: bool, flips: float | No
         seen = f"{_oracles(count)} show a drop of {_points(smallest)} points in four of five runs, {noise}"
     if smallest is not None and 100 * smallest > margin > 0:
         needed = oracles_needed(design, margin / 100)
-        chance = power(design, margin / 100)
-        lack = "" if needed is None else f", and {needed} oracles would show it in four of five"
+        chance = ahead.power(margin / 100)
+        lack = "" if needed is None else f", and about {max(needed, count + 1)} oracles would show it in four of five"
         seen += f"; a drop as small as the margin of {margin:g} points is seen in {100 * chance:.0f}% of runs{lack}"
-    return f"{seen}; {_chance_to_pass(design, margin)}"
+    return f"{seen}; {_chance_to_pass(design, ahead, margin)}"
 
 
-def _chance_to_pass(design: Design, margin: float) -> str:
+def _chance_to_pass(design: Design, ahead: Foreseen, margin: float) -> str:
     least = smallest_margin(design) or 0.0
     needed = oracles_to_pass(design, margin / 100)
-    lack = "" if needed is None else f", and in four of five with {needed} oracles"
+    size = "" if needed is None else f"about {max(needed, sum(design.sizes) + 1)} oracles"
     if 100 * least > margin:
-        lack = "" if needed is None else f", or {needed} oracles to pass in four of five runs"
+        lack = f", or {size} to pass in four of five runs" if size else ""
         return (
             f"even with every verdict unchanged this gate cannot pass at a margin of {margin:g} points: "
             f"it needs at least {_points(least)} points{lack}"
         )
-    chance = chance_unchanged(design, margin / 100)
-    return f"an unchanged reviewer passes in {100 * chance:.0f}% of runs{lack if chance < POWER else ''}"
+    chance = ahead.chance_unchanged(margin / 100)
+    lack = f", and in four of five with {size}" if size and chance < POWER else ""
+    return f"an unchanged reviewer passes in {100 * chance:.0f}% of runs{lack}"
 
 
 def _sentences(against: Against, comparison: Comparison, ruling: Ruling) -> Iterator[str]:

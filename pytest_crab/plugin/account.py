@@ -84,6 +84,8 @@ class Account:
         self.complete = False
         self._expected: dict[str, Planned | None] = {}
         self._reported: dict[str, Trial] = {}
+        self._places: dict[str, int] = {}
+        self._loaded: dict[str, Sequence[Instance]] = {}
         self._faults: dict[str, str] = {}
         self._log: TrialLog | None = None
         self._refuse_gate()
@@ -112,8 +114,9 @@ class Account:
         data = getattr(report, "crab_trial", None)
         if data is not None:
             self._reported[report.nodeid] = trial = _read(data)
+            self._places[report.nodeid] = getattr(report, "crab_place", 0)
             self.add(trial)
-        if report.failed and not hasattr(report, "crab_item") and self._planned(report.nodeid) is None:
+        if report.failed and not hasattr(report, "crab_item") and self.planned(report.nodeid) is None:
             self.foreign_failures += 1
 
     def add(self, trial: Trial) -> None:
@@ -167,6 +170,7 @@ class Account:
     def in_order(self) -> list[Trial]:
         """The trials in the order of their items, whichever was reported first."""
         ids = [node for node in self._expected if node in self._reported]
+        ids.sort(key=self._places.__getitem__)  # all the same but for items that were put into another order to be run
         listed = {
             TrialKey.of(trial): trial for trial in (*(self._reported[node] for node in ids), *self.trials.values())
         }
@@ -211,7 +215,7 @@ class Account:
     def _missing(self) -> Iterator[Trial]:
         """Yield a record for each item that has none."""
         for node in self._expected:
-            planned = None if node in self._reported else self._planned(node)
+            planned = None if node in self._reported else self.planned(node)
             if planned is None or planned.key in self.trials:
                 continue
             crew = self.crews.by_reviewer[planned.reviewer]
@@ -225,7 +229,7 @@ class Account:
                 runtime=self.options.runtime,
             )
 
-    def _planned(self, node: str) -> Planned | None:
+    def planned(self, node: str) -> Planned | None:
         """What the item of this id is to run; None for an item that is no trial."""
         planned = self._expected.get(node)
         if planned is not None:
@@ -240,7 +244,13 @@ class Account:
         return None
 
     def _instances(self, path: str) -> Sequence[Instance]:
-        """The instances of a file that another process collected; ids of files outside start at what was named."""
+        """The instances of a file that another process collected, read once."""
+        if path not in self._loaded:
+            self._loaded[path] = self._load(path)
+        return self._loaded[path]
+
+    def _load(self, path: str) -> Sequence[Instance]:
+        """The instances of a file; ids of files outside start at what was named."""
         here = self.config.invocation_params.dir
         bases = [self.config.rootpath, *(here / argument.split("::", 1)[0] for argument in self.config.args)]
         file = next((base / path for base in bases if (base / path).is_file()), None)
@@ -251,8 +261,8 @@ class Account:
 
     # --- saying -----------------------------------------------------------------------------------------------------
 
-    def header(self, runtime: str) -> list[str]:
-        """The header's lines: crew, agent and why, runtime and why, store."""
+    def header(self, runtime: str, at_a_time: int) -> list[str]:
+        """The header's lines: crew, agent and why, runtime and why, how many trials at a time, store."""
         crews = self.crews
         reviewers = ", ".join(
             name + (f" ({crew.spec.arm or crew.reviewer_label})" if crew.spec.arm or crew.reviewer_label else "")
@@ -268,7 +278,7 @@ class Account:
         options = self.options
         lines = [
             f"crab: reviewers {reviewers}; agent {agent}",
-            f"crab: runtime {runtime}; {options.jobs} at a time; store {options.store}",
+            f"crab: runtime {runtime}; {at_a_time} at a time; store {options.store}",
         ]
         lines += self.gate.header() if self.gate is not None else []
         if options.allow_unconfined:

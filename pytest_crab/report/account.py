@@ -128,7 +128,7 @@ def _finding_place(finding: Finding) -> str:
 
 def _excerpt(body: str) -> list[str]:
     """Return the first lines of a text, each of them visible and at most 100 wide."""
-    wrapped = [part for line in body.splitlines() for part in textwrap.wrap(visible(line.strip()), 100)]
+    wrapped = [visible(part) for line in body.splitlines() for part in textwrap.wrap(visible(line.strip()), 100)]
     return wrapped if len(wrapped) <= EXCERPT else [*wrapped[: EXCERPT - 1], "..."]
 
 

@@ -16,7 +16,7 @@ from pytest_crab.types import Trial
 #: The file's name in a report's folder.
 FILE = "oracles.csv"
 
-#: The columns, in this order; an empty cell is "not measured".
+#: The columns, in this order; an empty cell is "not measured", and under the last ones "none".
 COLUMNS = (
     "instance",
     "repo",
@@ -30,10 +30,15 @@ COLUMNS = (
     "kind",
     "verdict",
     "reason",
+    "resolvable",
     "findings",
     "damage",
     "cost_usd",
     "seconds",
+    "arm",
+    "privileged",
+    "leaky",
+    "simulated",
 )
 
 
@@ -52,6 +57,10 @@ def oracle_rows(trials: Iterable[Trial]) -> Iterator[dict[str, Any]]:
             "damage": trial.damage,
             "cost_usd": _cost(trial),
             "seconds": trial.seconds,
+            "arm": trial.arm,
+            "privileged": ", ".join(trial.privileged) or None,
+            "leaky": ", ".join(trial.leaky) or None,
+            "simulated": trial.simulated,
         }
         for result in trial.results:
             own = {
@@ -60,6 +69,7 @@ def oracle_rows(trials: Iterable[Trial]) -> Iterator[dict[str, Any]]:
                 "kind": result.kind.value,
                 "verdict": result.verdict.value,
                 "reason": result.reason.value,
+                "resolvable": result.resolvable,
             }
             yield {name: {**shared, **own}[name] for name in COLUMNS}
 

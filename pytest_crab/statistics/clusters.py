@@ -17,7 +17,7 @@ LEVEL = 0.95
 ASSUMED_CORRELATION = 0.1
 
 #: The least that clustering is taken to save: clusters that look evener than chance are luck, and few.
-_LEAST_EFFECT = 0.5
+LEAST_EFFECT = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ def spread(values: Sequence[float], clusters: Sequence[Hashable]) -> Spread:
     weights = {name: 1 / (1 - size / count) for name, size in sizes.items()}
     variance = math.fsum(weights[name] * (sums[name] - sizes[name] * mean) ** 2 for name in sizes) / count**2
     if independent > 1e-12:
-        effect = max(_LEAST_EFFECT, variance / independent)
+        effect = max(LEAST_EFFECT, variance / independent)
     else:
         effect = 1 + ASSUMED_CORRELATION * (sum(size * size for size in sizes.values()) / count - 1)
     return Spread(
@@ -100,11 +100,15 @@ def difference_interval(
 
 
 def correlation_of(values: Sequence[float], clusters: Sequence[Hashable]) -> float:
-    """How alike values within a cluster are, 0 to 1, from the design effect; 0 where every cluster has one value."""
+    """How alike values within a cluster are, from the design effect; 0 where every cluster has one value.
+
+    At most 1, and below 0 where clusters are evener than chance: who cuts that off finds clusters alike that are not,
+    on average.
+    """
     own = spread(values, clusters)
     sizes, _ = _groups(values, clusters)
     crowd = sum(size * size for size in sizes.values()) / own.count
-    return min(1.0, max(0.0, (own.effect - 1) / (crowd - 1))) if crowd > 1 and len(sizes) > 1 else 0.0
+    return min(1.0, (own.effect - 1) / (crowd - 1)) if crowd > 1 and len(sizes) > 1 else 0.0
 
 
 def degrees_of_freedom(sizes: Sequence[int]) -> float:

@@ -24,8 +24,8 @@ class Design:
     ``sizes`` are the oracles of each cluster. ``noise`` is the share of known pairs whose verdicts differ though
     nothing changed (with repeats the mean square of the difference of their means); a drop comes on top of it. ``rate``
     is the baseline's; ``unknown`` and ``unknown_before`` are the shares of oracles without a verdict in the new run and
-    the baseline. ``correlation`` is how alike the baseline's verdicts within a cluster are: what is caught together is
-    lost together.
+    the baseline. ``correlation`` is how alike the baseline's verdicts within a cluster are, below 0 where they are
+    evener than chance: what is caught together is lost together.
     """
 
     sizes: Sequence[int]

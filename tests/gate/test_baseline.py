@@ -212,8 +212,10 @@ def test_a_floor_and_a_baseline_must_both_hold() -> None:
 
 def test_a_run_says_before_what_it_cannot_see() -> None:
     small = foresight(Design(sizes=[1] * 20, noise=0.1, rate=0.5), margin=5, assumed=True)
-    assert small.startswith("20 oracles show a drop of 44.6 points in four of five runs, assuming that 10.0%")
-    assert "the margin of 5 points is seen in 6% of runs, and 479 oracles would show it in four of five" in small
+    assert small.startswith("20 oracles show a drop of 43.0 points in four of five runs, assuming that 10.0%")
+    assert re.search(
+        r"margin of 5 points is seen in [0-3]% of runs, and about 479 oracles would show it in four of five", small
+    )
     assert "even with every verdict unchanged this gate cannot pass at a margin of 5 points: it needs at least" in small
     assert gated("cm" * 10, "cm" * 10, margin=13.4).exit_code == 8
     assert "it needs at least 13.5 points" in small

@@ -12,6 +12,7 @@ from pytest_crab.report.files import write_trials
 from pytest_crab.report.tables import COLUMNS
 from pytest_crab.report.tables import oracle_rows
 from pytest_crab.report.tables import write_csv
+from pytest_crab.types import OracleResult
 from pytest_crab.types import Reason
 from pytest_crab.types import Review
 from pytest_crab.types import Revision
@@ -37,6 +38,20 @@ def test_a_row_is_an_oracle(trials: list[Trial], tmp_path: Path) -> None:
         ('odd,"name"', "c0", "unknown"),
     ]
     assert [(row["findings"], row["damage"]) for row in rows] == [("2", "False"), ("2", "False"), ("", "")]
+
+
+def test_a_row_says_who_may_not_be_compared_and_what_the_agent_resolves(
+    make_trial: Callable[..., Trial], make_result: Callable[..., OracleResult]
+) -> None:
+    seen, doubtful, unlooked = (
+        make_result(f"c{at}", Reason.GREEN, resolvable=own) for at, own in enumerate((True, False, None))
+    )
+    devin = make_trial("devin", "one", seen, doubtful, unlooked, leaky=("devin",), simulated=True)
+    human = make_trial("human", "one", seen, privileged=("human", "reference"), arm="placebo")
+    rows = list(oracle_rows([devin, human]))
+    assert [row["resolvable"] for row in rows] == [True, False, None, True]
+    marks = [(row["leaky"], row["privileged"], row["simulated"], row["arm"]) for row in rows]
+    assert marks == [*[("devin", None, True, None)] * 3, (None, "human, reference", False, "placebo")]
 
 
 def test_a_cost_is_known_when_all_of_it_is(make_trial: Callable[..., Trial]) -> None:

@@ -95,4 +95,4 @@ def test_how_alike_clusters_are_is_seen() -> None:
     alike = [float(at // 4 % 2) for at in range(80)]
     assert correlation_of(alike, [at // 4 for at in range(80)]) > 0.9
     assert correlation_of(alike, range(80)) == 0
-    assert correlation_of(alike, [at % 20 for at in range(80)]) < 0.05
+    assert -0.5 < correlation_of(alike, [at % 20 for at in range(80)]) < 0

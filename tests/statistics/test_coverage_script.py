@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
+from pytest_crab.statistics.foreseen import foresee
 from pytest_crab.statistics.power import Design
-from pytest_crab.statistics.power import chance_unchanged
-from pytest_crab.statistics.power import smallest_drop
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "coverage.py"
 
@@ -56,11 +55,10 @@ def test_what_a_gate_announces_is_seen(script: Any, unknown: float, drop: float)
 def test_an_unchanged_reviewer_passes_as_often_as_is_announced(script: Any) -> None:
     lows = [script.compared(seed, script.Truth(script.RATE, 0.0), 0.0, 0.05).low for seed in range(80)]
     seen = sum(low >= -0.1 for low in lows) / len(lows)
-    said = [chance_unchanged(design, 0.1) for design in script.foreseen(0.0, 0.05, 25)]
-    assert seen == pytest.approx(sum(said) / len(said), abs=0.15)
+    assert seen == pytest.approx(script.let_pass(0.1, 0.0, 0.05, 25), abs=0.12)
 
 
 def test_the_smallest_drop_is_seen_in_four_of_five(script: Any) -> None:
-    drop = smallest_drop(Design(sizes=[1] * 60, noise=0.1, rate=0.5))
+    drop = foresee(Design(sizes=[1] * 60, noise=0.1, rate=0.5)).smallest_drop()
     runs = [script.independent(seed, 60, 0.1, drop) for seed in range(150)]
     assert sum(run.high < 0 for run in runs) / len(runs) == pytest.approx(0.8, abs=0.1)

@@ -121,6 +121,9 @@ def _render(summary: Summary, near: Mapping[str, Counter[str]], rows: list[dict[
         repositories=repositories_table(summary),
         findings=findings_table(near),
         finders=list(near),
+        labels={one.reviewer: label(one) for one in summary.reviewers},
+        marks=list(_marks(summary)),
+        notes=_notes(summary),
         points=list(points(summary.reviewers)),
         firsts=list(dict.fromkeys(k for one in summary.reviewers for k in one.curve)),
         oracles=len({oracle.key for one in summary.reviewers for oracle in one.oracles}),
@@ -133,6 +136,26 @@ def _render(summary: Summary, near: Mapping[str, Counter[str]], rows: list[dict[
     )
     head, _, tail = text.partition("<!-- details -->")
     return head, tail
+
+
+def _notes(summary: Summary) -> list[str]:
+    """What is to be said of reviewers: once where it is the same of several, and without names if of all."""
+    whose: dict[str, list[str]] = {}
+    for one in summary.reviewers:
+        for note in one.notes:
+            whose.setdefault(note, []).append(label(one))
+    return [
+        note if len(names) == len(summary.reviewers) > 1 else f"{', '.join(names)}: {note}"
+        for note, names in whose.items()
+    ]
+
+
+def _marks(summary: Summary) -> Iterator[str]:
+    """What the marks behind names stand for."""
+    if any(label(one).rstrip("~").endswith("*") for one in summary.reviewers if one.privileged):
+        yield "* is shown the answer"
+    if any(label(one).endswith("~") for one in summary.reviewers if one.leaky):
+        yield "~ worked on the public pull request and could read its discussion"
 
 
 def _points(share: float | None) -> str:

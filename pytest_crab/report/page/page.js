@@ -110,7 +110,7 @@
   function oracle(result) {
     return make("div", { class: "oracle" },
       make("strong", null, result.comment + " "), make("span", { class: result.verdict }, result.verdict + " (" + result.reason + ")"),
-      make("span", { class: "quiet" }, " " + result.category + ", " + result.kind + ", " + place(result)),
+      make("span", { class: "quiet" }, " " + result.category + ", " + result.kind + ", " + place(result) + (result.resolvable === true ? "; the agent resolves it from the human comment" : result.resolvable === false ? "; the agent does not resolve it from the human comment" : "")),
       result.detail ? make("p", { class: "text" }, result.detail) : null,
       ...result.tests.map(([id, outcome, exception]) => make("div", { class: "quiet" }, outcome + " " + id + (exception ? " (" + exception + ")" : ""))));
   }
@@ -138,10 +138,16 @@
       make("dl", null, ...detail.facts.flatMap(([key, value]) => [make("dt", null, key), make("dd", null, value)]))].filter((node) => node !== null));
   }
 
+  // An address may be anything that somebody typed or that was cut off on its way.
+  function wanted() {
+    try { return decodeURIComponent(location.hash.slice(1)); } catch { return ""; }
+  }
+
   async function route() {
-    const hash = decodeURIComponent(location.hash.slice(1));
+    const hash = wanted();
     const trial = hash.startsWith("t=") ? byName.get(hash.slice(2)) : undefined;
     if (trial) await show(trial);
+    if (hash !== wanted()) return;
     byId("trial").hidden = !trial;
     byId("overview").hidden = Boolean(trial);
     if (trial) { scrollTo(0, 0); byId("trial").focus({ preventScroll: true }); }

@@ -138,7 +138,10 @@ def _distance(finding: Finding, result: OracleResult) -> int | None:
 def _result(result: OracleResult) -> dict[str, Any]:
     data: dict[str, Any] = plain.dump(result)
     return {
-        **{name: data.get(name) for name in ("comment", "lines", "side", "category", "kind", "verdict", "reason")},
+        **{
+            name: data.get(name)
+            for name in ("comment", "lines", "side", "category", "kind", "verdict", "reason", "resolvable")
+        },
         "path": safe(result.path) or None,
         "detail": safe(result.detail) or None,
         "tests": [[safe(test.id), test.outcome, safe(test.exception)] for test in result.tests[:50]],

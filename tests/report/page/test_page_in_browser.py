@@ -81,6 +81,18 @@ def test_a_trial_has_an_address_of_its_own(browser: Browser, url: str, watched: 
     assert again.inner_text("#h-trial") == heading == "owner__name-1@abc::pr-agent"
 
 
+@pytest.mark.parametrize("address", ["#%E0%A4%A", "#t=%", "#t=nobody::knows", "#no-such-section", "#"])
+def test_an_address_that_names_nothing_shows_the_overview(watched: Watched, address: str) -> None:
+    watched.open_trial(3)
+    watched.page.evaluate("to => { location.hash = to; }", address)
+    watched.page.wait_for_selector("#overview:not([hidden])")
+    assert watched.page.is_hidden("#trial")
+    watched.page.reload()
+    watched.page.wait_for_selector("#list tr")
+    assert watched.page.is_visible("#overview")
+    assert watched.said == []
+
+
 def test_the_list_is_filtered_by_words_and_choices(watched: Watched) -> None:
     page = watched.page
     assert page.inner_text("#count") == "240 of 240 trials, the first 100 are shown"

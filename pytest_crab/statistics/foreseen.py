@@ -1,0 +1,218 @@
+"""What a comparison will show, by making it many times over: the gate's own rule on drawn verdicts."""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+import math
+import random
+from collections.abc import Callable
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pytest_crab.statistics.clusters import ASSUMED_CORRELATION
+from pytest_crab.statistics.clusters import LEAST_EFFECT
+from pytest_crab.statistics.clusters import LEVEL
+from pytest_crab.statistics.clusters import degrees_of_freedom
+from pytest_crab.statistics.distributions import t_quantile
+from pytest_crab.statistics.paired import SEED
+from pytest_crab.statistics.power import POWER
+from pytest_crab.statistics.power import Design
+
+#: How many oracles are drawn in all, and how many comparisons at least and at most: a fraction of a second.
+_ORACLES, _LEAST, _MOST = 400_000, 200, 4_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Foreseen:
+    """Comparisons that were drawn, sorted: from which drop on each is failed, and from which margin on it is passed.
+
+    ``drops`` are those of the true rate, infinite where no drop is shown; ``margins`` those of an unchanged reviewer.
+    """
+
+    drops: Sequence[float]
+    margins: Sequence[float]
+
+    def power(self, drop: float) -> float:
+        """The chance that the interval of the difference lies below 0 when the true rate fell by ``drop``."""
+        return _share(self.drops, drop)
+
+    def smallest_drop(self, chance: float = POWER) -> float | None:
+        """The smallest drop that is shown with this chance; None: not even a fall to nothing."""
+        if not self.drops:
+            return None
+        drop = self.drops[max(0, math.ceil(chance * len(self.drops) - 1e-9) - 1)]
+        return drop if math.isfinite(drop) else None
+
+    def chance_unchanged(self, margin: float) -> float:
+        """The chance that the interval lies above minus ``margin`` when nothing changed but noise."""
+        return _share(self.margins, margin + 1e-9)
+
+
+def foresee(design: Design, *, draws: int | None = None, seed: int = SEED) -> Foreseen:
+    """Draw the comparison of ``design`` many times, by the same seed always the same.
+
+    Each draw is a baseline and a run against it. Verdicts within a cluster are as alike as the design says (a
+    beta-binomial), as many oracles as it says are unknown on either side, and each caught oracle is lost, and each
+    missed one gained, with the same chance everywhere. A pair with an unknown enters as what is worst for what is to be
+    shown, as the gate takes it. Nothing to compare gives nothing.
+    """
+    count = sum(design.sizes)
+    if not count:
+        return Foreseen(drops=(), margins=())
+    source = random.Random(seed)  # noqa: S311 - statistics, no secret
+    shape = _Shape.of([1] * count if len(design.sizes) == 1 else list(design.sizes))
+    often = draws or max(_LEAST, min(_MOST, _ORACLES // count))
+    labels = [label for label, size in enumerate(shape.sizes) for _ in range(size)]
+    critical = t_quantile((1 + LEVEL) / 2, degrees_of_freedom(shape.sizes))
+    drops, margins = [], []
+    for _ in range(often):
+        pairs = _Pairs(design, shape, labels, source)
+        margins.append(pairs.margin(critical))
+        drops.append(pairs.drop(critical))
+    return Foreseen(drops=sorted(drops), margins=sorted(margins))
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """Clusters of these sizes, and what CR2 makes of them: see clusters.spread."""
+
+    sizes: Sequence[int]
+    count: int
+    weights: Sequence[float]
+    level: float
+    crowd: float
+
+    @classmethod
+    def of(cls, sizes: Sequence[int]) -> _Shape:
+        count = sum(sizes)
+        weights = [count / (count - size) if size < count else 0.0 for size in sizes]
+        level = sum(weight * size * size for weight, size in zip(weights, sizes, strict=True))
+        return cls(sizes, count, weights, level, sum(size * size for size in sizes) / max(1, count))
+
+    def without(self, labels: Sequence[int]) -> _Shape:
+        """The same without one pair of each of these clusters."""
+        if not labels:
+            return self
+        left = list(self.sizes)
+        for label in labels:
+            left[label] -= 1
+        return _Shape.of(left)
+
+
+class _Pairs:
+    """One draw: every oracle's verdict in the baseline, who is unknown where, and in which order oracles are lost.
+
+    An oracle is lost once the drop reaches its luck, which is spread evenly.
+    """
+
+    def __init__(self, design: Design, shape: _Shape, labels: Sequence[int], source: random.Random) -> None:
+        draw, rate, every = source.random, design.rate, range(len(labels))
+        self.labels, self.rate, self.noise = labels, rate, design.noise
+        self.caught = caught = _verdicts(shape.sizes, rate, design.correlation, draw)
+        gain = design.noise / 2 / (1 - rate) if rate < 1 else 0.0
+        gained = {at for at in every if not caught[at] and draw() < gain}
+        self.losing = sorted([(draw(), at) for at in every if caught[at]])
+        before = set(source.sample(every, round(design.unknown_before * len(labels))))
+        after = set(source.sample(every, round(design.unknown * len(labels))))
+        self.shape = shape.without([labels[at] for at in before & after])
+        self.gained, self.after = gained, after
+        self.new, self.gone, self.doubtful = before - after, after - before, before | after
+
+    def margin(self, critical: float) -> float:
+        """The smallest margin that is met if nothing changed: with every unknown taken as the worst."""
+        lose = self.noise / 2 / self.rate if self.rate else 0.0
+        sums = self._gains()
+        lost = {at for _, at in itertools.takewhile(lambda one: one[0] < lose, self.losing)}
+        for at in lost - self.doubtful:
+            sums.move(self.labels[at], 0, -1)
+        for at in self.new:
+            sums.move(self.labels[at], 0, (at in self.gained or (self.caught[at] and at not in lost)) - 1)
+        for at in self.gone:
+            sums.move(self.labels[at], 0, -self.caught[at])
+        middle, half = sums.interval(critical)
+        return half - middle
+
+    def drop(self, critical: float) -> float:
+        """The smallest true drop that is shown, with every unknown taken as the best; infinite: none is."""
+        sums = self._gains()
+        for at in self.new:
+            sums.move(self.labels[at], 0, self.caught[at] or at in self.gained)
+        for at in self.gone:
+            sums.move(self.labels[at], 0, 1 - self.caught[at])
+        for luck, at in self.losing:
+            if at in self.after:
+                continue
+            value = int(at in self.new)
+            sums.move(self.labels[at], value, value - 1)
+            if sums.is_far() and sum(sums.interval(critical)) < 0:
+                return luck * self.rate - self.noise / 2
+        return math.inf
+
+    def _gains(self) -> _Sums:
+        sums = _Sums(self.shape)
+        for at in self.gained - self.doubtful:
+            sums.move(self.labels[at], 0, 1)
+        return sums
+
+
+class _Sums:
+    """What the interval of a mean of differences is made of, kept up to date as differences change."""
+
+    def __init__(self, shape: _Shape) -> None:
+        self.shape = shape
+        self.own = [0] * len(shape.sizes)
+        self.total = self.squares = 0
+        self.between = self.along = 0.0
+
+    def move(self, label: int, old: int, new: int) -> None:
+        """Let a difference of a cluster be ``new`` in place of ``old``."""
+        by = new - old
+        weight, own = self.shape.weights[label], self.own[label]
+        self.own[label] = own + by
+        self.total += by
+        self.squares += new * new - old * old
+        self.between += weight * by * (2 * own + by)
+        self.along += weight * self.shape.sizes[label] * by
+
+    def is_far(self) -> bool:
+        """Whether the mean is so far below 0 that it is worth looking at the interval."""
+        return self.total < 0 and self.total * self.total > self.squares
+
+    def interval(self, critical: float) -> tuple[float, float]:
+        """The middle and half the width of the interval: see clusters.difference_interval."""
+        count, total = self.shape.count, self.total
+        if count < 2:
+            return total / (count + 2), critical * math.sqrt((self.squares + 2) / (count + 2) ** 2)
+        mean = total / count
+        independent = (self.squares - count * mean * mean) / (count * (count - 1))
+        if independent > 1e-12:
+            variance = (self.between - 2 * mean * self.along + mean * mean * self.shape.level) / count**2
+            effect = max(LEAST_EFFECT, variance / independent)
+        else:
+            effect = 1 + ASSUMED_CORRELATION * (self.shape.crowd - 1)
+        middle = total / (count + 2)
+        spread = (self.squares + 2 - total * middle) / (count + 2) ** 2
+        return middle, critical * math.sqrt(effect * spread)
+
+
+def _verdicts(sizes: Sequence[int], rate: float, correlation: float, draw: Callable[[], float]) -> list[bool]:
+    """Whether each oracle is caught, cluster by cluster: an urn into which what was drawn is put back twice.
+
+    With a correlation below 0 it is not put back, from an urn that holds enough for the cluster.
+    """
+    if abs(correlation) < 1e-9:
+        return [draw() < rate for size in sizes for _ in range(size)]
+    weight, found = (1 - min(1.0, correlation)) / correlation, []
+    for size in sizes:
+        balls = weight if weight >= 0 else min(weight, -size)
+        caught = 0
+        for at in range(size):
+            own = draw() < ((rate * balls + caught) / (balls + at) if at else rate)
+            caught += own
+            found.append(own)
+    return found
+
+
+def _share(values: Sequence[float], limit: float) -> float:
+    return bisect.bisect_right(values, limit) / len(values) if values else 0.0
