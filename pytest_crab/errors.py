@@ -79,6 +79,13 @@ class AgentError(ContestantError):
     """The coding agent gave no usable revision: it timed out, crashed or cannot act on these findings."""
 
 
+class LimitSpent(ContestantError):
+    """A contestant spent what one trial may cost: its own doing, so that its oracles are missed and not unknown."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, status="limit")
+
+
 class GatewayError(WorldError):
     """The gateway, a cassette or the budget let no model answer; neither reviewer nor agent is to blame."""
 

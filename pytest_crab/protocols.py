@@ -238,6 +238,8 @@ class Runtime(Protocol):
 class ModelAccess:
     """One step's way to the models; its token is good for that step and attempt of one trial, and for nothing else.
 
+    Where providers were named when it was opened, it is good for these alone.
+
     ``socket`` is the gateway's Unix socket on this host. The first segment of a request's path names the provider
     (``/anthropic``, ``/openai``, or one of crab.yaml's), the rest is the provider's own path. ``token`` goes where a
     client wants its API key.
@@ -250,8 +252,13 @@ class ModelAccess:
 class Models(Protocol):
     """The gateway as trials see it: it holds the keys, meters, keeps budgets, records and replays."""
 
-    def open(self, *, trial: str, step: str, attempt: int) -> AbstractContextManager[ModelAccess]:
-        """Access for one attempt at a step; the token is void once the context ends. Raises GatewayError."""
+    def open(
+        self, *, trial: str, step: str, attempt: int, providers: Sequence[str] | None = None
+    ) -> AbstractContextManager[ModelAccess]:
+        """Access for one attempt at a step to these providers (None: to all); the token is void once the context ends.
+
+        Raises GatewayError, and LimitSpent where the step spent what its trial may cost.
+        """
 
     def usage(self, access: ModelAccess) -> Usage:
         """What this access has used so far, also after its end. Raises GatewayError."""
@@ -284,8 +291,11 @@ class Checkout(Protocol):
         ``readable`` trees are found at the same paths inside, read-only.
         """
 
-    def models(self) -> AbstractContextManager[ModelAccess]:
-        """Access to the models for this step. Raises GatewayError where the run has no gateway."""
+    def models(self, *providers: str) -> AbstractContextManager[ModelAccess]:
+        """Access to the models of these providers (none named: of all) for this step.
+
+        Raises GatewayError where the run has no gateway, and LimitSpent once the trial may cost no more.
+        """
 
     def usage(self, access: ModelAccess) -> Usage:
         """What that access has used so far. Raises GatewayError."""

@@ -100,6 +100,7 @@ class Reason(Word):
     NOT_COLLECTED = "tests did not run"
     SKIPPED = "tests were skipped"
     TAMPERED = "tampered"
+    LIMIT = "over the trial's budget"
 
     REVIEWER_ERROR = "reviewer error"
     AGENT_ERROR = "agent error"
@@ -317,12 +318,16 @@ class PullRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What a step used; None is "not measured", zero is a measurement."""
+    """What a step used; None is "not measured", zero is a measurement.
+
+    ``models`` are the names of the models that answered, sorted, as the gateway saw them asked for.
+    """
 
     input_tokens: int | None = None
     output_tokens: int | None = None
     cost_usd: float | None = None
     requests: int | None = None
+    models: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

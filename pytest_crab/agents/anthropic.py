@@ -94,7 +94,7 @@ class AnthropicAgent(AskingSettings):
 
     def revise(self, pull_request: PullRequest, findings: Sequence[Finding], checkout: Checkout) -> Revision:
         """What the model changes. Raises AgentError, GatewayError, Cancelled, EngineError."""
-        with checkout.models() as access, checkout.workspace(models=access) as workspace:
+        with checkout.models(self.provider) as access, checkout.workspace(models=access) as workspace:
             work = _Work(self, checkout, access, workspace)
             said = work.run(prompt(self.told(), pull_request, findings))
             return Revision(

@@ -87,7 +87,7 @@ class AskingSettings:
     @contextmanager
     def asking(self, checkout: Checkout) -> Iterator[Asking]:
         """A way to the model for one step. Raises ReviewerError, GatewayError."""
-        with checkout.models() as access:
+        with checkout.models(self.provider) as access:
             yield Asking(self, checkout, access)
 
 

@@ -23,6 +23,18 @@ _VERSION_SECONDS = 60
 _VERSION = re.compile(r"\d+(?:\.\d+)+[\w.+-]*")
 
 
+#: Variables that installers are given, whatever their case; the others may be keys, and what is installed may run code.
+_GIVEN = frozenset(
+    (
+        *("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "PYENV_ROOT", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"),
+        *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
+        *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"),
+    )
+)
+#: And all that begin like these: the settings of pip and npm.
+_INDEXES = ("PIP_", "NPM_CONFIG_")
+
+
 class ClientMissing(CrabError):
     """A client is not on this machine; the sentence says how to install it."""
 
@@ -59,7 +71,9 @@ KINDS: Mapping[str, Kind] = {
         tree=2,
     ),
     "pr-agent": Kind(name="pr-agent", program="pr-agent", packages=("pr-agent==0.49.0",), python="3.12"),
-    "mini": Kind(name="mini", program="mini", packages=("mini-swe-agent==2.4.6", "mcp"), python="3.10"),
+    "mini": Kind(
+        name="mini", program="mini", packages=("mini-swe-agent==2.4.6", "litellm==1.106.2", "mcp==2.3.0"), python="3.10"
+    ),
 }
 
 
@@ -112,7 +126,7 @@ def install(name: str) -> Installed:
     own.mkdir(parents=True, exist_ok=True)
     for command in _commands(kind, own):
         try:
-            done = subprocess.run(command, cwd=own, capture_output=True, text=True, check=False)
+            done = subprocess.run(command, cwd=own, env=given(os.environ), capture_output=True, text=True, check=False)
         except OSError as error:
             raise ClientMissing(
                 f"{name} could not be installed: {command[0]} does not run ({error.strerror})"
@@ -121,6 +135,13 @@ def install(name: str) -> Installed:
             last = ((done.stderr or done.stdout).strip().splitlines() or ["no words"])[-1]
             raise ClientMissing(f"{name} could not be installed: {Path(command[0]).name} said {last!r}")
     return find(name)
+
+
+def given(environ: Mapping[str, str]) -> dict[str, str]:
+    """What of an environment installers are given: how to reach the network and an index, and no other's key."""
+    return {
+        name: value for name, value in environ.items() if name.upper() in _GIVEN or name.upper().startswith(_INDEXES)
+    }
 
 
 def _commands(kind: Kind, own: Path) -> Iterator[Sequence[str]]:

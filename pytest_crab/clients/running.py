@@ -50,7 +50,8 @@ class ClientSettings:
 
     ``model`` None is the client's own choice; ``provider`` is the gateway's name of who is asked; ``prompt`` is a file
     of instructions in place of ours, relative to ``folder``, which is crab.yaml's; ``timeout`` is in seconds, for one
-    pull request; ``args`` are more arguments of the client's own.
+    pull request; ``args`` are more arguments of the client's own. What runs in the sandbox can ask ``provider`` and
+    ``more_providers``, and nobody else.
     """
 
     client: ClassVar[str]
@@ -62,6 +63,7 @@ class ClientSettings:
     prompt: str | None = None
     timeout: float = 1800.0
     args: tuple[str, ...] = ()
+    more_providers: tuple[str, ...] = ()
     place: Place = field(default=Place.WORKSPACE, metadata={"key": "in"})
     folder: str = "."
 
@@ -104,6 +106,8 @@ class ClientSettings:
         settings = plain.dump(self)
         settings.pop("prompt", None)
         settings.pop("folder", None)
+        if not self.more_providers:
+            settings.pop("more_providers")  # so that what was stored before there was such a setting is still found
         return {
             "adapter": f"{self.client} {self.role}",
             "client": self.client,
@@ -118,7 +122,7 @@ class ClientSettings:
     def session(self, checkout: Checkout) -> Iterator[Session]:
         """A sandbox with the client and a way to the models in it. Raises the family's error, GatewayError."""
         installed = self.installed()
-        with checkout.models() as access:
+        with checkout.models(self.provider, *self.more_providers) as access:
             ways: dict[str, Any] = {"readable": installed.trees, "models": access}
             opened = checkout.workspace(**ways) if self.place is Place.WORKSPACE else checkout.clone(**ways)
             with opened as workspace:

@@ -11,7 +11,11 @@ from dataclasses import field
 CONDITIONS = ("dataset", "agent", "agent-version", "harness", "runtime", "leaky")
 
 #: What is under test, or cannot change a verdict: it is said, and refused by nobody.
-_SAID = {"reviewer": "the reviewer's client", "pytest_crab": "pytest-crab"}
+_SAID = {
+    "reviewer": "the reviewer's client",
+    "reviewer-model": "the reviewer's model",
+    "pytest_crab": "pytest-crab",
+}
 
 _SHOWN = 3
 
@@ -20,8 +24,8 @@ _SHOWN = 3
 class Setting:
     """What one reviewer was measured with; what is not on record is empty and never differs.
 
-    ``digests`` say by instance what it was made of. ``versions`` are by part: reviewer, agent, agent-identity, harness,
-    pytest_crab.
+    ``digests`` say by instance what it was made of. ``versions`` are by part: reviewer, reviewer-model, agent,
+    agent-model, agent-identity, harness, pytest_crab.
     ``leaky`` names who worked on the public pull request, whose discussion it could read; ``simulated`` is an agent
     that understands no finding, and ``privileged`` names one that is shown the answer: with neither there is a gate.
     """
@@ -43,6 +47,7 @@ def differences(before: Setting, after: Setting) -> dict[str, str]:
         "dataset": f"{_listed(changed)} changed since" if changed else "",
         "agent": _change("the agent", before.agents, after.agents),
         "agent-version": _change("the agent's client", *_both(before, after, "agent"))
+        or _changed_models("the agent's model", *_both(before, after, "agent-model"))
         or _change("what the agent says of itself (settings, model, files)", *_both(before, after, "agent-identity")),
         "harness": _change("the harness", *_both(before, after, "harness")),
         "runtime": _change("the runtime", before.runtimes, after.runtimes),
@@ -52,8 +57,13 @@ def differences(before: Setting, after: Setting) -> dict[str, str]:
 
 
 def remarks(before: Setting, after: Setting) -> tuple[str, ...]:
-    """Return a half sentence for what differs and may: the reviewer's own version, and this package's."""
-    said = (_change(noun, *_both(before, after, part)) for part, noun in _SAID.items())
+    """Return a half sentence for what differs and may: the reviewer's own version and models, and this package's.
+
+    An agent that asked some models more, or fewer, is still the same agent; and it is said.
+    """
+    said = [_change(noun, *_both(before, after, part)) for part, noun in _SAID.items()]
+    models = _both(before, after, "agent-model")
+    said.append("" if _changed_models("", *models) else _change("the agent's model", *models))
     return tuple(sentence for sentence in said if sentence)
 
 
@@ -85,6 +95,12 @@ def _change(noun: str, before: Sequence[str], after: Sequence[str]) -> str:
     if not before or not after or set(before) == set(after):
         return ""
     return f"{noun} was {_listed(before)} and is {_listed(after)}"
+
+
+def _changed_models(noun: str, before: Sequence[str], after: Sequence[str]) -> str:
+    """As _change, but for models that are among the others: clients ask small ones now and then."""
+    among = set(before) <= set(after) or set(after) <= set(before)
+    return "" if among else _change(noun, before, after)
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ import json
 import os
 import secrets
 from collections import defaultdict
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,7 +25,8 @@ class Entry:
     """One request as the ledger has it; ``cost`` None is unknown, ``complete`` False: the answer was cut off.
 
     ``tries`` counts how often it went to the provider; a replayed one never did. ``status`` 0: its client left before
-    there was an answer. ``estimate`` is what one without its end may have cost at most, for the budgets alone.
+    there was an answer. ``estimate`` is what one without its end may have cost at most, for the budgets alone;
+    ``recorded_by`` is who made the recording that answered, where that is not who asks.
     """
 
     time: str
@@ -42,6 +44,7 @@ class Entry:
     cost: float | None
     estimate: float | None = None
     replayed: bool = False
+    recorded_by: str | None = None
 
     def plain(self) -> dict[str, Any]:
         """The line of the ledger; what is not known is left out."""
@@ -61,6 +64,7 @@ class Entry:
             **({"cost_usd": round(self.cost, 9)} if self.cost is not None else {}),
             **({"estimated_usd": round(self.estimate, 9)} if self.estimate is not None else {}),
             **({"replayed": True} if self.replayed else {}),
+            **({"recorded_by": self.recorded_by} if self.recorded_by is not None else {}),
             **(
                 {
                     "input_tokens": tokens.input,
@@ -78,15 +82,17 @@ class Entry:
 class Account:
     """One attempt at a step of a trial: its token, what it used, and the fault for which it cannot be trusted.
 
-    ``entrance`` is the socket that its token is good at. ``lasting`` faults stay; the others are forgotten once a later
-    request succeeds, and count for little where an earlier one did; of these ``unreachable`` is one that may be another
-    in a moment.
+    ``entrance`` is the socket that its token is good at, and ``providers`` are whom it may ask (None: all). ``lasting``
+    faults stay; the others are forgotten once a later request succeeds, and count for little where an earlier one did;
+    of these ``unreachable`` is one that may be another in a moment. ``overspent``: the fault is that its trial
+    spent all that it may cost.
     """
 
     token: str
     trial: str
     step: str
     attempt: int
+    providers: frozenset[str] | None = None
     entrance: str = ""
     entries: list[Entry] = field(default_factory=list)
     open: bool = True
@@ -97,6 +103,7 @@ class Account:
     lasting: str | None = None
     passing: str | None = None
     unreachable: bool = False
+    overspent: bool = False
 
     @property
     def label(self) -> str:
@@ -151,6 +158,7 @@ class Account:
             "output_tokens": sum(entry.tokens.output for entry in billed if entry.tokens) if known else None,
             "cost_usd": round(sum(entry.cost for entry in billed if entry.cost), 9) if priced else None,
             "requests": len(self.entries),
+            "models": sorted({entry.model for entry in self.entries if 0 < entry.status < 400}),
             "seconds": sum(entry.seconds for entry in self.entries),
         }
 
@@ -167,7 +175,7 @@ class Accounts:
         self._by_token: dict[str, Account] = {}
         self._spent = 0.0
         self._unknown: str | None = None
-        self._spent_by_trial: dict[str, float] = defaultdict(float)
+        self._spent_by_trial: dict[str, dict[tuple[str, int], float]] = defaultdict(lambda: defaultdict(float))
         self._locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._read(ledger)
         self._ledger = os.open(ledger, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
@@ -177,9 +185,11 @@ class Accounts:
         """Whether there is any budget to keep."""
         return self.budget is not None or self.trial_budget is not None
 
-    def open(self, trial: str, step: str, attempt: int) -> Account:
+    def open(self, trial: str, step: str, attempt: int, providers: Iterable[str] | None = None) -> Account:
         """A new account with a token that nobody can guess."""
-        account = Account(token=f"crab-{secrets.token_urlsafe(32)}", trial=trial, step=step, attempt=attempt)
+        token = f"crab-{secrets.token_urlsafe(32)}"
+        named = None if providers is None else frozenset(providers)
+        account = Account(token=token, trial=trial, step=step, attempt=attempt, providers=named)
         self._by_token[account.token] = account
         return account
 
@@ -193,20 +203,37 @@ class Accounts:
 
     def exhausted(self, account: Account) -> str | None:
         """Why this account may not ask any more, as a sentence; None if it may."""
-        if self.budget is not None and self._spent >= self.budget:
+        if self._over:
             return (
-                f"the budget of the run is spent ({self._spent:.4f} of {self.budget:g} USD): "
+                f"the budget of the run is spent ({self._spent:.4f} of {self.budget or 0:g} USD): "
                 "raise --crab-budget and run again, finished steps are kept"
             )
         if self._unknown is not None:
             return self._unknown
-        spent = self._spent_by_trial[account.trial]
+        spent = sum(self._spent_by_trial[account.trial].values())
         if self.trial_budget is not None and spent >= self.trial_budget:
             return (
                 f"the budget of trial {account.trial} is spent ({spent:.4f} of {self.trial_budget:g} USD): "
                 "raise models.trial_budget in crab.yaml and run again"
             )
         return None
+
+    def overspent(self, account: Account) -> bool:
+        """Whether an account that may not ask any more has its own trial to blame, and no budget of the run.
+
+        What earlier attempts at a step spent is not the trial's doing: they are made again since the world failed.
+        """
+        if self.trial_budget is None or self._over or self._unknown is not None:
+            return False
+        spent = self._spent_by_trial[account.trial]
+        last = {step: max(attempt for name, attempt in spent if name == step) for step, _ in spent}
+        last[account.step] = account.attempt
+        return sum(cost for (step, attempt), cost in spent.items() if last[step] == attempt) >= self.trial_budget
+
+    @property
+    def _over(self) -> bool:
+        """Whether the run's budget is spent."""
+        return self.budget is not None and self._spent >= self.budget
 
     def enter(self, account: Account, entry: Entry) -> None:
         """Book one request, in the ledger first."""
@@ -219,12 +246,14 @@ class Accounts:
                 f"what {entry.model} used cannot be priced, so that no budget can be kept: "
                 f"give input, output, cached and cache_write for it in models.prices of crab.yaml"
             )
-        self._spend(entry.trial, max(entry.cost or 0.0, entry.estimate or 0.0), replayed=entry.replayed)
+        cost = max(entry.cost or 0.0, entry.estimate or 0.0)
+        self._spend(entry.trial, entry.step, entry.attempt, cost, replayed=entry.replayed)
 
-    def _spend(self, trial: str, cost: float, *, replayed: bool) -> None:
+    def _spend(self, trial: str, step: str, attempt: int, cost: float, *, replayed: bool) -> None:
+        """Book what was spent; what is replayed costs the run nothing, and its trial what it cost when it was not."""
         if not replayed:
             self._spent += cost
-            self._spent_by_trial[trial] += cost
+        self._spent_by_trial[trial][step, attempt] += cost
 
     def _read(self, ledger: Path) -> None:
         """Take over what a gateway of the same run spent before it died; a last line may be cut."""
@@ -236,4 +265,5 @@ class Accounts:
             except ValueError:
                 continue
             cost = max(entry.get("cost_usd", 0.0), entry.get("estimated_usd", 0.0))
-            self._spend(entry["trial"], cost, replayed=entry.get("replayed", False))
+            told = entry["trial"], entry["step"], entry["attempt"]
+            self._spend(*told, cost, replayed=entry.get("replayed", False))

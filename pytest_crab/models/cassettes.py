@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pytest_crab import plain
 from pytest_crab.models.normal import difference
 from pytest_crab.models.normal import lines_of
 from pytest_crab.protocols import SHORTEST_SECRET
@@ -28,6 +29,9 @@ RECORDED = frozenset({200, 400, 404, 413, 422})
 
 #: So many recordings are looked at in full to find the nearest one of a miss.
 _MOST_COMPARED = 400
+
+#: So many other recordings of a request are named in a miss.
+_MOST_NAMED = 4
 
 _EVENT = re.compile(rb".+?(?:\r?\n\r?\n|\Z)", re.DOTALL)
 
@@ -105,24 +109,25 @@ class Cassettes:
             lines = (f"{json.dumps(name)}: {json.dumps(tape[name], sort_keys=True)}" for name in sorted(tape))
             _write(path, "{{\n{}\n}}\n".format(",\n".join(lines)).encode())
 
-    def find(self, question: Question) -> Answer:
-        """The answer to a question. Raises Miss, and OSError."""
+    def find(self, question: Question) -> tuple[str, Answer]:
+        """The answer to a question, and whose it is: the label's own, or that of the same step under another name.
+
+        As in the store, the same step of the same instance and repeat is the same, whatever its reviewer is called.
+        Another instance, step or repeat is another draw, and never stands in. Raises Miss, and OSError.
+        """
         tape = self._load(self._path(question.key))
         if tape is None:
             raise Miss(self._nearest(question))
-        answers = tape["answers"].get(question.label)
-        if answers is None:  # another trial asked the same; another repeat is another draw, and never stands in
-            repeat = _repeat_of(question.label)
-            label = next((label for label in sorted(tape["answers"]) if _repeat_of(label) == repeat), None)
-            if label is None:
-                raise Miss(
-                    f"the same request was recorded by {', '.join(sorted(tape['answers']))} and not by repeat {repeat}"
-                )
-            answers = tape["answers"][label]
+        own = Scope.of(question.label)
+        fitting = [label for label in sorted(tape["answers"]) if Scope.of(label) == own]
+        if not fitting:
+            raise Miss(f"the same request was recorded elsewhere alone: {own.beside(sorted(tape['answers']))}")
+        label = question.label if question.label in fitting else fitting[0]
+        answers = tape["answers"][label]
         if question.number >= len(answers):
             times = "once" if len(answers) == 1 else f"{len(answers)} times"
-            raise Miss(f"the same request was recorded {times} and is asked once more")
-        return Answer.read(answers[question.number])
+            raise Miss(f"the same request was recorded {times} by {label} and is asked once more")
+        return label, Answer.read(answers[question.number])
 
     def _nearest(self, question: Question) -> str:
         asked = set(lines_of(question.content))
@@ -174,10 +179,31 @@ class Cassettes:
             os.close(handle)
 
 
-def _repeat_of(label: str) -> int:
-    """Which repeat of its trial a label names."""
-    found = re.search(r"\[(\d+)\] \S+$", label)
-    return int(found.group(1)) if found else 1
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """What a recording is good for; its label says who made it too."""
+
+    instance: str
+    step: str
+    repeat: str
+
+    @classmethod
+    def of(cls, label: str) -> Scope:
+        """The scope of a label: INSTANCE::REVIEWER[REPEAT] STEP."""
+        trial, _, step = label.rpartition(" ")
+        instance, _, reviewer = trial.partition("::")
+        found = re.search(r"\[(\d+)\]$", reviewer)
+        return cls(instance=instance, step=step, repeat=found.group(1) if found else "1")
+
+    def beside(self, labels: Iterable[str]) -> str:
+        """In what the scopes of these labels differ from this one, in words."""
+        told = []
+        for label in labels:
+            other = plain.dump(Scope.of(label))
+            own = plain.dump(self)
+            differing = [f"{name} {other[name]} instead of {own[name]}" for name in own if other[name] != own[name]]
+            told.append(f"{label} ({', '.join(differing)})")
+        return "; ".join(told[:_MOST_NAMED]) + (f" and {len(told) - _MOST_NAMED} more" * (len(told) > _MOST_NAMED))
 
 
 def without(body: bytes, secret: str, stand_in: str) -> bytes:

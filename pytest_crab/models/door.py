@@ -36,6 +36,7 @@ from pytest_crab.models.forwarding import Reply
 from pytest_crab.models.forwarding import Retries
 from pytest_crab.models.forwarding import Unreachable
 from pytest_crab.models.forwarding import ask
+from pytest_crab.models.leases import Leases
 from pytest_crab.models.metering import BodyMeter
 from pytest_crab.models.metering import StreamMeter
 from pytest_crab.models.metering import cost_of
@@ -72,6 +73,7 @@ class Door:
     cassettes: Cassettes
     retries: Retries
     replay: bool = False
+    leases: Leases | None = None
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Answer one request; whatever the gateway itself has to say is said in the protocol's own shape."""
@@ -87,6 +89,7 @@ class Door:
                 return await self._handle(request, known, dialect, account)
         except Refusal as refusal:
             if account is not None and refusal.lasting:
+                account.overspent = account.overspent or (refusal.overspent and account.lasting is None)
                 account.lasting = account.lasting or str(refusal)
             if account is not None and refusal.passing:
                 account.passing, account.unreachable = str(refusal), refusal.status == _UNREACHABLE
@@ -103,6 +106,8 @@ class Door:
             return web.Response()
         if account is None or not account.open:
             raise Refusal(401, _OVER)
+        if account.providers is not None and request.match_info["provider"] not in account.providers:
+            raise Refusal(403, _foreign(request.match_info["provider"], account.providers))
         if request.method == "GET" and path == "/models":
             return web.json_response(dialect.models(sorted(self.settings.prices)))
         if request.method != "POST" or path not in dialect.posts:
@@ -113,6 +118,8 @@ class Door:
         if foreign is not None:
             sentence = f"{foreign} looks things up, the fix among them: models.server_tools in crab.yaml would allow it"
             raise Refusal(400, sentence)
+        if document.get("background"):
+            raise Refusal(400, "an answer in the background could neither be fetched nor counted: ask without it")
         exchange = Exchange(
             account=account,
             provider=request.match_info["provider"],
@@ -129,25 +136,36 @@ class Door:
     async def _answer(self, request: web.Request, exchange: Exchange) -> web.StreamResponse:
         if not exchange.account.open:  # it ended while the body came
             raise Refusal(401, _OVER)
-        if self.replay:
-            return await self._replay(request, exchange)
+        answer = self._replay if self.replay else self._forward if self.leases is None else self._leased
         if not self.accounts.limited:
-            return await self._forward(request, exchange)
+            return await answer(request, exchange)
         async with self.accounts.turn(exchange.account):
             self._afford(exchange)
-            return await self._forward(request, exchange)
+            return await answer(request, exchange)
 
     def _afford(self, exchange: Exchange) -> None:
         """Raise Refusal if this request would go beyond a budget, or nobody could tell whether it does."""
         why = self.accounts.exhausted(exchange.account)
         if why is not None:
-            raise Refusal(400, why, lasting=True)
-        if price_of(exchange.model, self.settings.prices) is None:
+            raise Refusal(400, why, lasting=True, overspent=self.accounts.overspent(exchange.account))
+        if not self.replay and price_of(exchange.model, self.settings.prices) is None:
             sentence = (
                 f"{exchange.model or 'a request without a model'} has no price, so that no budget can be kept: "
                 "add it to models.prices in crab.yaml"
             )
             raise Refusal(400, sentence, passing=True)
+
+    async def _leased(self, request: web.Request, exchange: Exchange) -> web.StreamResponse:
+        """Ask whoever keeps the money first, and tell what became of it."""
+        assert self.leases is not None
+        why = await self.leases.take(exchange)
+        if why is not None:
+            raise Refusal(400, why, lasting=True)
+        try:
+            return await self._forward(request, exchange)
+        finally:
+            if not exchange.booked:
+                self.leases.settle(exchange.lease, None)
 
     # --- live -------------------------------------------------------------------------------------------------------
 
@@ -240,7 +258,7 @@ class Door:
         question = await asyncio.to_thread(self._question, exchange)
         exchange.replayed = True
         try:
-            answer = await asyncio.to_thread(self.cassettes.find, question)
+            exchange.recorded_by, answer = await asyncio.to_thread(self.cassettes.find, question)
         except Miss as miss:
             where = f"{exchange.provider}{exchange.path} ({exchange.account.label})"
             sentence = f"--crab-replay: a request to {where} has no recording, run without it to make one; {miss}"
@@ -300,8 +318,11 @@ class Door:
             cost=cost_of(tokens, price),
             estimate=estimate(exchange.document, meter, seconds, price) if price is not None and guessed else None,
             replayed=exchange.replayed,
+            recorded_by=None if exchange.recorded_by == account.label else exchange.recorded_by,
         )
         self.accounts.enter(account, entry)
+        if self.leases is not None:
+            self.leases.settle(exchange.lease, entry.plain())
 
 
 async def _slowly(chunks: Iterable[bytes]) -> AsyncIterator[bytes]:
@@ -309,6 +330,13 @@ async def _slowly(chunks: Iterable[bytes]) -> AsyncIterator[bytes]:
     for chunk in chunks:
         yield chunk
         await asyncio.sleep(0)
+
+
+def _foreign(provider: str, own: Iterable[str]) -> str:
+    return (
+        f"this token is good for {', '.join(sorted(own))} and not for {provider}: "
+        "more_providers of the adapter in crab.yaml would allow it"
+    )
 
 
 def _listed(paths: frozenset[str]) -> str:

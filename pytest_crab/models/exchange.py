@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import AsyncIterator
 from collections.abc import Mapping
@@ -15,23 +16,32 @@ from pytest_crab.models.dialects import Dialect
 from pytest_crab.models.metering import BodyMeter
 from pytest_crab.models.metering import StreamMeter
 from pytest_crab.models.metering import WithoutUsage
+from pytest_crab.models.normal import TOKEN
 from pytest_crab.settings import Provider
 
 #: Tools that a provider runs itself, by how their types begin, and fields of a request that bring such.
 _SERVER_TOOLS = ("web_search", "web_fetch", "code_execution", "code_interpreter", "file_search", "mcp")
-_SERVER_FIELDS = ("mcp_servers", "web_search_options", "plugins")
+_SERVER_FIELDS = ("mcp_servers", "web_search_options", "plugins", "prompt")
+#: And models that look things up by themselves, by what their names hold.
+_SEARCHING = re.compile(r"search-(?:preview|api)|deep-research|:online\b")
+
+#: The longest name of a model that is put on record.
+_MOST_NAME = 200
 
 #: A request that is nested deeper than this is no client's.
 MOST_DEPTH = 200
 
 
 class Refusal(Exception):
-    """A request that goes no further; ``lasting`` and ``passing`` are faults that its account keeps (see Account)."""
+    """A request that goes no further; ``lasting``, ``passing`` and ``overspent`` are kept by its account."""
 
-    def __init__(self, status: int, message: str, *, lasting: bool = False, passing: bool = False) -> None:
+    def __init__(
+        self, status: int, message: str, *, lasting: bool = False, passing: bool = False, overspent: bool = False
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.lasting = lasting
+        self.overspent = overspent
         self.passing = passing
 
 
@@ -52,8 +62,10 @@ class Exchange:
     status: int = 0
     tries: int = 0
     replayed: bool = False
+    recorded_by: str | None = None
     meter: BodyMeter | StreamMeter | None = None
     booked: bool = False
+    lease: str | None = None
 
     @property
     def counts(self) -> bool:
@@ -80,8 +92,8 @@ class Exchange:
 
     @property
     def model(self) -> str:
-        """The model that is asked."""
-        return str(self.document.get("model", ""))
+        """The model that is asked, as it may be put on record: whoever asks may call it anything."""
+        return TOKEN.sub("<token>", str(self.document.get("model", "")))[:_MOST_NAME]
 
 
 def server_tool(document: Mapping[str, Any]) -> str | None:
@@ -89,9 +101,24 @@ def server_tool(document: Mapping[str, Any]) -> str | None:
     for field_name in _SERVER_FIELDS:
         if document.get(field_name):
             return field_name
-    tools = document.get("tools")
-    kinds = [str(tool.get("type")) for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
+    model = str(document.get("model", ""))
+    if _SEARCHING.search(model):
+        return model[:_MOST_NAME]
+    kinds = [_kind(tool) for holder in (document, *_items(document, "input")) for tool in _items(holder, "tools")]
     return next((kind for kind in kinds if kind.startswith(_SERVER_TOOLS)), None)
+
+
+def _items(holder: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+    """The mappings in a list of this name: of OpenAI's, tools may also come as a part of the conversation."""
+    found = holder.get(name)
+    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
+
+
+def _kind(tool: Mapping[str, Any]) -> str:
+    """A tool's type; a shell in a container is the provider's, and then it is code that it runs."""
+    place = tool.get("environment")
+    hosted = isinstance(place, dict) and str(place.get("type")).startswith("container")
+    return "code_execution" if hosted else str(tool.get("type"))
 
 
 async def _without_usage(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import http.client
 import json
 import os
-import select
-import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +20,18 @@ from pytest_crab import plain
 from pytest_crab.errors import Cancelled
 from pytest_crab.errors import CrabError
 from pytest_crab.errors import GatewayError
+from pytest_crab.errors import LimitSpent
+from pytest_crab.models.line import Line
+from pytest_crab.models.line import join
+from pytest_crab.models.line import last_words
+from pytest_crab.models.line import readable
 from pytest_crab.protocols import ModelAccess
 from pytest_crab.settings import ModelSettings
 from pytest_crab.settings import Settings
 from pytest_crab.types import Usage
 
-#: Seconds: how long a gateway may take to start, to answer its run, and to end.
-_START, _ANSWER, _END = 30.0, 30.0, 5.0
+#: Seconds: how long a gateway may take to start, and how often one that is asked is looked at.
+_START, _PULSE = 30.0, 5.0
 
 #: Starts per process: a gateway that died is started once more, and what ran through it is broken.
 _MOST_STARTS = 2
@@ -48,7 +51,8 @@ class Gateway:
 
     ``folder`` gives a private folder of the run, and is called when the first access is opened; ``cassettes`` is where
     recordings lie, ``ledgers`` the folder that gets one file of bookings per run. ``budget`` is US dollars for the run,
-    and ``replay`` answers from recordings alone.
+    and ``replay`` answers from recordings alone. ``leases`` is the socket of who grants money request by request, where
+    several gateways share the budget (models.leases).
     """
 
     def __init__(
@@ -60,6 +64,7 @@ class Gateway:
         ledgers: Path,
         budget: float | None = None,
         replay: bool = False,
+        leases: Path | None = None,
     ) -> None:
         self._make_folder = folder
         self._settings = settings
@@ -67,13 +72,15 @@ class Gateway:
         self._ledgers = ledgers
         self._budget = budget
         self._replay = replay
+        self._leases = leases
         self._guard = threading.Lock()
         self._starts = 0
-        self._door: _Line | None = None
+        self._door: Line | None = None
         self._used: dict[str, Usage] = {}
-        self._open: dict[str, _Line] = {}
+        self._open: dict[str, Line] = {}
         self._stopped = threading.Event()
-        self._closed = False
+        self._over = threading.Event()
+        self._watch: threading.Thread | None = None
 
     @classmethod
     def beside(
@@ -96,14 +103,16 @@ class Gateway:
         )
 
     @contextlib.contextmanager
-    def open(self, *, trial: str, step: str, attempt: int) -> Iterator[ModelAccess]:
+    def open(
+        self, *, trial: str, step: str, attempt: int, providers: Sequence[str] | None = None
+    ) -> Iterator[ModelAccess]:
         """See protocols.Models; what kept a model from answering meanwhile is raised at the end, as a GatewayError.
 
         A fault that did not keep a model from answering before it does not spoil a step that ends well. Raises
         Cancelled once ``stop`` was called.
         """
         self._go_on(step)
-        line, told = self._admit({"trial": trial, "step": step, "attempt": attempt})
+        line, told = self._admit({"trial": trial, "step": step, "attempt": attempt, "providers": providers})
         access = ModelAccess(socket=line.folder / told["socket"], token=told["token"])
         self._open[access.token] = line
         try:
@@ -151,12 +160,12 @@ class Gateway:
     def close(self) -> None:
         """End the gateway, unless other processes of the run still use it."""
         with self._guard:
-            self._closed = True
+            self._over.set()
             if self._door is not None:
                 self._door.close()
                 self._door = None
 
-    def _admit(self, asked: dict[str, Any]) -> tuple[_Line, Mapping[str, Any]]:
+    def _admit(self, asked: dict[str, Any]) -> tuple[Line, Mapping[str, Any]]:
         """A new token and its socket; a gateway that is found dead on the way is started anew."""
         line = self._line()
         try:
@@ -171,24 +180,26 @@ class Gateway:
         if self._stopped.is_set():
             raise Cancelled(f"the run was stopped while {step} asked a model") from error
 
-    def _end(self, line: _Line, access: ModelAccess) -> tuple[GatewayError | None, bool]:
+    def _end(self, line: Line, access: ModelAccess) -> tuple[GatewayError | LimitSpent | None, bool]:
         """Close an access: what went wrong, and whether that spoils a step that ended well."""
         self._open.pop(access.token, None)
         told = line.ask("close", {"token": access.token})
         self._used[access.token] = _usage(told)
         if told["fault"] is None:
             return None, False
+        if told["overspent"]:
+            return LimitSpent(str(told["fault"])), True
         return GatewayError(str(told["fault"]), passing=bool(told["unreachable"])), bool(told["lasting"])
 
-    def _abandon(self, line: _Line, access: ModelAccess) -> None:
+    def _abandon(self, line: Line, access: ModelAccess) -> None:
         """Close an access where something else is raised already, which matters more."""
         with contextlib.suppress(GatewayError):
             self._end(line, access)
 
-    def _line(self) -> _Line:
+    def _line(self) -> Line:
         """The way to the running gateway, which is started if there is none."""
         with self._guard:
-            if self._closed:
+            if self._over.is_set():
                 raise GatewayError("the run is over, and its gateway with it: nothing can be asked any more")
             if self._door is not None and self._door.alive():
                 return self._door
@@ -196,9 +207,18 @@ class Gateway:
                 self._door.close()
                 self._door = None
             self._door = self._connect()
+            if self._watch is None:
+                self._watch = threading.Thread(target=self._look, name="gateway-watch", daemon=True)
+                self._watch.start()
             return self._door
 
-    def _connect(self) -> _Line:
+    def _look(self) -> None:
+        """End a gateway that hangs while steps ask it: they would wait for it until their own deadlines."""
+        while not self._over.wait(_PULSE):
+            for line in set(self._open.copy().values()):
+                line.check()
+
+    def _connect(self) -> Line:
         """Join the gateway of the run, or start it, one process at a time."""
         folder = self._make_folder()
         (folder / "door").mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -208,17 +228,17 @@ class Gateway:
         lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            lease, _ = _join(folder)
+            lease, _ = join(folder)
             if lease is not None:
-                return _Line(folder, lease, None)
+                return Line(folder, lease, None)
             if self._starts == _MOST_STARTS:
-                raise GatewayError(f"the gateway died again ({_last_words(folder)}): see {folder / 'log'}, run again")
+                raise GatewayError(f"the gateway died again ({last_words(folder)}): see {folder / 'log'}, run again")
             self._starts += 1
             return self._start(folder)
         finally:
             os.close(lock)
 
-    def _start(self, folder: Path) -> _Line:
+    def _start(self, folder: Path) -> Line:
         try:
             import aiohttp  # noqa: F401 - the process needs it
         except ImportError:
@@ -238,13 +258,13 @@ class Gateway:
             )
         try:
             self._greet(process, folder)
-            lease, _ = _join(folder)
+            lease, _ = join(folder)
         except BaseException:
             process.kill()
             process.communicate()  # closes its pipes too
             raise
         assert lease is not None
-        return _Line(folder, lease, process)
+        return Line(folder, lease, process)
 
     def _greet(self, process: subprocess.Popen[bytes], folder: Path) -> None:
         """Tell the process what to do, and wait until it listens."""
@@ -256,12 +276,13 @@ class Gateway:
             "ledger": str(self._ledgers.absolute() / f"{folder.parent.name}.jsonl"),
             "budget": self._budget,
             "replay": self._replay,
+            "leases": None if self._leases is None else str(self._leases),
         }
         with contextlib.suppress(BrokenPipeError):  # it ended already, and its last words say why
             process.stdin.write(json.dumps(configuration).encode() + b"\n")
             process.stdin.flush()
-        if not _readable(process.stdout.fileno(), _START) or process.stdout.readline() != b"ready\n":
-            raise GatewayError(f"the gateway did not start ({_last_words(folder)}): see {folder / 'log'}")
+        if not readable(process.stdout.fileno(), _START) or process.stdout.readline() != b"ready\n":
+            raise GatewayError(f"the gateway did not start ({last_words(folder)}): see {folder / 'log'}")
 
     def _environment(self) -> dict[str, str]:
         keys = [provider.key_env for provider in self._settings.providers.values() if provider.key_env]
@@ -269,102 +290,6 @@ class Gateway:
         return {**given, "PYTHONUTF8": "1"}
 
 
-class _Desk(http.client.HTTPConnection):
-    """One connection to the desk of a gateway."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__("desk", timeout=_ANSWER)
-        self._path = str(folder / "desk.sock")
-
-    def connect(self) -> None:
-        """Connect to the Unix socket. Raises OSError."""
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.settimeout(self.timeout)
-        try:
-            self.sock.connect(self._path)
-        except OSError:
-            self.close()
-            raise
-
-
-class _Line:
-    """The way to a running gateway: its desk, and a connection that says that this process uses it."""
-
-    def __init__(self, folder: Path, lease: socket.socket, process: subprocess.Popen[bytes] | None) -> None:
-        self.folder = folder
-        self.process = process
-        self._lease = lease
-
-    def ask(self, what: str, told: dict[str, Any]) -> dict[str, Any]:
-        """One question to the desk. Raises GatewayError."""
-        try:
-            with contextlib.closing(_Desk(self.folder)) as desk:
-                desk.request("POST", f"/{what}", json.dumps(told), {"content-type": "application/json"})
-                answer = desk.getresponse()
-                found = json.loads(answer.read())
-        except (OSError, http.client.HTTPException, ValueError) as error:
-            words = _last_words(self.folder) or str(error) or type(error).__name__
-            raise GatewayError(
-                f"the gateway died or does not answer ({words}): run again, finished steps are kept", passing=True
-            ) from error
-        if found.get("unknown"):
-            raise GatewayError("the gateway was started anew since this access was opened: run again", passing=True)
-        assert isinstance(found, dict)
-        return found
-
-    def alive(self, wait: float = 0.0) -> bool:
-        """Whether the gateway still holds its end of the connection after so many seconds."""
-        return not _readable(self._lease.fileno(), wait)
-
-    def close(self) -> None:
-        """Leave the gateway; the last one to leave ends it, and the one that started it sees to that."""
-        self._lease.close()
-        process = self.process
-        if process is None:
-            return
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.close()
-        process.stdout.close()
-        try:
-            process.wait(_END)
-        except subprocess.TimeoutExpired:
-            lease, users = _join(self.folder)
-            if lease is not None:
-                lease.close()
-            if users <= 1:  # only this look, so that it should have ended
-                process.kill()
-                process.wait()
-
-
-def _join(folder: Path) -> tuple[socket.socket | None, int]:
-    """A connection that lasts as long as this process uses the gateway (None: none is running), and who does so now."""
-    lease = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    lease.settimeout(_ANSWER)
-    try:
-        lease.connect(str(folder / "lease.sock"))
-        return lease, int(lease.recv(16))
-    except (OSError, ValueError):  # nobody listens, or not for long
-        lease.close()
-        return None, 0
-
-
-def _readable(descriptor: int, seconds: float) -> bool:
-    """Whether there is something to read, or the other end is gone, within so many seconds."""
-    poll = select.poll()
-    poll.register(descriptor, select.POLLIN)
-    return bool(poll.poll(1000 * seconds))
-
-
 def _usage(told: dict[str, Any]) -> Usage:
-    usage = {name: value for name, value in told["usage"].items() if name != "seconds"}
-    return Usage(**usage)
-
-
-def _last_words(folder: Path) -> str:
-    """The last line of the gateway's log."""
-    try:
-        lines = (folder / "log").read_text(encoding="utf-8", errors="replace").split("\n")
-    except OSError:
-        return ""
-    return next((line.strip() for line in reversed(lines) if line.strip()), "")
+    usage = {name: value for name, value in told["usage"].items() if name not in ("seconds", "models")}
+    return Usage(**usage, models=tuple(told["usage"]["models"]))

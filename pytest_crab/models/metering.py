@@ -103,6 +103,16 @@ def estimate(document: Mapping[str, Any], meter: BodyMeter | StreamMeter | None,
     return (read * dearest + written * price.output) / 1_000_000
 
 
+#: The longest answer of any model, for requests that do not limit theirs.
+_LONGEST_ANSWER = 131072
+
+
+def bound(document: Mapping[str, Any], price: Price) -> float:
+    """US dollars that a request can cost at most, before it is made."""
+    limited = any(_count(document, name) for name in _LIMITS)
+    return estimate(document if limited else {**document, _LIMITS[0]: _LONGEST_ANSWER}, None, 0.0, price)
+
+
 class BodyMeter:
     """Meters an answer that is one JSON document."""
 

@@ -46,7 +46,9 @@ _EVERYWHERE: _Taken = (
 #: the same: from texts of a conversation that begin like this,
 _OPENINGS: Mapping[str, re.Pattern[str]] = {
     "<system-reminder>": re.compile(rf"(?m)(^Today's date is ){_DAY}(?=\.?$)"),
-    "<environment_context>": re.compile(rf"(<current_date>){_DAY}(?=</current_date>)"),
+    "<environment_context>": re.compile(
+        rf"(<current_date>){_DAY}(?=</current_date>)|(<timezone>)[\w/+:-]{{1,60}}(?=</timezone>)"
+    ),
 }
 #: from the line of pr-agent that stands before the pull request,
 _FIRST_DATE = re.compile(rf"(?m)(^Today's Date: ){_DAY}$")
@@ -125,8 +127,13 @@ def _said(text: str) -> str:
     """A text of a conversation without the date that a client put into it."""
     for opening, pattern in _OPENINGS.items():
         if text.startswith(opening):
-            return pattern.sub(r"\1<date>", text)
+            return pattern.sub(_undated, text)
     return _FIRST_DATE.sub(r"\1<date>", text, count=1) if "Today's Date: " in text else text
+
+
+def _undated(found: re.Match[str]) -> str:
+    tag = next(group for group in found.groups() if group is not None)
+    return f"{tag}{'<zone>' if tag == '<timezone>' else '<date>'}"
 
 
 def _names_in(value: Any) -> Iterator[str]:

@@ -24,6 +24,7 @@ from pytest_crab.models.accounts import Accounts
 from pytest_crab.models.cassettes import Cassettes
 from pytest_crab.models.door import Door
 from pytest_crab.models.forwarding import Retries
+from pytest_crab.models.leases import Leases
 from pytest_crab.settings import ModelSettings
 
 #: The longest request that is taken, in bytes.
@@ -32,13 +33,14 @@ MOST_BODY = 64 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
-    """What a gateway is told when it starts; no key is among it."""
+    """What a gateway is told when it starts; no key is among it. ``leases``: the socket of who keeps the money."""
 
     models: ModelSettings
     cassettes: str
     ledger: str
     budget: float | None = None
     replay: bool = False
+    leases: str | None = None
 
 
 def read_configuration(line: str) -> Configuration:
@@ -118,7 +120,7 @@ class Desk:
     async def open(self, request: web.Request) -> web.Response:
         """Open an account."""
         asked = await request.json()
-        account = self._accounts.open(asked["trial"], asked["step"], asked["attempt"])
+        account = self._accounts.open(asked["trial"], asked["step"], asked["attempt"], asked["providers"])
         account.entrance = await self._entrances.open()
         return web.json_response({"token": account.token, "socket": account.entrance})
 
@@ -135,6 +137,7 @@ class Desk:
             "fault": account.fault,
             "lasting": account.lasting is not None or not account.answered,
             "unreachable": account.lasting is None and account.unreachable,
+            "overspent": account.overspent,
         }
         return web.json_response(told)
 
@@ -149,7 +152,7 @@ async def serve(configuration: Configuration, stdin: Any) -> None:
     accounts = Accounts(
         Path(configuration.ledger), budget=configuration.budget, trial_budget=configuration.models.trial_budget
     )
-    keys = read_keys(configuration.models, os.environ)
+    keys, prices = read_keys(configuration.models, os.environ), configuration.models.prices
     life = Life()
     life.come()
     loop = asyncio.get_running_loop()
@@ -164,6 +167,7 @@ async def serve(configuration: Configuration, stdin: Any) -> None:
             accounts=accounts,
             cassettes=Cassettes(Path(configuration.cassettes), keys.values()),
             replay=configuration.replay,
+            leases=await Leases.at(Path(configuration.leases), prices) if configuration.leases else None,
             retries=Retries(most=configuration.models.retries, wait=configuration.models.retry_wait),
         )
         app = web.Application(client_max_size=MOST_BODY)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from pytest_crab.adapters import AdapterSpec
 from pytest_crab.errors import BadInput
+from pytest_crab.errors import CrabError
 from pytest_crab.gate.baseline import Against
 from pytest_crab.gate.baseline import foresight
 from pytest_crab.gate.comparable import Setting
@@ -25,6 +28,7 @@ from pytest_crab.gate.opposing import opposing
 from pytest_crab.gate.opposing import setting
 from pytest_crab.gate.rulings import Ruling
 from pytest_crab.instances import lock
+from pytest_crab.instances.resolved import settings_digest
 from pytest_crab.plugin.crew import Crews
 from pytest_crab.plugin.options import Options
 from pytest_crab.report.loading import load_summary
@@ -84,10 +88,20 @@ class BaselineGate:
         return lines
 
     def header(self) -> list[str]:
-        """The header's line."""
+        """The header's lines: what is compared with, and who is no longer what it was there."""
         allowed = self.options.allow_difference
         rest = f"; the {allowed} may differ" if allowed else ""
-        return [f"crab: baseline {self.path}; margin {self.options.margin:g} points{rest}"]
+        line = f"crab: baseline {self.path}; margin {self.options.margin:g} points{rest}"
+        return [line, *dict.fromkeys(f"crab: warning: not as in the baseline: {told}" for told in self._changes())]
+
+    def _changes(self) -> Iterator[str]:
+        """A sentence for each reviewer or agent whose client, model, prompt or settings are others by now."""
+        for name, own in self._opponents().items():
+            spec, crew = self.crews.by_reviewer[name].spec, self.crews.by_reviewer[name]
+            if own.reviewer == name:
+                yield from _changed(f"reviewer {name}", "reviewer", spec.reviewer_spec, crew.reviewer, own)
+            if spec.agent in own.agents:
+                yield from _changed(f"agent {spec.agent}", "agent", spec.agent_spec, crew.agent, own)
 
     def against(self, summary: Summary) -> tuple[Against, ...]:
         """Every contestant beside its baseline."""
@@ -103,6 +117,28 @@ class BaselineGate:
         names = [name for name, crew in self.crews.by_reviewer.items() if crew.spec.arm is None]
         pairs = {name: counterpart(name, list(before), names) for name in names}
         return {name: before[other] for name, other in pairs.items() if other is not None}
+
+
+def _changed(who: str, part: str, spec: AdapterSpec, adapter: object, before: ReviewerSummary) -> Iterator[str]:
+    """What of an adapter is not what the baseline has on record, as far as it can be told before it is asked."""
+    identity = getattr(adapter, "identity", None)  # one that is bound to instances has none yet
+    try:
+        known = identity() if identity is not None else None
+    except CrabError:  # it is said where it is asked
+        return
+    if known is None:
+        return
+    was = before.versions
+    facts = (
+        ("client", was.get(part, ()), known.get("version") if "client" in known else None),
+        ("model", was.get(f"{part}-model", ()), known.get("model")),
+    )
+    found = [f"{noun} was {', '.join(old)} and is {new}" for noun, old, new in facts if old and new and new not in old]
+    digests = was.get(f"{part}-identity", ())
+    if not found and digests and settings_digest(spec.path, known, spec.settings) not in digests:
+        found = ["prompt, settings or files are others"]
+    if found:
+        yield f"{who}: {'; '.join(found)}"
 
 
 def gate_record(decision: Decision, options: Options, against: Sequence[Against]) -> Gate | None:

@@ -86,11 +86,14 @@ def _versions(trial: Trial) -> tuple[tuple[str, str], ...]:
     found = {
         "reviewer": trial.review and trial.review.version,
         "agent": trial.revision and trial.revision.version,
+        "reviewer-identity": trial.versions.get("reviewer-identity"),
         "agent-identity": trial.versions.get("agent-identity"),
         "harness": trial.versions.get("harness"),
         "pytest_crab": trial.versions.get("pytest_crab"),
     }
-    return tuple((name, str(version)) for name, version in found.items() if version is not None)
+    steps = {"reviewer-model": trial.review, "agent-model": trial.revision}
+    asked = [(name, model) for name, step in steps.items() if step and step.usage for model in step.usage.models or ()]
+    return (*((name, str(version)) for name, version in found.items() if version is not None), *asked)
 
 
 def oracles_of(rows: Iterable[Row]) -> list[OracleRecord]:

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import re
+
+#: What pipelines take for commands in what a step prints: ``::name ...::`` where a line starts, ``##name[`` anywhere.
+_COMMAND = re.compile(r"^:(?=:[A-Za-z-]+(?:\s[^\n]*?)?::)|#(?=#[A-Za-z]*\[)")
+
 
 def visible(text: str) -> str:
     """Return ``text`` with all that is not printable (controls, text direction, lone surrogates) as its escape.
 
-    What is left is also legal in XML.
+    What is left is also legal in XML, and no command to a pipeline that prints it, whatever is put before it.
     """
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+    if not text.isprintable():
+        text = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+    return harmless(text) if "::" in text or "##" in text else text
+
+
+def harmless(line: str) -> str:
+    """Return a line with the first sign of each command to a pipeline as its escape."""
+    blank = len(line) - len(line.lstrip())
+    return line[:blank] + _COMMAND.sub(lambda found: f"\\x{ord(found[0]):02x}", line[blank:])
 
 
 def one_line(text: str, limit: int = 200) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -183,7 +184,9 @@ def _installed_ruff() -> str | None:
 def ruff_version() -> str:
     """What ``ruff --version`` prints. Raises ReviewerError."""
     try:
-        done = subprocess.run([ruff_program(), "--version"], capture_output=True, check=True, timeout=60, text=True)
+        own = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}  # and no key
+        argv = (ruff_program(), "--version")
+        done = subprocess.run(argv, env=own, capture_output=True, check=True, timeout=60, text=True)
     except (OSError, subprocess.SubprocessError) as error:
         raise ReviewerError(f"{ruff_program()} --version failed: {error}; install ruff anew") from error
     return done.stdout.strip()

@@ -158,12 +158,13 @@ class FakeCheckout:
             yield workspace
 
     @contextmanager
-    def models(self) -> Iterator[ModelAccess]:
-        """Access to the models. Raises GatewayError without a gateway."""
+    def models(self, *providers: str) -> Iterator[ModelAccess]:
+        """Access to the models of these providers, of all if none is named. Raises GatewayError without a gateway."""
         if self.gateway is None:
             raise GatewayError("this checkout was made without a gateway")
         number = len(self._accesses) + 1
-        with self.gateway.open(trial="a test", step="a step", attempt=number) as access:
+        step: dict[str, Any] = {"trial": "a test", "step": "a step", "attempt": number}
+        with self.gateway.open(**step, providers=providers or None) as access:
             self._accesses.append(access)
             yield access
 

@@ -150,7 +150,7 @@ class ScriptedProvider:
     """
 
     def __init__(self, script: Reply | Script | Sequence[Reply | Script] = Reply(text="ok"), port: int = 0) -> None:
-        self.script = script if callable(script) else turns(*([script] if isinstance(script, Reply) else script))
+        self.script = script
         self.asked: list[Asked] = []
         self.heads = 0
         self._port = port
@@ -159,6 +159,15 @@ class ScriptedProvider:
         self._over = asyncio.Event()
         self._failure: BaseException | None = None
         self._thread = threading.Thread(target=self._main, name="scripted-provider", daemon=True)
+
+    @property
+    def script(self) -> Script:
+        """What it says; a reply, or several for the turns of a conversation, may be put in its place."""
+        return self._script
+
+    @script.setter
+    def script(self, script: Reply | Script | Sequence[Reply | Script]) -> None:
+        self._script = script if callable(script) else turns(*([script] if isinstance(script, Reply) else script))
 
     @property
     def port(self) -> int:

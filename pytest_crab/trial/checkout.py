@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pytest_crab import plain
 from pytest_crab.errors import AgentError
@@ -98,9 +99,10 @@ class TrialCheckout:
             yield workspace
 
     @contextlib.contextmanager
-    def models(self) -> Iterator[ModelAccess]:
+    def models(self, *providers: str) -> Iterator[ModelAccess]:
         """See protocols.Checkout."""
-        with self._models.open(trial=self._trial, step=self._step, attempt=self._attempt) as access:
+        step: dict[str, Any] = {"trial": self._trial, "step": self._step, "attempt": self._attempt}
+        with self._models.open(**step, providers=providers or None) as access:
             self._tokens.append(access.token)
             yield access
 

@@ -136,7 +136,8 @@ class Course:
             try:
                 self.revision = self._revise(self.made.findings)
             except DiffRejected as error:  # what an agent leaves is its own doing, as a diff that does not apply is
-                self.settle(Judgement(reason=Reason.DOES_NOT_APPLY, detail=f"what the agent left is no revision: {error}"))
+                detail = f"what the agent left is no revision: {error}"
+                self.settle(Judgement(reason=Reason.DOES_NOT_APPLY, detail=detail))
                 return
             results, self.damage = self._examine(proven, self.revision)
             self.judgements.update(results)

@@ -13,6 +13,7 @@ from dataclasses import field
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from typing import NoReturn
 
 import pytest
 
@@ -52,7 +53,6 @@ from pytest_crab.types import Revision
 
 #: The folder that `pytest-crab doctor --install-client` has filled, as .ci/run names it.
 CLIENTS = os.environ.get("CRAB_TEST_CLIENTS", "")
-REQUIRED = os.environ.get("CRAB_TEST_REQUIRE", "").split(",")
 
 #: The key that only the gateway holds.
 KEY = "sk-planted-9f31c7d2-do-not-tell"
@@ -98,15 +98,15 @@ def folder_of_clients(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
-def clients_are_here(request: pytest.FixtureRequest, folder_of_clients: None) -> None:
+def clients_are_here(
+    request: pytest.FixtureRequest, folder_of_clients: None, without: Callable[[str, str], NoReturn]
+) -> None:
     """Skip what needs a client that is not here, or fail where it has to be."""
     for mark in request.node.iter_markers("client"):
         for name in mark.args:
             lack = lack_of_client(name)
-            if lack is not None and name in REQUIRED:
-                pytest.fail(f"CRAB_TEST_REQUIRE names {name}, and {lack}")
             if lack is not None:
-                pytest.skip(lack)
+                without(name, lack)
 
 
 @dataclass
@@ -176,7 +176,7 @@ class Desk:
     def left(self) -> list[str]:
         """What is still there of the folders and containers of the runs."""
         runs = [self.run, getattr(self.runtime, "run", self.run)]
-        found = [str(path) for run in runs for path in run.folder.iterdir()]
+        found = [str(path) for run in runs for path in run.folder.iterdir() if path.name != "uses"]  # goes with the run
         if self.runtime.name == "docker":
             found += [name for name, _ in self.runtime.engine.mine(of_run=runs[-1].id)]  # type: ignore[attr-defined]
         return found
@@ -247,6 +247,7 @@ def make_desk(
     tree_comment: Callable[..., Comment],
     tree_instance: Callable[..., Instance],
     tmp_path_factory: pytest.TempPathFactory,
+    without: Callable[[str, str], NoReturn],
 ) -> Iterator[Callable[..., Desk]]:
     """Makes desks, one for each kind of runtime and set of extra files."""
     made: dict[tuple[str, str], Desk] = {}
@@ -261,7 +262,7 @@ def make_desk(
 
         def make(kind: str = "local", extra: dict[str, str] | None = None) -> Desk:
             if bubblewrap.problem():
-                pytest.skip(str(bubblewrap.problem()))
+                without("bubblewrap", str(bubblewrap.problem()))
             key = (kind, str(extra))
             if key not in made:
                 made[key] = stack.enter_context(

@@ -147,7 +147,7 @@ class Interrupted(FakeCheckout):
     """A checkout in a run that was just interrupted."""
 
     @contextmanager
-    def models(self) -> Any:
+    def models(self, *providers: str) -> Any:
         raise Cancelled("interrupted")
         yield
 

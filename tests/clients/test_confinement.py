@@ -36,11 +36,11 @@ def tcp(host, port):
     def way():
         socket.create_connection((host, port), timeout=2).close()
     return way
-def gateway(token):
+def gateway(token, path="anthropic/v1/messages"):
     def way():
         headers = {"authorization": "Bearer " + token, "content-type": "application/json"}
         data = json.dumps({"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "hi"}]}).encode()
-        request = urllib.request.Request("http://127.0.0.1:8417/openai/v1/chat/completions", data, headers)
+        request = urllib.request.Request("http://127.0.0.1:8417/" + path, data, headers)
         try:
             return urllib.request.urlopen(request, timeout=5).status
         except urllib.error.HTTPError as error:
@@ -59,6 +59,7 @@ print(json.dumps({
     "gateway": reach(gateway(own)),
     "foreign token": reach(gateway(foreign)),
     "no token": reach(gateway("")),
+    "other provider": reach(gateway(own, "openai/v1/chat/completions")),
     "host": reach(tcp(address, int(port))),
     "metadata": reach(tcp("169.254.169.254", 80)),
     "name": reach(lambda: socket.getaddrinfo("example.org", 80) and None),
@@ -100,6 +101,7 @@ def test_the_gateway_is_all_that_it_reaches(kind: str, make_desk: Callable[..., 
     told = json.loads("".join(re.findall(r"^\+(\{.*)$", done.diff, re.MULTILINE)))
     assert told["gateway"] == 200
     assert told["foreign token"] == told["no token"] == 401
+    assert told["other provider"] == 403
     for way in ("host", "metadata", "name", "udp", "ipv6", "engine"):
         assert str(told[way]).startswith("no: "), (way, told)
     assert told["interfaces"] == ["lo"]
@@ -117,7 +119,7 @@ def test_the_deadline_ends_what_the_clients_shell_started(
     kind: str, client: str, make_desk: Callable[..., Any]
 ) -> None:
     desk = make_desk(kind)
-    nap = f"61.{os.getpid()}"
+    nap = f"61{os.getpid()}.{time.monotonic_ns()}"
     started = time.monotonic()
     with pytest.raises(AgentError) as caught:
         desk.revise(client, turns(run(f"setsid sleep {nap} & sleep {nap}"), say("done")), timeout=4)

@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import gzip
+import io
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
+import zipfile
 import zlib
 from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from pytest_crab.clients import installed
+from pytest_crab.runtimes.engine import RUN_LABEL
+from pytest_crab.testing.leaks import Leaks
 from pytest_crab.testing.provider import Asked
 from pytest_crab.testing.provider import Reply
 from pytest_crab.testing.provider import ScriptedProvider
@@ -31,52 +38,63 @@ from pytest_crab.testing.provider import turns
 QUICKSTART = Path(__file__).parents[2] / "instances" / "quickstart"
 INSTANCE = "router-12-trailing-slash"
 PROJECT = "router"
+PROMPT = "Name the concerns that a careful reviewer has."
 KEY = "sk-planted-9f31c7d2-do-not-tell"
 CLIENTS = os.environ.get("CRAB_TEST_CLIENTS", "")
 #: Told from that of other workers by its number.
-NAP = f"62.{os.getpid()}"
+NAP = f"62{os.getpid()}.{time.monotonic_ns()}"
 
 pytestmark = [pytest.mark.bubblewrap, pytest.mark.client("claude-code", "codex")]
 
 
-def forms_of(secret: bytes) -> list[bytes]:
-    """The secret as it is, in hex, and what of it every base64 has, wherever in the text it begins."""
-    coded = []
-    for before in range(3):
-        text = base64.b64encode(b"x" * before + secret)
-        coded.append(text[4 if before else 0 : len(text) - 4])
-    return [secret, secret.hex().encode(), *coded]
+LEAKS = Leaks(KEY)
+#: What a running container holds in memory, beside what the engine knows of it.
+INSIDE = (
+    "cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline;"
+    "tar --one-file-system -cf - /home /tmp /var/tmp /workspace /run /dev/shm"
+)
+#: Bytes: a larger layer is packages, as they were fetched, and is searched as it is.
+LAYER = 8 << 20
+REMOVED = 2
 
 
-FORMS = forms_of(KEY.encode())
-
-
-def holds_key(data: bytes) -> bool:
-    """Whether the key is in there, also if it is encoded, or packed as git and gzip do."""
-    texts = [data]
-    if data[:2] == b"\x1f\x8b":
-        texts.append(gzip.decompress(data))
-    elif data[:1] == b"\x78":
-        with contextlib.suppress(zlib.error):
-            texts.append(zlib.decompressobj().decompress(data))
-    return any(form in text for text in texts for form in FORMS)
-
-
-def image_holds_key(repository: str) -> bool:
-    """Whether the key is in a layer or in the configuration of the newest image of this name."""
+@pytest.fixture
+def engine() -> Iterator[Any]:
     import docker
 
     client = docker.APIClient(version="auto")
-    try:
-        newest = max(client.images(name=repository), key=lambda image: image["Created"])
-        last = b""
-        for chunk in client.get_image(newest["Id"]):
-            if any(form in last + chunk for form in FORMS):
-                return True
-            last = chunk[-200:]
-        return False
-    finally:
-        client.close()
+    yield client
+    client.close()
+
+
+def image_leaks(engine: Any, repository: str) -> list[str]:
+    """The parts that hold the key of the newest image of this name, with its layers, its configuration and history."""
+    image = max(engine.images(name=repository), key=lambda image: image["Created"])["Id"]
+    with tempfile.TemporaryFile() as file:
+        for chunk in engine.get_image(image):
+            file.write(chunk)
+        file.seek(0)
+        with tarfile.open(fileobj=file) as archive:
+            parts = {item.name: archive.extractfile(item) for item in archive if item.isreg()}
+            found = [name for name, part in parts.items() if part and within(part.read())]
+    return found + ["its history"] * LEAKS.within(json.dumps(engine.history(image)).encode())
+
+
+def within(data: bytes) -> bool:
+    return LEAKS.within(data, deep=len(data) < LAYER)
+
+
+def container_leaks(engine: Any, container: str) -> list[str]:
+    """What a container has changed by the engine's own account, or holds in memory, that holds the key."""
+    changed = [each["Path"] for each in engine.diff(container) or [] if each["Kind"] != REMOVED]
+    found = [path for path in changed if LEAKS.within(b"".join(engine.get_archive(container, path)[0]))]
+    state = engine.inspect_container(container)
+    if state["State"]["Running"]:
+        asked = engine.exec_create(container, ["sh", "-c", INSIDE], stderr=False)["Id"]
+        held = engine.exec_start(asked)
+        assert b"sleep" in held
+        found += ["its memory"] * LEAKS.within(held)
+    return found + ["how it was started"] * LEAKS.within(json.dumps(state).encode())
 
 
 class Place:
@@ -86,6 +104,7 @@ class Place:
         self.folder = folder
         self.tmp = tmp  # where the runs' own folders and locks are; short, for the gateway's socket
         self.provider = provider
+        self.clients, self.home = Path(CLIENTS), Path.home()
         shutil.copytree(QUICKSTART / INSTANCE, folder / "set" / INSTANCE)
         shutil.copytree(QUICKSTART / "projects" / PROJECT, folder / "set" / "projects" / PROJECT)
         document = yaml.safe_load((folder / "set" / INSTANCE / "instance.yaml").read_text())
@@ -101,7 +120,9 @@ class Place:
             "prices": {"scripted-model": {"input": 3, "output": 15}},
             "cassettes": "cassettes",
         }
-        settings = {"reviewers": clients, "agents": clients, "models": models}
+        clients["codex"] |= {"prompt": "review.md"}
+        (folder / "review.md").write_text(PROMPT)
+        settings = {"reviewers": clients, "agents": {**clients, "codex": {"use": "codex"}}, "models": models}
         (folder / "crab.yaml").write_text(json.dumps(settings))
         (folder / "pytest.ini").write_text("[pytest]\n")
         self.act = self.mend()
@@ -139,29 +160,41 @@ class Place:
 
     def leaks(self) -> list[Path]:
         """The files, of all that the runs left, that hold the key."""
-        files = [path for top in (self.folder, self.tmp) for path in top.rglob("*") if path.is_file()]
-        assert files
-        return [path for path in files if holds_key(path.read_bytes())]
+        assert any(path.is_file() for path in self.folder.rglob("*"))
+        return LEAKS.in_files(self.folder, self.tmp)
+
+    def containers(self, engine: Any) -> list[str]:
+        """The containers of the runs of this place that are at work."""
+        runs = {path.name.split(".")[0] for path in self.tmp.glob("pytest-crab-*/runs/*")}
+        found = engine.containers(filters={"label": RUN_LABEL})
+        return [each["Id"] for each in found if each["Labels"][RUN_LABEL] in runs]
 
     def move(self, folder: Path) -> None:
-        """Go on in another folder, with the recordings and the proofs and nothing else of what was made."""
+        """Go on in another folder and home, today, with the recordings and nothing else of what was made."""
         folder.mkdir()
-        for name in ("set", "cassettes", ".crab/steps/proof"):
+        for name in ("set", "cassettes"):
             shutil.copytree(self.folder / name, folder / name)
-        for name in ("crab.yaml", "pytest.ini"):
+        for name in ("crab.yaml", "pytest.ini", "review.md"):
             shutil.copy(self.folder / name, folder / name)
-        self.folder = folder
+        self.folder, self.home = folder, folder / "home"
+        self.home.mkdir()
+        self.clients = Path(CLIENTS)
 
     def command(self, *arguments: str) -> list[str]:
         return [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", *arguments, f"set/{INSTANCE}"]
 
     @property
     def environment(self) -> dict[str, str]:
-        names = ("PATH", "HOME", "LANG", "DOCKER_HOST", "PIP_CERT", "PIP_INDEX_URL")
+        names = ("PATH", "LANG", "DOCKER_HOST", "PIP_CERT", "PIP_INDEX_URL")
         kept = {name: os.environ[name] for name in names if name in os.environ}
         kept |= {"CRAB_BASE_IMAGE": os.environ["CRAB_TEST_BASE"]} if "CRAB_TEST_BASE" in os.environ else {}
         keys = {"ANTHROPIC_API_KEY": KEY, "OPENAI_API_KEY": KEY}
-        return {**kept, **keys, "CRAB_CLIENTS": CLIENTS, "TMPDIR": str(self.tmp)}
+        own = {"CRAB_CLIENTS": str(self.clients), "TMPDIR": str(self.tmp), "HOME": str(self.home)}
+        return {**kept, **keys, **own, "CRAB_PROOF_RUNS": "1"}
+
+    def trial(self) -> dict[str, Any]:
+        (line,) = (self.folder / "report" / "trials.jsonl").read_text().splitlines()
+        return dict(json.loads(line))
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -187,31 +220,110 @@ def napping() -> list[str]:
     return found
 
 
-def test_a_planted_key_is_found(place: Place) -> None:
-    key = KEY.encode()
-    assert place.leaks() == []
-    planted = {
-        "raw": b"x" + key,
-        "hex": key.hex().encode(),
-        "git": zlib.compress(b"blob 9" + key),
-        "gzip": gzip.compress(key),
-        **{f"base64-{at}": base64.b64encode(b"?" * at + key + b"rest") for at in range(3)},
-    }
-    for name, data in planted.items():
-        (place.tmp / name).write_bytes(data)
-    assert {path.name for path in place.leaks()} == set(planted)
+#: How a key is left behind, by name.
+SPELLED = {
+    "raw": b"x" + KEY.encode(),
+    "hex": KEY.encode().hex().encode(),
+    "json": "".join(f"\\u{ord(one):04x}" for one in KEY).encode(),
+    "json in json": json.dumps(json.dumps({"key": KEY.replace("-", "\\u002d")})).encode(),
+    "git": zlib.compress(b"blob 9" + KEY.encode()),
+    "gzip": gzip.compress(KEY.encode()),
+    **{f"base64 {at}": base64.b64encode(b"?" * at + KEY.encode() + b"rest") for at in range(3)},
+    "base64 in lines": base64.encodebytes(b"?" * 50 + KEY.encode() + b"?" * 50),
+    "base64 of gzip": b'{"body": "' + base64.b64encode(gzip.compress(KEY.encode() * 9)) + b'"}',
+}
+
+
+def zipped(data: bytes) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("inside", data)
+    return file.getvalue()
+
+
+def tarred(**files: bytes) -> bytes:
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w") as archive:
+        for name, data in files.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(data)
+            archive.addfile(entry, io.BytesIO(data))
+    return file.getvalue()
+
+
+PLANTED = {**SPELLED, **{f"{name} in zip": zipped(data) for name, data in SPELLED.items()}}
+
+
+@pytest.mark.parametrize("top", ["steps/transcript", "report", "ledger", "cassettes", "tmp/runs/home/.claude", "log"])
+def test_a_planted_key_is_found(top: str, tmp_path: Path) -> None:
+    (tmp_path / top).mkdir(parents=True)
+    (tmp_path / top / "harmless").write_bytes(zipped(tarred(a=KEY.encode()[:-1], b=b"\\u00 \\x")) + b"\x1f\x8b")
+    assert LEAKS.in_files(tmp_path) == []
+    for name, data in PLANTED.items():
+        (tmp_path / top / name).write_bytes(data)
+    assert {path.name for path in LEAKS.in_files(tmp_path)} == set(PLANTED)
 
 
 @pytest.mark.docker
-def test_codex_reviews_and_claude_code_revises_in_containers(place: Place) -> None:
+def test_a_planted_key_is_found_in_images_and_containers(engine: Any, tmp_path: Path) -> None:
+    tag = f"pytest-crab-planted-{os.getpid()}"
+    kept = {"sound": b"nothing", "json": SPELLED["json"], "packed": PLANTED["base64 of gzip in zip"]}
+    left = {name.replace(" ", "-"): data for name, data in PLANTED.items()}
+    for file, data in kept.items():
+        (tmp_path / f"{file}.tar").write_bytes(tarred(kept=data))
+        engine.import_image_from_file(str(tmp_path / f"{file}.tar"), repository=tag, tag=file)
+        container = engine.create_container(f"{tag}:{file}", ["/kept"])["Id"]
+        try:
+            found = image_leaks(engine, f"{tag}:{file}")
+            assert len(found) == (file != "sound"), found
+            if file == "sound":
+                assert container_leaks(engine, container) == []
+                engine.put_archive(container, "/", tarred(**left))
+                assert set(container_leaks(engine, container)) == {f"/{name}" for name in left}
+        finally:
+            engine.remove_container(container)
+            engine.remove_image(f"{tag}:{file}")
+
+
+def linked(source: str, target: str) -> None:
+    """The same file in another place, or a copy where that is another disk."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
+
+
+def on_another_day(clients: Path) -> None:
+    """The same clients in another folder, for whom it is yesterday or tomorrow where they are."""
+    early = time.gmtime().tm_hour < 12
+    zones = {"codex": "XXX12" if early else "XXX-14", "claude-code": "Etc/GMT+12" if early else "Etc/GMT-14"}
+    for name, zone in zones.items():
+        real = installed.find(name)
+        program = clients / name / real.program.relative_to(CLIENTS).relative_to(name)
+        tree = real.trees[0].relative_to(CLIENTS)
+        shutil.copytree(Path(CLIENTS, tree), clients / tree, copy_function=linked, symlinks=True)
+        program.rename(program.with_name("real"))
+        program.write_text(f'#!/bin/sh\nexport TZ={zone}\nexec "${{0%/*}}/real" "$@"\n')
+        program.chmod(0o755)
+
+
+def days_in(asked: Sequence[Asked]) -> set[str]:
+    """The days that clients believe it is."""
+    return set(re.findall(r"(?:Today's date is |<current_date>)(\d{4}-\d\d-\d\d)", str([one.body for one in asked])))
+
+
+@pytest.mark.docker
+def test_codex_reviews_and_claude_code_revises_in_containers(place: Place, engine: Any) -> None:
+    place.clients = place.tmp / "clients"
+    on_another_day(place.clients)
     arguments = ["--reviewer=codex", "--agent=claude-code", "--crab-runtime=docker", "--crab-report=report", "-rA"]
     done = place.run(*arguments)
     assert done.returncode == 0, done.stdout + done.stderr
-    (line,) = (place.folder / "report" / "trials.jsonl").read_text().splitlines()
-    trial = json.loads(line)
+    trial = place.trial()
     assert {result["verdict"] for result in trial["results"]} == {"caught"}
     assert len(trial["review"]["findings"]) == len(place.comments)
-    assert trial["review"]["usage"] == {"input_tokens": 100, "output_tokens": 20, "requests": 1, "cost_usd": 0.0006}
+    known = {"input_tokens": 100, "output_tokens": 20, "requests": 1, "cost_usd": 0.0006, "models": ["scripted-model"]}
+    assert trial["review"]["usage"] == known
     assert trial["revision"]["usage"]["requests"] == 2
     assert trial["revision"]["usage"]["cost_usd"] == pytest.approx(0.0012)
     told = trial["versions"]
@@ -222,24 +334,40 @@ def test_codex_reviews_and_claude_code_revises_in_containers(place: Place) -> No
     files = [path for path in [*place.folder.rglob("*"), *place.tmp.rglob("*")] if path.is_file()]
     assert len([path for path in files if path.parts[-3] == "transcript"]) == 2
     assert place.leaks() == []
-    assert not image_holds_key(f"pytest-crab/{INSTANCE}")
+    assert image_leaks(engine, f"pytest-crab/{INSTANCE}") == []
     assert all({KEY, f"Bearer {KEY}"} & set(asked.headers.values()) for asked in place.provider.asked)
     asked = len(place.provider.asked)
+    (day,) = days_in(place.provider.asked)
+    assert day != time.strftime("%Y-%m-%d", time.gmtime())
+    shutil.rmtree(place.clients)
+    place.clients = Path(CLIENTS)
     again = place.run(*arguments)
     assert again.returncode == 0
     assert len(place.provider.asked) == asked  # both steps are in the store, under what decided them
+
     place.move(place.folder / "elsewhere")
     replayed = place.run(*arguments, "--crab-replay")
     assert replayed.returncode == 0, replayed.stdout + replayed.stderr
     assert len(place.provider.asked) == asked  # and nothing leaves a replay
-    told = json.loads((place.folder / "report" / "trials.jsonl").read_text())
+    told = place.trial()
     assert [result["verdict"] for result in told["results"]] == [result["verdict"] for result in trial["results"]]
     assert told["revision"]["diff"] == trial["revision"]["diff"]
-    assert [step["step"] for step in told["steps"] if step["reused"] and step["step"] in ("review", "revision")] == []
+    assert [step["step"] for step in told["steps"] if step["reused"]] == ["image"]
+
+    (place.folder / "review.md").write_text(PROMPT.replace("concerns", "concernS"))
+    missed = place.run(*arguments, "--crab-replay")
+    assert missed.returncode == 1
+    assert len(place.provider.asked) == asked
+    assert {result["reason"] for result in place.trial()["results"]} == {"broken"}
+    lines = [line.rpartition(": ")[2] for line in missed.stdout.splitlines() if re.match(r"\s*[-+]\S+: ", line)]
+    assert lines == [PROMPT, PROMPT.replace("concerns", "concernS")]
 
 
 @pytest.mark.parametrize("kind", ["local", pytest.param("docker", marks=pytest.mark.docker)])
-def test_a_run_that_is_killed_leaves_no_process(kind: str, place: Place) -> None:
+def test_a_run_that_is_killed_leaves_no_process_and_no_key(
+    kind: str, place: Place, request: pytest.FixtureRequest
+) -> None:
+    engine = request.getfixturevalue("engine") if kind == "docker" else None
     place.act = f"setsid sleep {NAP} & sleep {NAP}"
     arguments = ["--reviewer=codex", "--agent=claude-code", f"--crab-runtime={kind}"]
     with subprocess.Popen(
@@ -251,9 +379,14 @@ def test_a_run_that_is_killed_leaves_no_process(kind: str, place: Place) -> None
             assert process.poll() is None, process.stdout.read()
             assert time.monotonic() - waited < 90
             time.sleep(0.1)
+        assert place.leaks() == []  # with the clients' homes
+        if kind == "docker":
+            at_work = place.containers(engine)
+            assert at_work
+            assert [container_leaks(engine, container) for container in at_work] == [[]] * len(at_work)
         process.send_signal(signal.SIGKILL)
     waited = time.monotonic()
-    while napping() and time.monotonic() - waited < 10:
+    while napping() and time.monotonic() - waited < 60:
         time.sleep(0.1)
     assert napping() == []
     assert place.leaks() == []

@@ -100,6 +100,20 @@ def test_a_client_that_says_its_version_is_given_nothing_of_the_users(
     assert not Path(home).exists()
 
 
+def test_an_installer_is_given_proxies_and_indexes_and_no_key(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = nowhere / "seen"
+    program(nowhere / "bin" / "npm", f"#!/bin/sh\n/usr/bin/env > {seen}\n".encode())
+    needed = ("https_proxy", "NO_PROXY", "npm_config_registry", "NPM_CONFIG_CAFILE", "NODE_EXTRA_CA_CERTS", "PIP_CERT")
+    secret = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "CI_JOB_TOKEN", "MY_PIP")
+    for name in (*needed, *secret):
+        monkeypatch.setenv(name, f"of-{name}")
+    with pytest.raises(ClientMissing):  # it installs nothing
+        installed.install("codex")
+    variables = {line.partition("=")[0] for line in seen.read_text().splitlines()}
+    assert {*needed, "PATH", "HOME"} <= variables
+    assert not {*secret} & variables
+
+
 def test_an_installer_that_is_not_there_is_named(nowhere: Path) -> None:
     with pytest.raises(ClientMissing, match="codex could not be installed: npm does not run"):
         installed.install("codex")
@@ -107,5 +121,5 @@ def test_an_installer_that_is_not_there_is_named(nowhere: Path) -> None:
 
 @pytest.mark.parametrize("name", installed.KINDS)
 def test_versions_are_pinned(name: str) -> None:
-    first = installed.KINDS[name].packages[0]
-    assert first.rpartition("@")[2].count(".") == 2 or "==" in first
+    for package in installed.KINDS[name].packages:
+        assert package.rpartition("@")[2].count(".") == 2 or "==" in package

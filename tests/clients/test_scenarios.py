@@ -136,8 +136,13 @@ NOT_RUN = {
     "garbage": "as long as its retries",
     "other": "what no other row knows",
 }
-#: What is played in containers too: everything of the two clients that start in under a second.
-DOCKED = [key for key in SCENARIOS if key[0] in ("claude-code", "codex")]
+#: What is played in containers too: everything of the two clients that start in under a second, and the others once.
+#: pr-agent is shown no tree, so that it reviews beside the workspace unless it is told to be in it.
+DOCKED = {
+    **{key: {} for key in SCENARIOS if key[0] in ("claude-code", "codex")},
+    ("mini", "edit"): {},
+    ("pr-agent", "review"): {"in": "workspace"},
+}
 IN_CONTAINERS = [pytest.param(key, marks=pytest.mark.client(key[0]), id="-".join(key)) for key in DOCKED]
 PLAYED = [pytest.param(key, marks=pytest.mark.client(key[0]), id="-".join(key)) for key in SCENARIOS]
 
@@ -157,14 +162,15 @@ def test_the_status_is_read_from_what_the_client_leaves(key: tuple[str, str], de
 @pytest.mark.parametrize("key", IN_CONTAINERS)
 def test_it_is_read_in_containers_too(key: tuple[str, str], make_desk: Callable[..., Any]) -> None:
     desk = make_desk("docker")
-    play(key, desk)
+    play(key, desk, **DOCKED[key])
     assert desk.left() == []
 
 
-def play(key: tuple[str, str], desk: Any) -> None:
+def play(key: tuple[str, str], desk: Any, **more: str) -> None:
     """Let a scenario happen, and see its status, its usage and its transcript."""
     client, name = key
-    step, script, settings = SCENARIOS[key]
+    step, script, own = SCENARIOS[key]
+    settings = {**own, **more}
     row = next(row for row in TABLE[client] if row.name == name)
     before = set(desk.transcripts)
     if row.status == "ok":

@@ -79,6 +79,23 @@ def test_what_is_leaky_on_both_sides_is_refused_too() -> None:
     assert list(differences(both, both)) == list(differences(both, BEFORE)) == ["leaky"]
 
 
+@pytest.mark.parametrize(
+    ("was", "now", "refused"),
+    [(("a",), ("b",), True), (("a", "s"), ("b", "s"), True), (("a",), ("a", "s"), False), (("a",), ("a",), False)],
+)
+def test_models_that_were_really_asked_are_compared(
+    was: tuple[str, ...], now: tuple[str, ...], *, refused: bool
+) -> None:
+    """Another model is another agent; one that asks a small one beside it now and then is not."""
+    before, after = (Setting(versions={"agent-model": own, "reviewer-model": own}) for own in (was, now))
+    sentence = f"the agent's model was {', '.join(was)} and is {', '.join(now)}"
+    assert differences(before, after) == ({"agent-version": sentence} if refused else {})
+    said = () if was == now else (sentence.replace("agent", "reviewer"), *(() if refused else (sentence,)))
+    assert remarks(before, after) == said
+    assert differences(Setting(), after) == {}
+    assert remarks(Setting(), after) == ()
+
+
 def test_the_reviewer_itself_may_change_and_it_is_said() -> None:
     after = changed(versions={**BEFORE.versions, "reviewer": ("r2",)})
     assert differences(BEFORE, after) == {}

@@ -15,6 +15,7 @@ import httpx2
 import pytest
 
 from pytest_crab.errors import GatewayError
+from pytest_crab.errors import LimitSpent
 from pytest_crab.errors import ReviewerError
 from pytest_crab.testing.provider import say
 
@@ -25,8 +26,9 @@ COST = 0.0003
 
 
 def test_the_budget_of_the_run_is_exceeded_by_one_request_at_most(make: Any, client: Any, messages: Any) -> None:
+    """And that is nobody's doing, also where a trial has spent its own at the same time."""
     protocol = messages
-    gateway = make(budget=2.5 * COST)
+    gateway = make(budget=2.5 * COST, trial_budget=2.5 * COST)
     statuses = []
     with pytest.raises(GatewayError, match=r"the budget of the run is spent \(0.0009 of 0.00075 USD\): raise"):  # noqa: PT012
         with gateway.open(**STEP) as access, client(access) as http:
@@ -67,15 +69,34 @@ def test_requests_beside_each_other_exceed_it_by_one_per_trial(make: Any, client
 
 
 def test_a_trial_has_a_budget_of_its_own_over_its_steps(make: Any, client: Any, messages: Any) -> None:
-    gateway = make(trial_budget=1.5 * COST)
-    with gateway.open(**STEP) as access, client(access) as http:
-        assert http.post(messages.path, json=messages.body()).status_code == 200
-    with pytest.raises(GatewayError, match=r"the budget of trial i::r is spent \(0.0006 of 0.00045 USD\)"):  # noqa: PT012
-        with gateway.open(trial="i::r", step="revision", attempt=1) as access, client(access) as http:
+    """Who spends it has itself to blame, and not the gateway; under a replay it is spent by the same request."""
+    for replay in (False, True):
+        gateway = make(trial_budget=1.5 * COST, replay=replay)
+        with gateway.open(**STEP) as access, client(access) as http:
             assert http.post(messages.path, json=messages.body()).status_code == 200
-            assert http.post(messages.path, json=messages.body()).status_code == 400
-    with gateway.open(trial="i::other", step="review", attempt=1) as access, client(access) as http:
-        assert http.post(messages.path, json=messages.body()).status_code == 200
+        with pytest.raises(LimitSpent, match=r"of trial i::r is spent \(0.0006 of 0.00045 USD\)") as caught:  # noqa: PT012
+            with gateway.open(trial="i::r", step="revision", attempt=1) as access, client(access) as http:
+                assert http.post(messages.path, json=messages.body("2")).status_code == 200
+                assert http.post(messages.path, json=messages.body("3")).status_code == 400
+                raise ReviewerError("the client said something about status 400")
+        assert caught.value.status == "limit"
+        with gateway.open(trial="i::other", step="review", attempt=1) as access, client(access) as http:
+            assert http.post(messages.path, json=messages.body("4")).status_code == 200
+    assert len(make.provider.asked) == 3
+
+
+def test_what_an_attempt_spent_that_the_world_broke_off_is_nobodys_doing(make: Any, client: Any, messages: Any) -> None:
+    gateway = make("run", trial_budget=1.5 * COST)
+    with gateway.open(**STEP) as access, client(access) as http:
+        http.post(messages.path, json=messages.body())
+        http.post(messages.path, json=messages.body())
+    with pytest.raises(GatewayError, match="the budget of trial i::r is spent"):
+        with gateway.open(**{**STEP, "attempt": 2}) as access, client(access) as http:
+            http.post(messages.path, json=messages.body())
+    gateway.close()
+    with pytest.raises(LimitSpent):  # the ledger knows who spent what
+        with make("run", trial_budget=1.5 * COST).open(**STEP) as access, client(access) as http:
+            http.post(messages.path, json=messages.body())
 
 
 def test_a_budget_cannot_be_kept_without_a_price(make: Any, client: Any, messages: Any) -> None:

@@ -63,7 +63,7 @@ def test_tokens_are_priced_by_their_kind(
         http.post(messages.path, json=messages.body(stream=stream))
     cost = (1000 * 1.0 + 100 * 10.0 + 2000 * 0.1 + 500 * 2.0) / 1e6
     assert gateway.usage(access) == Usage(
-        input_tokens=3500, output_tokens=100, cost_usd=pytest.approx(cost), requests=1
+        input_tokens=3500, output_tokens=100, cost_usd=pytest.approx(cost), requests=1, models=("scripted",)
     )
 
 
@@ -74,7 +74,8 @@ def test_an_unknown_price_is_none_and_spoils_the_sum(
     with gateway.open(**STEP) as access, client(access) as http:
         http.post(messages.path, json=messages.body())
         http.post(messages.path, json=messages.body(model="nobody-knows"))
-    assert gateway.usage(access) == Usage(input_tokens=200, output_tokens=40, cost_usd=None, requests=2)
+    known = {"input_tokens": 200, "output_tokens": 40, "requests": 2, "models": ("nobody-knows", "scripted")}
+    assert gateway.usage(access) == Usage(**known, cost_usd=None)
 
 
 def test_nothing_asked_is_zero(
@@ -82,7 +83,7 @@ def test_nothing_asked_is_zero(
 ) -> None:
     with gateway.open(**STEP) as access:
         pass
-    assert gateway.usage(access) == Usage(input_tokens=0, output_tokens=0, cost_usd=0, requests=0)
+    assert gateway.usage(access) == Usage(input_tokens=0, output_tokens=0, cost_usd=0, requests=0, models=())
 
 
 @pytest.mark.parametrize("header", ["x-api-key", "authorization"])
@@ -130,6 +131,21 @@ def test_the_token_of_another_trial_is_refused_while_that_is_still_at_work(
             assert http.post(protocol.path, json=protocol.body()).status_code == 200
     assert len(provider.asked) == 1
     assert not other.socket.exists()
+
+
+def test_a_token_is_good_for_the_providers_that_it_was_made_for(
+    gateway: Gateway, provider: ScriptedProvider, protocol: Any, client: Any
+) -> None:
+    own, other = sorted(("anthropic", "openai"), key=lambda name: not protocol.path.startswith(f"/{name}/"))
+    with gateway.open(**STEP, providers=[other]) as access, client(access) as http:
+        for answer in (http.post(protocol.path, json=protocol.body()), http.get(f"/{own}/v1/models")):
+            assert answer.status_code == 403
+            assert f"is good for {other} and not for {own}: more_providers" in answer.json()["error"]["message"]
+        assert http.get(f"/{other}/v1/models").status_code == 200
+    assert not provider.asked
+    for named in ([own], [own, other], None):
+        with gateway.open(**STEP, providers=named) as access, client(access) as http:
+            assert http.post(protocol.path, json=protocol.body()).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -226,7 +242,9 @@ def test_a_stream_that_is_cut_is_cut_for_the_client(
             with pytest.raises(httpx2.RemoteProtocolError):
                 list(chunks)
     assert len(provider.asked) == 1
-    assert gateway.usage(access) == Usage(input_tokens=None, output_tokens=None, cost_usd=None, requests=1)
+    assert gateway.usage(access) == Usage(
+        input_tokens=None, output_tokens=None, cost_usd=None, requests=1, models=("scripted",)
+    )
 
 
 def test_garbage_is_passed_on(gateway: Gateway, provider: ScriptedProvider, protocol: Any, client: Any) -> None:
@@ -258,6 +276,11 @@ def test_a_request_that_is_no_json_stops_here(
         {"tools": [{"type": "mcp", "server_url": "https://mcp.example"}]},
         {"mcp_servers": [{"type": "url", "url": "https://mcp.example"}]},
         {"web_search_options": {"search_context_size": "low"}},
+        {"input": [{"type": "additional_tools", "tools": [{"type": "web_search"}]}]},
+        {"tools": [{"type": "shell", "environment": {"type": "container_auto"}}]},
+        {"prompt": {"id": "pmpt_1"}},
+        {"model": "gpt-4o-search-preview"},
+        {"model": "anyone/anything:online"},
     ],
     ids=str,
 )
@@ -269,6 +292,26 @@ def test_what_a_provider_would_look_up_is_refused_and_breaks_nothing(
     assert answer.status_code == 400
     assert "models.server_tools in crab.yaml" in answer.json()["error"]["message"]
     assert not provider.asked
+
+
+def test_what_cannot_be_fetched_or_counted_is_not_asked(
+    gateway: Gateway, provider: ScriptedProvider, client: Any, responses: Any
+) -> None:
+    """Else one such request would leave every later trial of a run without a budget that can be kept."""
+    with gateway.open(**STEP) as access, client(access) as http:
+        answer = http.post(responses.path, json=responses.body(background=True))
+    assert answer.status_code == 400
+    assert not provider.asked
+
+
+def test_a_token_for_a_name_is_not_put_on_record(make: Any, client: Any, messages: Any) -> None:
+    gateway = make("run")
+    with gateway.open(**STEP) as access, client(access) as http:
+        http.post(messages.path, json=messages.body(model=f"{access.token}-{'x' * 999}"))
+    (line,) = (make.ledgers / "run.jsonl").read_text().splitlines()
+    assert access.token not in line
+    (name,) = gateway.usage(access).models or ()
+    assert name == f"<token>-{'x' * 192}"
 
 
 def test_tools_of_the_provider_can_be_allowed_and_those_of_clients_need_not(
@@ -306,4 +349,4 @@ def test_a_client_that_leaves_before_its_answer_leaves_an_unknown_cost(
     provider.script = lambda _: say("late", delay=30)
     with gateway.open(**STEP) as access, client(access) as http, pytest.raises(httpx2.ReadTimeout):
         http.post(messages.path, json=messages.body(), timeout=0.3)
-    assert gateway.usage(access) == Usage(input_tokens=None, output_tokens=None, cost_usd=None, requests=1)
+    assert gateway.usage(access) == Usage(input_tokens=None, output_tokens=None, cost_usd=None, requests=1, models=())

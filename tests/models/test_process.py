@@ -14,10 +14,13 @@ import time
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from pytest_crab.errors import AgentError
 from pytest_crab.errors import GatewayError
+from pytest_crab.models import gateway as module
+from pytest_crab.models import line
 from pytest_crab.protocols import ModelAccess
 from pytest_crab.settings import Api
 from pytest_crab.settings import Provider
@@ -74,6 +77,24 @@ def test_no_key_is_in_arguments_and_the_desk_is_not_behind_the_door(
         arguments = Path(f"/proc/{gateway.process_id}/cmdline").read_bytes()
     assert not any(key.encode() in arguments for key in keys.values())
     assert access.token.encode() not in arguments
+
+
+def test_a_gateway_that_hangs_is_ended_and_says_so(make: Any, client: Any, messages: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr(line, "ANSWER", 1.0)
+    monkeypatch.setattr(module, "_PULSE", 0.1)
+    gateway = make()
+    with pytest.raises(GatewayError, match="it did nothing for 1 s and was ended") as caught:  # noqa: PT012
+        with gateway.open(**STEP) as access, client(access) as http:
+            stopped = gateway.process_id
+            os.kill(stopped, signal.SIGSTOP)
+            with pytest.raises(httpx2.HTTPError):  # long before its own deadline of 20 s
+                http.post(messages.path, json=messages.body())
+            raise AgentError("the connection broke")
+    assert caught.value.passing
+    assert gone(stopped)
+    monkeypatch.setattr(line, "ANSWER", 30.0)
+    with gateway.open(**STEP) as access, client(access) as http:
+        assert http.post(messages.path, json=messages.body()).status_code == 200
 
 
 def test_a_killed_gateway_breaks_the_step_whatever_the_client_made_of_it(make: Any) -> None:

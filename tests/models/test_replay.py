@@ -57,11 +57,26 @@ def test_repeats_are_replayed_in_order_and_other_trials_have_their_own(make: Any
     told = [answer.json()["content"][0]["text"] for answer in ask(replaying, client, messages, body, body, body)]
     assert told == ["first", "second", "third"]
     assert "other" in ask(replaying, client, messages, body, trial="i::r[2]")[0].text
-    assert "first" in ask(replaying, client, messages, body, trial="a third one")[0].text
-    with pytest.raises(GatewayError, match=r"was recorded by i::r review, i::r\[2\] review and not by repeat 3"):
-        ask(replaying, client, messages, body, trial="i::r[3]")
-    with pytest.raises(GatewayError, match="was recorded 3 times and is asked once more"):
+    with pytest.raises(GatewayError, match="was recorded 3 times by i::r review and is asked once more"):
         ask(replaying, client, messages, body, body, body, body)
+
+
+def test_another_instance_step_or_repeat_never_stands_in(make: Any, client: Any, messages: Any) -> None:
+    ask(make(), client, messages, messages.body(), trial="i::r[2]")
+    replaying = make("run", replay=True)
+    for asked, told in (
+        ({"trial": "i::r[3]"}, "i::r[2] review (repeat 2 instead of 3)"),
+        ({"trial": "j::r[2]"}, "i::r[2] review (instance i instead of j)"),
+        ({"trial": "i::r[2]", "step": "revision"}, "i::r[2] review (step review instead of revision)"),
+        ({"trial": "j::s[1]"}, "i::r[2] review (instance i instead of j, repeat 2 instead of 1)"),
+    ):
+        with pytest.raises(GatewayError) as caught:
+            ask(replaying, client, messages, messages.body(), **asked)
+        assert f"the same request was recorded elsewhere alone: {told}" in str(caught.value)
+    for trial in ("i::renamed[2]", "i::r[2]"):  # what a reviewer is called decides nothing, and the ledger says whose
+        ask(replaying, client, messages, messages.body(), trial=trial)
+    lines = [json.loads(line) for line in (make.ledgers / "run.jsonl").read_text().splitlines()]
+    assert [line.get("recorded_by") for line in lines] == ["i::r[2] review", None]
 
 
 def test_a_run_that_records_again_replaces_what_it_said(make: Any, client: Any, messages: Any) -> None:
@@ -71,7 +86,7 @@ def test_a_run_that_records_again_replaces_what_it_said(make: Any, client: Any, 
     ask(make(), client, messages, body)
     replaying = make(replay=True)
     assert "new" in ask(replaying, client, messages, body)[0].text
-    with pytest.raises(GatewayError, match="was recorded once and is asked once more"):
+    with pytest.raises(GatewayError, match="was recorded once by i::r review and is asked once more"):
         ask(replaying, client, messages, body, body)
 
 

@@ -26,7 +26,7 @@ from pytest_crab.testing.checkout import FakeCheckout
 from pytest_crab.testing.checkout import FakeWorkspace
 from pytest_crab.testing.checkout import Opening
 
-pytestmark = pytest.mark.skipif(bubblewrap.problem() is not None, reason=f"{bubblewrap.problem()}")
+pytestmark = pytest.mark.bubblewrap
 
 
 @dataclass(kw_only=True)

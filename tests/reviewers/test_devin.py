@@ -161,7 +161,7 @@ def server() -> Iterator[Callable[[Hosts], None]]:
 
     thread = threading.Thread(target=loop.run_until_complete, args=(main(),))
     thread.start()
-    assert ready.wait(10)
+    assert ready.wait(60)
 
     def take(hosts: Hosts) -> None:
         hosts.url = f"http://127.0.0.1:{ports[0]}"
@@ -265,7 +265,7 @@ def test_an_errored_review_is_an_error_and_an_earlier_one_is_tried_once_more(des
 @pytest.mark.parametrize("last", [NONE, state("pending"), state("running")], ids=["none", "pending", "running"])
 def test_what_never_completes_is_a_time_out(desk: Desk, last: Reply) -> None:
     desk.hosts.states = [NONE, last]
-    desk.fails("timeout", "no review was begun|the review is (pending|running)", timeout=0.15)
+    desk.fails("timeout", "no review was begun|the review is (pending|running)", timeout=0.8)
 
 
 def test_only_what_the_bot_wrote_on_this_commit_is_a_finding(desk: Desk) -> None:
@@ -388,7 +388,7 @@ def test_who_asks_for_more_patience_than_there_is_ends_it(desk: Desk) -> None:
     desk.hosts.states = [reply("slow", 429, retry_after="3600")]
     start = time.monotonic()
     desk.fails("rate_limited", "429")
-    assert (len(desk.hosts.asked), time.monotonic() - start < 15) == (1, True)
+    assert (len(desk.hosts.asked), time.monotonic() - start < 60) == (1, True)
 
 
 def test_an_answer_that_does_not_come_is_a_time_out(desk: Desk) -> None:

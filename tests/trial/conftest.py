@@ -209,7 +209,7 @@ class Lab:
     def left(self) -> list[str]:
         """What is still there of all that this lab's trials have started."""
         runs = [world.run for world in self.worlds] + [getattr(self.runtime, "run", Run())]
-        found = [str(path) for run in runs for path in run.folder.iterdir()]
+        found = [str(path) for run in runs for path in run.folder.iterdir() if path.name != "uses"]  # goes with the run
         # Groups of other tests may vanish meanwhile, which a walk does not mind.
         groups = (f"{place}/{name}" for place, names, _ in os.walk("/sys/fs/cgroup") for name in names)
         found += [path for path in groups if any(f"/pytest-crab-{run.id}-" in path for run in runs)]

@@ -1,0 +1,137 @@
+"""The way to a running gateway: its desk, and a connection that says who uses it; one that hangs is ended."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import select
+import signal
+import socket
+import struct
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from pytest_crab.errors import GatewayError
+
+#: Seconds: how long a gateway may take to answer its run, and to end.
+ANSWER, END = 30.0, 5.0
+
+
+class Desk(http.client.HTTPConnection):
+    """One connection to the desk of a gateway."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__("desk", timeout=ANSWER)
+        self._path = str(folder / "desk.sock")
+
+    def connect(self) -> None:
+        """Connect to the Unix socket. Raises OSError."""
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        try:
+            self.sock.connect(self._path)
+        except OSError:
+            self.close()
+            raise
+
+
+class Line:
+    """The way to a running gateway: its desk, and a connection that says that this process uses it."""
+
+    def __init__(self, folder: Path, lease: socket.socket, process: subprocess.Popen[bytes] | None) -> None:
+        self.folder = folder
+        self.process = process
+        self._lease = lease
+
+    def ask(self, what: str, told: dict[str, Any]) -> dict[str, Any]:
+        """One question to the desk. Raises GatewayError."""
+        try:
+            with contextlib.closing(Desk(self.folder)) as desk:
+                desk.request("POST", f"/{what}", json.dumps(told), {"content-type": "application/json"})
+                answer = desk.getresponse()
+                found = json.loads(answer.read())
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            slow = isinstance(error, TimeoutError) and self.check()
+            words = (not slow and last_words(self.folder)) or str(error) or type(error).__name__
+            raise GatewayError(
+                f"the gateway died or does not answer ({words}): run again, finished steps are kept", passing=True
+            ) from error
+        if found.get("unknown"):
+            raise GatewayError("the gateway was started anew since this access was opened: run again", passing=True)
+        assert isinstance(found, dict)
+        return found
+
+    def check(self) -> bool:
+        """Whether the gateway does anything at all; one that is there and does nothing is killed, so that all go on."""
+        try:
+            with contextlib.closing(Desk(self.folder)) as desk:
+                desk.request("POST", "/usage", '{"token": ""}', {"content-type": "application/json"})
+                return desk.getresponse().status < 500
+        except TimeoutError:
+            if self.alive():
+                os.kill(self._pid(), signal.SIGKILL)
+                with (self.folder / "log").open("a", encoding="utf-8") as log:
+                    log.write(f"\nit did nothing for {ANSWER:g} s and was ended\n")
+        except (OSError, http.client.HTTPException):
+            pass  # it is gone, and whoever asks it next finds out
+        return False
+
+    def _pid(self) -> int:
+        """The process at the other end, whoever started it."""
+        told = self._lease.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+        return int(struct.unpack("3i", told)[0])
+
+    def alive(self, wait: float = 0.0) -> bool:
+        """Whether the gateway still holds its end of the connection after so many seconds."""
+        return not readable(self._lease.fileno(), wait)
+
+    def close(self) -> None:
+        """Leave the gateway; the last one to leave ends it, and the one that started it sees to that."""
+        self._lease.close()
+        process = self.process
+        if process is None:
+            return
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.close()
+        process.stdout.close()
+        try:
+            process.wait(END)
+        except subprocess.TimeoutExpired:
+            lease, users = join(self.folder, END)
+            if lease is not None:
+                lease.close()
+            if users <= 1:  # only this look, so that it should have ended
+                process.kill()
+                process.wait()
+
+
+def join(folder: Path, seconds: float = ANSWER) -> tuple[socket.socket | None, int]:
+    """A connection that lasts as long as this process uses the gateway (None: none is running), and who does so now."""
+    lease = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    lease.settimeout(seconds)
+    try:
+        lease.connect(str(folder / "lease.sock"))
+        return lease, int(lease.recv(16))
+    except (OSError, ValueError):  # nobody listens, or not for long
+        lease.close()
+        return None, 0
+
+
+def readable(descriptor: int, seconds: float) -> bool:
+    """Whether there is something to read, or the other end is gone, within so many seconds."""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(1000 * seconds))
+
+
+def last_words(folder: Path) -> str:
+    """The last line of the gateway's log."""
+    try:
+        lines = (folder / "log").read_text(encoding="utf-8", errors="replace").split("\n")
+    except OSError:
+        return ""
+    return next((line.strip() for line in reversed(lines) if line.strip()), "")
