@@ -21,7 +21,7 @@ from pytest_crab.instances import rules
 from pytest_crab.types import Instance
 
 #: The code whose reading is kept: once any of it says something else, nothing that was kept counts.
-_READERS = (plain, types, document, loading, rules)
+_READERS = (plain, types.instances, types.words, document, loading, rules)
 
 _MADE_BY = "pytest-crab"
 
@@ -81,7 +81,7 @@ class _Unpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) == (__name__, _record.__name__):
             return _record
-        if module == types.__name__ and isinstance(found := getattr(types, name, None), type):
+        if module.startswith(f"{types.__name__}.") and isinstance(found := getattr(types, name, None), type):
             return found
         raise pickle.UnpicklingError(f"{module}.{name} is no record")
 

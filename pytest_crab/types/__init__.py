@@ -1,0 +1,81 @@
+"""The records that every layer shares: frozen, complete, and plain JSON in and out (see plain)."""
+
+from __future__ import annotations
+
+from pytest_crab.types.contestants import ARMS
+from pytest_crab.types.contestants import CONTROL
+from pytest_crab.types.contestants import FIRST
+from pytest_crab.types.contestants import PLACEBO
+from pytest_crab.types.contestants import Finding
+from pytest_crab.types.contestants import PullRequest
+from pytest_crab.types.contestants import Review
+from pytest_crab.types.contestants import Revision
+from pytest_crab.types.contestants import Usage
+from pytest_crab.types.instances import INSTANCE_ID
+from pytest_crab.types.instances import Comment
+from pytest_crab.types.instances import Environment
+from pytest_crab.types.instances import GitSource
+from pytest_crab.types.instances import Instance
+from pytest_crab.types.instances import Oracle
+from pytest_crab.types.instances import PullRequestFacts
+from pytest_crab.types.instances import SdistSource
+from pytest_crab.types.instances import Source
+from pytest_crab.types.instances import TreeSource
+from pytest_crab.types.trials import SCHEMA
+from pytest_crab.types.trials import Judgement
+from pytest_crab.types.trials import OracleResult
+from pytest_crab.types.trials import Proof
+from pytest_crab.types.trials import Run
+from pytest_crab.types.trials import StepRecord
+from pytest_crab.types.trials import TestOutcome
+from pytest_crab.types.trials import Trial
+from pytest_crab.types.words import Category
+from pytest_crab.types.words import Ending
+from pytest_crab.types.words import Isolation
+from pytest_crab.types.words import Kind
+from pytest_crab.types.words import Provenance
+from pytest_crab.types.words import Reason
+from pytest_crab.types.words import Runner
+from pytest_crab.types.words import Side
+from pytest_crab.types.words import Verdict
+from pytest_crab.types.words import Word
+
+__all__ = [
+    "ARMS",
+    "CONTROL",
+    "FIRST",
+    "INSTANCE_ID",
+    "PLACEBO",
+    "SCHEMA",
+    "Category",
+    "Comment",
+    "Ending",
+    "Environment",
+    "Finding",
+    "GitSource",
+    "Instance",
+    "Isolation",
+    "Judgement",
+    "Kind",
+    "Oracle",
+    "OracleResult",
+    "Proof",
+    "Provenance",
+    "PullRequest",
+    "PullRequestFacts",
+    "Reason",
+    "Review",
+    "Revision",
+    "Run",
+    "Runner",
+    "SdistSource",
+    "Side",
+    "Source",
+    "StepRecord",
+    "TestOutcome",
+    "TreeSource",
+    "Trial",
+    "Usage",
+    "Verdict",
+    "Word",
+]

@@ -1,0 +1,93 @@
+"""What contestants are shown, and what they give back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pytest_crab.types.words import Side
+
+#: What a reviewer may be there for that is no contestant: to say nothing, to say what was said of another pull request,
+#: or to say only the first findings of a contestant's review.
+CONTROL, PLACEBO, FIRST = "control", "placebo", "first findings"
+ARMS = (CONTROL, PLACEBO, FIRST)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PullRequest:
+    """All that a reviewer or an agent is told: no oracle, no reference, no number, url or date to look it up by."""
+
+    repo: str
+    language: str
+    title: str
+    body: str
+    base: str
+    head: str
+    diff: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What a step used; None is "not measured", zero is a measurement.
+
+    ``models`` are the names of the models that answered, sorted, as the gateway saw them asked for.
+    """
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost_usd: float | None = None
+    requests: int | None = None
+    models: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One remark of a review; ``path`` None is a remark on the whole pull request, ``start`` None on the whole file."""
+
+    body: str
+    path: str | None = None
+    start: int | None = None
+    end: int | None = None
+    side: Side = Side.RIGHT
+    title: str | None = None
+    severity: str | None = None
+    rule: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.start is not None and self.start < 1:
+            raise ValueError("start should be a line number, counted from 1")
+        if self.end is not None and (self.start is None or self.end < self.start):
+            raise ValueError("end should not lie before start")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Review:
+    """What a reviewer said about one pull request; no findings is a review too.
+
+    ``count`` is how many findings there were where their text is not on record; None: ``findings`` are all.
+    ``transcript`` is the key in the store of what a client printed.
+    """
+
+    findings: tuple[Finding, ...] = ()
+    usage: Usage | None = None
+    version: str | None = None
+    count: int | None = None
+    transcript: str | None = None
+
+    @property
+    def size(self) -> int:
+        """How many findings there are or were."""
+        return len(self.findings) if self.count is None else self.count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revision:
+    """What an agent made of the findings: a git diff from head; an empty one is a revision too.
+
+    ``transcript`` is the key in the store of what a client printed.
+    """
+
+    diff: str = ""
+    usage: Usage | None = None
+    version: str | None = None
+    notes: str | None = None
+    transcript: str | None = None

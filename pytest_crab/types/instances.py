@@ -1,0 +1,199 @@
+"""The instance: one pull request with its environment, comments and oracles."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field
+
+from pytest_crab.types.trials import SCHEMA
+from pytest_crab.types.words import Category
+from pytest_crab.types.words import Isolation
+from pytest_crab.types.words import Kind
+from pytest_crab.types.words import Provenance
+from pytest_crab.types.words import Runner
+from pytest_crab.types.words import Side
+
+INSTANCE_ID = re.compile(r"[A-Za-z0-9._@-]{1,120}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PullRequestFacts:
+    """What is publicly known about the pull request; only title and body are shown to a reviewer."""
+
+    number: int
+    title: str
+    body: str = ""
+    url: str | None = None
+    merged_at: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GitSource:
+    """A real pull request: full shas in a public repository; ``base`` is the merge base."""
+
+    url: str
+    base: str
+    head: str
+    merged: str
+
+    def __post_init__(self) -> None:
+        for name in ("base", "head", "merged"):
+            if not re.fullmatch(r"[0-9a-f]{40}", getattr(self, name)):
+                raise ValueError(f"{name} is not a full sha of 40 hex digits")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SdistSource:
+    """A released package and a pull request on it: ``head`` from the sdist, ``reference`` from head."""
+
+    name: str
+    version: str
+    sha256: str
+    head: str
+    reference: str
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[0-9a-f]{64}", self.sha256):
+            raise ValueError("sha256 is not 64 hex digits")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeSource:
+    """A folder of the instance or of its set (../), and a pull request on it: ``reference`` starts from head."""
+
+    path: str
+    head: str
+    reference: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where the code comes from: exactly one of the three."""
+
+    git: GitSource | None = None
+    sdist: SdistSource | None = None
+    tree: TreeSource | None = None
+
+    def __post_init__(self) -> None:
+        if sum(source is not None for source in (self.git, self.sdist, self.tree)) != 1:
+            raise ValueError("exactly one of git, sdist and tree is needed")
+
+    @property
+    def only(self) -> GitSource | SdistSource | TreeSource:
+        """The one that is set."""
+        only = self.git or self.sdist or self.tree
+        assert only is not None
+        return only
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Environment:
+    """What the code runs in; paths are relative to the tree, ``timeout`` is seconds per oracle.
+
+    With ``node``, a version, it is node's: ``packages`` are npm's, and node or jest runs its oracles.
+    ``resolved`` is the moment as of which the packages were chosen (2019-04-11T15:02:59Z): files that were uploaded
+    later are not taken, neither of the packages nor of what builds them.
+    """
+
+    dockerfile: str | None = None
+    image: str | None = None
+    python: str | None = None
+    node: str | None = None
+    packages: tuple[str, ...] = ()
+    resolved: str | None = None
+    system: tuple[str, ...] = ()
+    install: tuple[str, ...] = ()
+    paths: tuple[str, ...] = (".",)
+    workdir: str = "/workspace"
+    env: Mapping[str, str] = field(default_factory=dict)
+    timeout: int = 120
+
+    def __post_init__(self) -> None:
+        if (self.dockerfile is None) == (self.image is None):
+            raise ValueError("exactly one of dockerfile and image is needed")
+        if self.timeout <= 0:
+            raise ValueError("timeout should be a number of seconds above 0")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Oracle:
+    """The executable test of one comment: red on the pull request, green once the comment is resolved."""
+
+    file: str
+    runner: Runner = Runner.PYTEST
+    isolation: Isolation = Isolation.NONE
+    plugins: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comment:
+    """What a human wrote in review; ``lines`` are 1-based and inclusive on ``side``, None is the whole file.
+
+    A comment without an oracle, and so without a kind, is read by those who read comments and measured by nobody.
+    """
+
+    id: str
+    path: str
+    lines: tuple[int, int] | None = None
+    side: Side = Side.RIGHT
+    body: str
+    url: str | None = None
+    category: Category
+    kind: Kind | None = None
+    oracle: Oracle | None = None
+    reference: str | None = None
+    accepts: tuple[str, ...] = ()
+    rejects: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[A-Za-z0-9._-]{1,40}", self.id):
+            raise ValueError("id should be 1 to 40 letters, digits, dots, underscores or hyphens")
+        if self.lines is not None and not 1 <= self.lines[0] <= self.lines[1]:
+            raise ValueError("lines should be [first, last], counted from 1")
+        if self.oracle is not None and self.kind is None:
+            raise ValueError("kind is missing; it says whether the oracle is behavioral or structural")
+        if self.oracle is None and (self.kind or self.reference or self.accepts or self.rejects):
+            raise ValueError("oracle is missing; kind, reference, accepts and rejects say something about one")
+
+    @property
+    def examined(self) -> Oracle:
+        """The oracle; asked only of comments that have one (see Instance.measured)."""
+        assert self.oracle is not None
+        return self.oracle
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Instance:
+    """One pull request with its environment, comments and oracles; ``folder`` is where its files lie."""
+
+    schema: int = SCHEMA
+    id: str
+    folder: str
+    provenance: Provenance
+    repo: str
+    language: str = "python"
+    license: str
+    pull_request: PullRequestFacts
+    source: Source
+    environment: Environment
+    comments: tuple[Comment, ...]
+    pass_to_pass: tuple[str, ...] = ()
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.schema != SCHEMA:
+            raise ValueError(f"schema {self.schema} is not known here; this version reads {SCHEMA}")
+        if not INSTANCE_ID.fullmatch(self.id):
+            raise ValueError("id should be 1 to 120 letters, digits or any of . _ @ -")
+        if not self.comments:
+            raise ValueError("an instance without comments measures nothing")
+        ids = [comment.id for comment in self.comments]
+        if len(set(ids)) != len(ids):
+            raise ValueError("two comments have the same id")
+
+    @property
+    def measured(self) -> tuple[Comment, ...]:
+        """The comments that have an oracle, in order; none where the instance is there to be read."""
+        return tuple(comment for comment in self.comments if comment.oracle is not None)

@@ -1,0 +1,119 @@
+"""The words of records: each enum is a closed list, whose members are their own text."""
+
+from __future__ import annotations
+
+import enum
+
+
+class Word(str, enum.Enum):
+    """An enum whose members are their own text."""
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+
+class Provenance(Word):
+    """Where a pull request comes from: written for this repository, or a real one."""
+
+    AUTHORED = "authored"
+    GITHUB = "github"
+
+
+class Kind(Word):
+    """What an oracle does: run the code, or inspect its source (arXiv 2603.23448, section 4.2.3)."""
+
+    BEHAVIORAL = "behavioral"
+    STRUCTURAL = "structural"
+
+
+class Category(Word):
+    """The ten concerns of arXiv 2603.23448, figure 7."""
+
+    FUNCTIONAL = "functional"
+    TESTING = "testing"
+    ROBUSTNESS = "robustness"
+    COMPATIBILITY = "compatibility"
+    DOCUMENTATION = "documentation"
+    DESIGN = "design"
+    ERROR_HANDLING = "error-handling"
+    MAINTAINABILITY = "maintainability"
+    EFFICIENCY = "efficiency"
+    SECURITY = "security"
+
+
+class Side(Word):
+    """Which version of the file a line number counts in: left is base, right is head."""
+
+    LEFT = "left"
+    RIGHT = "right"
+
+
+class Runner(Word):
+    """What runs an oracle: pytest, node's own test runner, or the jest that the environment has."""
+
+    PYTEST = "pytest"
+    NODE = "node"
+    JEST = "jest"
+
+
+class Isolation(Word):
+    """Whether an oracle imports the project (none) or runs it as another process of another user (process)."""
+
+    NONE = "none"
+    PROCESS = "process"
+
+
+class Verdict(Word):
+    """What is known about one oracle after a trial (design: a trial)."""
+
+    CAUGHT = "caught"
+    MISSED = "missed"
+    UNKNOWN = "unknown"
+
+
+class Reason(Word):
+    """Why a verdict is what it is; each reason belongs to exactly one verdict."""
+
+    GREEN = "green"
+
+    FAILED = "test failed"
+    NO_FINDINGS = "no findings"
+    EMPTY_REVISION = "empty revision"
+    DOES_NOT_APPLY = "does not apply"
+    INSTALL = "install broke"
+    TIMEOUT = "timed out"
+    MEMORY = "out of memory"
+    PROCESSES = "too many processes"
+    OUTPUT = "too much output"
+    CRASHED = "interpreter crashed"
+    EXITED = "exited early"
+    NOT_COLLECTED = "tests did not run"
+    SKIPPED = "tests were skipped"
+    TAMPERED = "tampered"
+    LIMIT = "over the trial's budget"
+
+    REVIEWER_ERROR = "reviewer error"
+    AGENT_ERROR = "agent error"
+    BROKEN = "broken"
+    NOT_RUN = "not run"
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict that this reason stands for."""
+        if self is Reason.GREEN:
+            return Verdict.CAUGHT
+        unknown = {Reason.REVIEWER_ERROR, Reason.AGENT_ERROR, Reason.BROKEN, Reason.NOT_RUN}
+        return Verdict.UNKNOWN if self in unknown else Verdict.MISSED
+
+
+class Ending(Word):
+    """How one run in the workspace ended."""
+
+    COMPLETED = "completed"
+    TIMEOUT = "timeout"
+    MEMORY = "memory"
+    PROCESSES = "processes"
+    OUTPUT = "output"
+    CRASHED = "crashed"
+    EXITED = "exited"
+    UNSTARTED = "unstarted"
