@@ -1,4 +1,4 @@
-"""Real clients against a scripted provider, in bubblewrap: how each way of ending is read, and what is left of it."""
+"""Real clients against a scripted provider, in sandboxes: how each way of ending is read, and what is left of it."""
 
 from __future__ import annotations
 
@@ -136,20 +136,25 @@ NOT_RUN = {
     "garbage": "as long as its retries",
     "other": "what no other row knows",
 }
-#: What is played in containers too: everything of the two clients that start in under a second, and the others once.
+#: What is played in containers: everything of the two clients that start in under a second, and the others once.
 #: pr-agent is shown no tree, so that it reviews beside the workspace unless it is told to be in it.
 DOCKED = {
     **{key: {} for key in SCENARIOS if key[0] in ("claude-code", "codex")},
     ("mini", "edit"): {},
     ("pr-agent", "review"): {"in": "workspace"},
 }
+#: What is played under bubblewrap: everything of the others, and of those two an ending of each sort.
+BESIDE = [key for key in SCENARIOS if key[0] not in ("claude-code", "codex")] + [
+    (client, name) for client in ("claude-code", "codex") for name in ("review", "edit", "401", "prose", "deadline")
+]
 IN_CONTAINERS = [pytest.param(key, marks=pytest.mark.client(key[0]), id="-".join(key)) for key in DOCKED]
-PLAYED = [pytest.param(key, marks=pytest.mark.client(key[0]), id="-".join(key)) for key in SCENARIOS]
+PLAYED = [pytest.param(key, marks=pytest.mark.client(key[0]), id="-".join(key)) for key in BESIDE]
 
 
 def test_every_row_has_a_scenario_or_a_reason() -> None:
     rows = {(client, row.name) for client in KINDS for row in TABLE[client]}
     assert set(SCENARIOS) <= rows
+    assert set(SCENARIOS) == {*DOCKED, *BESIDE}
     assert {name for client, name in rows - set(SCENARIOS)} <= set(NOT_RUN)
 
 
@@ -160,7 +165,7 @@ def test_the_status_is_read_from_what_the_client_leaves(key: tuple[str, str], de
 
 @pytest.mark.docker
 @pytest.mark.parametrize("key", IN_CONTAINERS)
-def test_it_is_read_in_containers_too(key: tuple[str, str], make_desk: Callable[..., Any]) -> None:
+def test_it_is_read_in_containers(key: tuple[str, str], make_desk: Callable[..., Any]) -> None:
     desk = make_desk("docker")
     play(key, desk, **DOCKED[key])
     assert desk.left() == []
