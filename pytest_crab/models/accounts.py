@@ -25,8 +25,8 @@ class Entry:
     """One request as the ledger has it; ``cost`` None is unknown, ``complete`` False: the answer was cut off.
 
     ``tries`` counts how often it went to the provider; a replayed one never did. ``status`` 0: its client left before
-    there was an answer. ``estimate`` is what one without its end may have cost at most, for the budgets alone;
-    ``recorded_by`` is who made the recording that answered, where that is not who asks.
+    there was an answer. ``estimate`` is what one without its end may have cost at most, for the budgets alone; ``cut``:
+    it was not the client that left before the end; ``recorded_by`` is who made the recording that answered, where that is not who asks.
     """
 
     time: str
@@ -44,6 +44,7 @@ class Entry:
     cost: float | None
     estimate: float | None = None
     replayed: bool = False
+    cut: bool = False
     recorded_by: str | None = None
 
     def plain(self) -> dict[str, Any]:
@@ -64,6 +65,7 @@ class Entry:
             **({"cost_usd": round(self.cost, 9)} if self.cost is not None else {}),
             **({"estimated_usd": round(self.estimate, 9)} if self.estimate is not None else {}),
             **({"replayed": True} if self.replayed else {}),
+            **({"cut": True} if self.cut else {}),
             **({"recorded_by": self.recorded_by} if self.recorded_by is not None else {}),
             **(
                 {
@@ -175,7 +177,8 @@ class Accounts:
         self._by_token: dict[str, Account] = {}
         self._spent = 0.0
         self._unknown: str | None = None
-        self._spent_by_trial: dict[str, dict[tuple[str, int], float]] = defaultdict(lambda: defaultdict(float))
+        self._spent_by_trial: dict[str, float] = defaultdict(float)
+        self._own: dict[str, dict[tuple[str, int], float]] = defaultdict(lambda: defaultdict(float))
         self._locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._read(ledger)
         self._ledger = os.open(ledger, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
@@ -210,7 +213,7 @@ class Accounts:
             )
         if self._unknown is not None:
             return self._unknown
-        spent = sum(self._spent_by_trial[account.trial].values())
+        spent = self._spent_by_trial[account.trial]
         if self.trial_budget is not None and spent >= self.trial_budget:
             return (
                 f"the budget of trial {account.trial} is spent ({spent:.4f} of {self.trial_budget:g} USD): "
@@ -221,11 +224,12 @@ class Accounts:
     def overspent(self, account: Account) -> bool:
         """Whether an account that may not ask any more has its own trial to blame, and no budget of the run.
 
-        What earlier attempts at a step spent is not the trial's doing: they are made again since the world failed.
+        What earlier attempts at a step spent is not the trial's doing: they are made again since the world failed. Nor
+        is what answers may have cost that the provider did not bring to their end: nobody knows it.
         """
         if self.trial_budget is None or self._over or self._unknown is not None:
             return False
-        spent = self._spent_by_trial[account.trial]
+        spent = self._own[account.trial]
         last = {step: max(attempt for name, attempt in spent if name == step) for step, _ in spent}
         last[account.step] = account.attempt
         return sum(cost for (step, attempt), cost in spent.items() if last[step] == attempt) >= self.trial_budget
@@ -237,7 +241,8 @@ class Accounts:
 
     def enter(self, account: Account, entry: Entry) -> None:
         """Book one request, in the ledger first."""
-        os.write(self._ledger, json.dumps(entry.plain(), separators=(",", ":")).encode() + b"\n")
+        line = entry.plain()
+        os.write(self._ledger, json.dumps(line, separators=(",", ":")).encode() + b"\n")
         account.entries.append(entry)
         if entry.status < 400:
             account.passing = None
@@ -246,14 +251,16 @@ class Accounts:
                 f"what {entry.model} used cannot be priced, so that no budget can be kept: "
                 f"give input, output, cached and cache_write for it in models.prices of crab.yaml"
             )
-        cost = max(entry.cost or 0.0, entry.estimate or 0.0)
-        self._spend(entry.trial, entry.step, entry.attempt, cost, replayed=entry.replayed)
+        self._spend(line)
 
-    def _spend(self, trial: str, step: str, attempt: int, cost: float, *, replayed: bool) -> None:
+    def _spend(self, line: Mapping[str, Any]) -> None:
         """Book what was spent; what is replayed costs the run nothing, and its trial what it cost when it was not."""
-        if not replayed:
+        known = line.get("cost_usd", 0.0)
+        cost = max(known, line.get("estimated_usd", 0.0))
+        if not line.get("replayed"):
             self._spent += cost
-        self._spent_by_trial[trial][step, attempt] += cost
+        self._spent_by_trial[line["trial"]] += cost
+        self._own[line["trial"]][line["step"], line["attempt"]] += known if line.get("cut") else cost
 
     def _read(self, ledger: Path) -> None:
         """Take over what a gateway of the same run spent before it died; a last line may be cut."""
@@ -264,6 +271,4 @@ class Accounts:
                 entry: Mapping[str, Any] = json.loads(line)
             except ValueError:
                 continue
-            cost = max(entry.get("cost_usd", 0.0), entry.get("estimated_usd", 0.0))
-            told = entry["trial"], entry["step"], entry["attempt"]
-            self._spend(*told, cost, replayed=entry.get("replayed", False))
+            self._spend(entry)

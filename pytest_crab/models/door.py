@@ -217,12 +217,14 @@ class Door:
                 if self.settings.record:
                     passed.append(chunk)
                 yield chunk
+            exchange.ended = True
 
         try:
             await response.prepare(request)
             async for chunk in exchange.shown(chunks()):
                 await response.write(chunk)
         except Cut:
+            exchange.ended = True
             if request.transport is not None:
                 request.transport.abort()
             return response
@@ -318,6 +320,7 @@ class Door:
             cost=cost_of(tokens, price),
             estimate=estimate(exchange.document, meter, seconds, price) if price is not None and guessed else None,
             replayed=exchange.replayed,
+            cut=guessed and exchange.ended,
             recorded_by=None if exchange.recorded_by == account.label else exchange.recorded_by,
         )
         self.accounts.enter(account, entry)

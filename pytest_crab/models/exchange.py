@@ -47,7 +47,7 @@ class Refusal(Exception):
 
 @dataclass(kw_only=True)
 class Exchange:
-    """One request on its way, and what is known of its answer."""
+    """One request on its way, and what is known of its answer; ``ended``: the provider ended its stream, or cut it."""
 
     account: Account
     provider: str
@@ -65,6 +65,7 @@ class Exchange:
     recorded_by: str | None = None
     meter: BodyMeter | StreamMeter | None = None
     booked: bool = False
+    ended: bool = False
     lease: str | None = None
 
     @property

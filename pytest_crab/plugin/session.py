@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from pytest_crab.plugin.collect import InstanceFile
 from pytest_crab.plugin.collect import TrialItem
 from pytest_crab.plugin.collect import Unmeasured
 from pytest_crab.plugin.collect import collector_for
+from pytest_crab.plugin.collect import loaded_by_others
 from pytest_crab.plugin.crew import crews_of
 from pytest_crab.plugin.options import Options
 from pytest_crab.plugin.progress import ProgressLine
@@ -38,6 +40,9 @@ from pytest_crab.types import Instance
 from pytest_crab.types import Trial
 from pytest_crab.types import Verdict
 
+if TYPE_CHECKING:
+    from pytest_crab.plugin.disk import Disk
+
 
 class CrabSession:
     """Everything between pytest and the trials; registered only when a reviewer is named."""
@@ -52,15 +57,23 @@ class CrabSession:
         self.work = Work(self.options, self.crews, config)
         if self.runs_trials and not self.is_worker:
             self.work.choice  # noqa: B018 - decided now, so that a runtime that cannot work is a usage error
+            self.work.connect()
         if self.options.plan and hasattr(config.option, "dist"):
             config.option.dist = "no"  # a plan needs what this process collects, and pytest-xdist would have none of it
         self.account = None if self.is_worker else Account(self.options, self.crews, config)
         if self.options.since is not None:
             config.pluginmanager.register(Since(self.options.since))
+        self.disk: Disk | None = None
+        if self.options.disk_budget is not None:
+            from pytest_crab.plugin.disk import Disk
+
+            self.disk = Disk(self, self.options.disk_budget)
+            config.pluginmanager.register(self.disk)
         self._items: list[TrialItem] = []
         self._places: dict[TrialItem, int] = {}
         self._claims: dict[str, Path] = {}
         self._line: ProgressLine | None = None
+        self._needs: list[str] = []
 
     # --- collection -------------------------------------------------------------------------------------------------
 
@@ -71,11 +84,10 @@ class CrabSession:
 
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
         """Take over files that a loader of someone else's reads."""
-        hook = self.config.hook.pytest_crab_load_instances
-        if len(hook.get_hookimpls()) == 1:
+        if not loaded_by_others(self.config):
             return None
         try:
-            found = hook(path=file_path, config=self.config) is not None
+            found = self.config.hook.pytest_crab_load_instances(path=file_path, config=self.config) is not None
         except BadInput:
             found = True  # said when the file is collected
         return InstanceFile.from_parent(parent, path=file_path) if found else None
@@ -94,6 +106,11 @@ class CrabSession:
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """Keep this shard's instances, after all else has been deselected; what is no trial runs in every shard."""
+        self._keep_shard(config, items)
+        if self.disk is not None:
+            self.disk.order(items)
+
+    def _keep_shard(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         if self.options.shard is None:
             return
         at, of = self.options.shard
@@ -114,13 +131,22 @@ class CrabSession:
             if self.account.gate is not None and self._items and self.runs_trials:
                 self.account.gate.check([item.instance for item in self._items])
             self.account.expect(self._items)
+            self._look_ahead([(item.instance, item.reviewer, item.repeat) for item in self._items])
+
+    def _look_ahead(self, trials: Sequence[tuple[Instance, str, int]]) -> None:
+        """Note what the run will need. Raises pytest.UsageError where it cannot work."""
+        if trials and runs_items(self.config) and self.options.cluster is None:
+            from pytest_crab.plugin.preflight import lines
+
+            self._needs = lines(self, trials) if not self._needs else self._needs
 
     def pytest_report_collectionfinish(self) -> list[str]:
-        """Before anything runs, say what a gate will be able to see."""
+        """Before anything runs, say what it will need and what a gate will be able to see."""
+        needs = self._needs if self.config.get_verbosity() >= 0 else []
         gate = self.account.gate if self.account is not None else None
         if gate is None or not self._items or not self.runs_trials:
-            return []
-        return gate.foresight([(item.reviewer, item.instance) for item in self._items if item.repeat == 1])
+            return needs
+        return [*needs, *gate.foresight([(item.reviewer, item.instance) for item in self._items if item.repeat == 1])]
 
     # --- the run ----------------------------------------------------------------------------------------------------
 
@@ -137,10 +163,10 @@ class CrabSession:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> None:
-        """Start this item's trial and those of the items that follow, as many as may run at a time."""
+        """Start this item's trial and have some of the items that follow wait for their turn to run."""
         if not isinstance(item, TrialItem) or not self.runs_trials:
             return
-        ahead = 1 if self.is_worker else self.options.jobs
+        ahead = 1 if self.is_worker else self.work.ahead
         start = self._places[item]
         for following in self._items[start : start + ahead]:
             self.work.submit(following.instance, following.reviewer, following.repeat)
@@ -225,7 +251,8 @@ class CrabSession:
         """Say who reviews, who revises, where and with what."""
         if self.account is None:
             return []
-        return [*self.account.header(self.work.runtime_in_words()), *self.work.models_in_words()]
+        where = self.work.runtime_in_words()
+        return [*self.account.header(where, self.work.at_a_time), *self.work.models_in_words()]
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the tables."""
@@ -239,7 +266,14 @@ class CrabSession:
             return ()
         lines = []
         for folder in self.account.sets():
-            found = agreements(self.account.in_order(), read_recording(folder))
+            try:
+                found = agreements(self.account.in_order(), read_recording(folder))
+            except BadInput as error:
+                lines += [
+                    f"recorded verdicts of {folder.name} cannot be read:",
+                    *map(one_line, str(error).splitlines()),
+                ]
+                continue
             lines += [f"recorded verdicts of {folder.name}:", *agreement_lines(found)] if found else []
         return lines
 
@@ -258,8 +292,16 @@ class CrabSession:
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
         """Note what will be run; every worker says the same."""
-        if self.account is not None:
-            self.account.expect_ids(ids)
+        if self.account is None:
+            return
+        self.account.expect_ids(ids)
+        if not self._needs:
+            planned = [plan for plan in map(self.account.planned, ids) if plan is not None]
+            self._look_ahead([(plan.instance, plan.reviewer, plan.repeat) for plan in planned])
+            reporter = self.config.pluginmanager.get_plugin("terminalreporter")
+            if reporter is not None and self.config.get_verbosity() >= 0:
+                for line in self._needs:
+                    reporter.write_line(line)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str) -> None:

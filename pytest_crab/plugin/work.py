@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
 from pathlib import Path
+from typing import TYPE_CHECKING
 from typing import Any
 from typing import cast
 
@@ -21,8 +22,11 @@ import pytest
 from pytest_crab import harness
 from pytest_crab import runtimes
 from pytest_crab.adapters import Family
+from pytest_crab.campaign.executor import AHEAD
 from pytest_crab.campaign.executor import Campaign
+from pytest_crab.campaign.executor import Notice
 from pytest_crab.campaign.executor import Progress
+from pytest_crab.campaign.executor import TrialWork
 from pytest_crab.campaign.plan import plan_lines
 from pytest_crab.errors import CrabError
 from pytest_crab.errors import StoreError
@@ -34,6 +38,7 @@ from pytest_crab.plugin.options import Options
 from pytest_crab.protocols import Runtime
 from pytest_crab.report.subjects import subject_of
 from pytest_crab.report.subjects import write_subject
+from pytest_crab.report.text import counted
 from pytest_crab.runtimes import Choice
 from pytest_crab.runtimes import bubblewrap
 from pytest_crab.runtimes.runs import Run
@@ -46,6 +51,9 @@ from pytest_crab.trial.world import secrets_of
 from pytest_crab.types import Instance
 from pytest_crab.types import PullRequest
 from pytest_crab.types import Trial
+
+if TYPE_CHECKING:
+    from pytest_crab.campaign.cluster.executor import ClusterExecutor
 
 log = logging.getLogger(__name__)
 
@@ -66,6 +74,7 @@ class Work:
         self._closed = False
         self._subjects: set[str] = set()
         self._open_run: OpenRun | None = None
+        self._cluster: ClusterExecutor | None = None
         self._check_runtime()
 
     # --- what is decided once for a run, and told to the workers of pytest-xdist ------------------------------------
@@ -73,12 +82,41 @@ class Work:
     @functools.cached_property
     def choice(self) -> Choice:
         """The runtime and why. Raises pytest.UsageError if the one that was named cannot work."""
+        if self.remote:
+            return Choice(name=self.options.runtime, reason="as each worker has it")
         if "runtime" in self._shared:
             return Choice(name=self._shared["runtime"], reason=self._shared["why_runtime"])
         try:
             return runtimes.choose(self.options.runtime, base=self.options.base_image)
         except CrabError as error:
             raise pytest.UsageError(str(error)) from error
+
+    @property
+    def remote(self) -> bool:
+        """Whether the trials of this run are for a cluster."""
+        return self.options.cluster is not None and not self.options.plan and runs_items(self.config)
+
+    def connect(self) -> None:
+        """Come to the cluster, if one is named and trials are to run. Raises pytest.UsageError."""
+        if self.remote:
+            from pytest_crab.plugin.remote import cluster_of
+
+            self._cluster = cluster_of(
+                self.options, self.crews, self.config, resume=self.resume, heard=self._heard_from_afar
+            )
+
+    @property
+    def at_a_time(self) -> int:
+        """How many trials may run at a time."""
+        return self.options.jobs if self._cluster is None else self._cluster.roster.slots
+
+    @property
+    def ahead(self) -> int:
+        """How many trials are submitted from the one on that is reported.
+
+        More than run at a time, since behind a long one other lanes would wait; no more where the run may end early.
+        """
+        return max(1, self.at_a_time) * (1 if self.config.option.maxfail else AHEAD)
 
     def _check_runtime(self) -> None:
         name = self.options.runtime
@@ -92,6 +130,11 @@ class Work:
         """The runtime and why, for the header; nothing is decided where nothing will run."""
         if not runs_items(self.config):
             return f"{self.options.runtime} (nothing will run)"
+        if self._cluster is not None:
+            workers = len(self._cluster.roster.members)
+            return (
+                f"{self.choice.name} (as each worker has it); {self.options.cluster} with {counted(workers, 'worker')}"
+            )
         return (
             self.choice.name
             if self.choice.name == self.options.runtime
@@ -157,18 +200,27 @@ class Work:
                 return
             if self._campaign is None:
                 self._campaign = self._start()
-        world = self.world
-        crew = self.crews.by_reviewer[reviewer]
-
-        def work(notice: Callable[[str], None]) -> Trial:
-            trial = run_trial(instance, crew, world, repeat=repeat, notice=notice)
-            if trial.review is not None and any(step.step == "review" and not step.reused for step in trial.steps):
-                self.config.hook.pytest_crab_review_done(
-                    instance=instance, reviewer=reviewer, review=trial.review, config=self.config
-                )
-            return trial
-
+        work = TrialWork(instance=instance, crew=self.crews.by_reviewer[reviewer], repeat=repeat, here=self._perform)
         self._campaign.submit(TrialKey(instance.id, reviewer, repeat), work)
+
+    def _perform(self, work: TrialWork, notice: Notice) -> Trial:
+        """Run a trial in this process."""
+        trial = run_trial(work.instance, work.crew, self.world, repeat=work.repeat, notice=notice)
+        self._hear(work, trial)
+        return trial
+
+    def _hear(self, work: TrialWork, trial: Trial) -> None:
+        """Let others hear of a review that was just made."""
+        if trial.review is not None and any(step.step == "review" and not step.reused for step in trial.steps):
+            self.config.hook.pytest_crab_review_done(
+                instance=work.instance, reviewer=trial.reviewer, review=trial.review, config=self.config
+            )
+
+    def _heard_from_afar(self, work: TrialWork, trial: Trial, shown: PullRequest | None) -> None:
+        """Do for a trial that a worker ran what is done here for those of this process."""
+        if shown is not None:
+            self._note_subject(work.instance, shown)
+        self._hear(work, trial)
 
     def result(self, key: TrialKey, tick: Callable[[Progress], None]) -> Trial | None:
         """Wait for a trial; None if it was never run to its end."""
@@ -189,6 +241,8 @@ class Work:
         try:
             if self._campaign is not None:
                 self._campaign.stop()
+            elif self._cluster is not None:
+                self._cluster.shutdown()
             if "world" in self.__dict__:
                 self.world.runtime.close()
             if "models" in self.__dict__:
@@ -230,6 +284,11 @@ class Work:
             secrets=secrets_of(self.crews.settings.models),
         )
 
+    @property
+    def runtime_in_use(self) -> Runtime | None:
+        """The runtime of this process's trials; None before the first of them."""
+        return self.world.runtime if "world" in self.__dict__ else None
+
     def _note_subject(self, instance: Instance, pull_request: PullRequest) -> None:
         """Keep for the report what an instance is about; a report can do without."""
         if self.options.plan:
@@ -258,6 +317,8 @@ class Work:
         )
 
     def _start(self) -> Campaign:
+        if self._cluster is not None:
+            return Campaign(self._cluster, self._cluster.stop)
         try:
             self.world.runtime.sweep()
         except (CrabError, OSError) as error:  # what dead runs left does not keep this one from running

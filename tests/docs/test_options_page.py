@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_crab.plugin.options import OPTIONS
-from pytest_crab.plugin.options import Option
+from pytest_crab.plugin.table import OPTIONS
+from pytest_crab.plugin.table import Option
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "options.md"
 

@@ -1,0 +1,139 @@
+"""What controller and workers tell each other: plain JSON, in which no key of anybody ever is."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import sys
+from collections.abc import Iterable
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+from typing import TypeVar
+
+from pytest_crab import harness
+from pytest_crab import plain
+from pytest_crab.errors import BadInput
+from pytest_crab.protocols import SHORTEST_SECRET
+from pytest_crab.settings import ModelSettings
+from pytest_crab.trial import CrewSpec
+
+T = TypeVar("T")
+
+#: The resource of a Dask worker that counts the trials it takes at a time.
+RESOURCE = "crab"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """What has to be the same on both sides, or a verdict would not mean the same."""
+
+    version: str
+    harness: str
+
+    @classmethod
+    def here(cls) -> Release:
+        """That of this process."""
+        return cls(version=metadata.version("pytest-crab"), harness=harness.VERSION)
+
+    def __str__(self) -> str:
+        return f"pytest-crab {self.version} with harness {self.harness[:12]}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPlan:
+    """What all trials of a run share; ``resume`` is the token under which steps without an identity are kept.
+
+    ``rootdir`` is the digest of the bundle with the user's own Dockerfiles, None: there are none. ``models`` says how
+    models are reached and what they cost; keys are the worker's own.
+    """
+
+    run: str
+    release: Release
+    resume: str
+    runtime: str
+    base_image: str
+    proof_runs: int
+    models: ModelSettings
+    fresh: tuple[str, ...] = ()
+    attribute: bool = False
+    allow_unconfined: bool = False
+    replay: bool = False
+    budget: float | None = None
+    shard: str | None = None
+    rootdir: str | None = None
+
+    @property
+    def topic(self) -> str:
+        """The topic of the scheduler's events under which workers tell this run what they do."""
+        return f"pytest-crab-{self.run}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShippedCrew:
+    """A crew as workers build it; ``bundle`` holds the files that its settings name, ``modules`` other people's code.
+
+    ``modules`` maps each module that is not of this package to the digest of its source here.
+    """
+
+    spec: CrewSpec
+    bundle: str
+    modules: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """One trial; ``bundle`` holds the instance's record and files, whose digest as an instance is ``instance``."""
+
+    key: str
+    run: RunPlan
+    crew: ShippedCrew
+    bundle: str
+    instance: str
+    repeat: int
+
+
+def written(value: Any) -> str:
+    """A record as its JSON text."""
+    return plain.canonical(value)
+
+
+def understood(cls: type[T], text: str) -> T:
+    """The record that a JSON text holds. Raises BadInput."""
+    problems: list[str] = []
+    found = plain.read(cls, json.loads(text), problems)
+    if found is None:
+        raise BadInput("what the controller sent", problems)
+    return found
+
+
+def secret_in(content: bytes, names: Iterable[str], environ: Mapping[str, str]) -> str | None:
+    """The name of a variable whose value, a key, stands in what would be sent away."""
+    values = ((name, environ.get(name, "").strip().encode()) for name in names)
+    return next((name for name, value in values if len(value) >= SHORTEST_SECRET and value in content), None)
+
+
+def mismatch(name: str, there: Release, here: Release) -> str:
+    """Why a worker is refused, as one sentence that names both sides."""
+    return f"worker {name} has {there}, and this run {here}: install the same version on both"
+
+
+def source_digest(module: str) -> str | None:
+    """The digest of a module's source file; None if there is no such module."""
+    loaded = sys.modules.get(module)
+    origin = getattr(loaded, "__file__", None)
+    if origin is None:
+        try:
+            spec = importlib.util.find_spec(module)
+        except (ImportError, ValueError):
+            return None
+        origin = None if spec is None else spec.origin
+    if origin is None:
+        return None
+    try:
+        return hashlib.sha256(Path(origin).read_bytes()).hexdigest()
+    except OSError:
+        return None

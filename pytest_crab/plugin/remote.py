@@ -1,0 +1,79 @@
+"""A run whose trials run on a cluster: what it refuses, and what it tells the cluster of itself."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_crab import runtimes
+from pytest_crab.errors import CrabError
+from pytest_crab.plugin.crew import Crews
+from pytest_crab.plugin.options import Options
+from pytest_crab.runtimes.runs import Run
+
+if TYPE_CHECKING:
+    from pytest_crab.campaign.cluster.executor import ClusterExecutor
+    from pytest_crab.campaign.cluster.executor import Heard
+
+
+def cluster_of(options: Options, crews: Crews, config: pytest.Config, *, resume: str, heard: Heard) -> ClusterExecutor:
+    """The executor of the cluster that the options name. Raises pytest.UsageError with every sentence on why not."""
+    refused = list(_refused(options, crews, config))
+    if refused:
+        raise pytest.UsageError("\n".join(refused))
+    assert options.cluster is not None
+    try:
+        from pytest_crab.campaign.cluster.plan import Release
+        from pytest_crab.campaign.cluster.plan import RunPlan
+        from pytest_crab.campaign.cluster.starting import connect
+    except ModuleNotFoundError as error:
+        if str(error.name).partition(".")[0] not in ("dask", "distributed"):
+            raise
+        raise pytest.UsageError("--crab-cluster needs Dask: pip install 'pytest-crab[cluster]'") from error
+    run = Run().id
+    models = crews.settings.models
+    recordings = str(crews.settings.cassettes(options.store)) if models.cassettes else None
+    plan = RunPlan(
+        run=run,
+        release=Release.here(),
+        resume=resume,
+        runtime=options.runtime,
+        base_image=options.base_image,
+        proof_runs=options.proof_runs,
+        models=dataclasses.replace(models, cassettes=recordings if _is_shared(models.cassettes) else None),
+        fresh=options.fresh,
+        attribute=options.attribute,
+        allow_unconfined=options.allow_unconfined,
+        replay=options.replay,
+        budget=options.budget,
+        shard=None if options.shard is None else "{}/{}".format(*options.shard),
+    )
+    specs = [crew.spec for crew in crews.by_reviewer.values()]
+    ledger = options.store / "ledger" / f"{run}.jsonl"
+    try:
+        return connect(options.cluster, plan, specs, rootdir=config.rootpath, ledger=ledger, heard=heard)
+    except (CrabError, OSError) as error:
+        raise pytest.UsageError(f"--crab-cluster: {error}") from error
+
+
+def _refused(options: Options, crews: Crews, config: pytest.Config) -> Iterator[str]:
+    """Yield a sentence for each option that makes no sense beside a cluster."""
+    if getattr(config.option, "tx", None) or getattr(config.option, "numprocesses", None):
+        yield "--crab-cluster and -n both spread trials over processes: leave one of them out"
+    if getattr(options, "disk_budget", None) is not None:
+        yield "--crab-disk-budget looks after images of this machine, and with --crab-cluster they are on the workers"
+    if options.runtime not in ("auto", *runtimes.RUNTIMES):
+        yield f"--crab-runtime={options.runtime} comes from a hook, which workers do not have: use docker or local"
+    if options.replay and not _is_shared(crews.settings.models.cassettes):
+        yield (
+            "--crab-replay needs the recordings on every worker: "
+            "let models.cassettes in crab.yaml name an absolute folder that all of them see"
+        )
+
+
+def _is_shared(cassettes: str | None) -> bool:
+    return cassettes is not None and Path(cassettes).is_absolute()

@@ -1,0 +1,91 @@
+"""Files on their way to workers: all that a trial reads, the same bytes for the same files, and nothing by the way."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_crab.adapters import AdapterSpec
+from pytest_crab.campaign.cluster import bundles
+from pytest_crab.campaign.cluster.plan import secret_in
+from pytest_crab.errors import BadInput
+from pytest_crab.instances import load_instance
+from pytest_crab.instances import lock
+from pytest_crab.plugin.values import address
+
+QUICKSTART = Path(__file__).parents[2] / "instances" / "quickstart"
+
+
+def test_an_instance_is_the_same_on_the_other_side(tmp_path: Path) -> None:
+    for path in sorted(QUICKSTART.glob("*/instance.yaml"))[:5]:
+        instance = load_instance(path)
+        bundle = bundles.instance_bundle(instance)
+        assert bundle == bundles.instance_bundle(instance)
+        place = bundles.unpack(bundle.digest, bundle.content, tmp_path)
+        there = bundles.read_instance(place)
+        assert lock.digest(there) == lock.digest(instance)
+        assert there.comments == instance.comments
+        assert place == bundles.unpack(bundle.digest, b"not looked at any more", tmp_path)
+
+
+def test_what_came_otherwise_than_said_is_refused(tmp_path: Path) -> None:
+    bundle = bundles.pack({"a": b"1"}, "x")
+    with pytest.raises(BadInput, match=f"files came as .*, and {bundle.digest[:12]} was said"):
+        bundles.unpack(bundle.digest, bundle.content + b"\0", tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["../out", "/out", "a/../../out", "link/out"])
+def test_nothing_is_written_elsewhere(name: str, tmp_path: Path) -> None:
+    import hashlib
+
+    sink = io.BytesIO()
+    with tarfile.open(fileobj=sink, mode="w") as archive:
+        link = tarfile.TarInfo("link")
+        link.type, link.linkname = tarfile.SYMTYPE, "../.."
+        archive.addfile(link)
+        archive.addfile(tarfile.TarInfo(name))
+    content = sink.getvalue()
+    with pytest.raises(BadInput):
+        bundles.unpack(hashlib.sha256(content).hexdigest(), content, tmp_path / "in" / "here")
+    assert not list(tmp_path.rglob("out"))
+
+
+def test_settings_take_their_files_along(tmp_path: Path) -> None:
+    folder = tmp_path / "root"
+    (folder / "reviews" / "deep").mkdir(parents=True)
+    for name in ("say.py", "reviews/a.json", "reviews/deep/b.json"):
+        (folder / name).write_text(name)
+    (tmp_path / "outside").write_text("")
+    settings: dict[str, Any] = {
+        "files": ["say.py"],
+        "reviews": str(folder / "reviews"),
+        "model": "m",
+        "python": "/bin/sh",
+    }
+    files: dict[str, Path | bytes] = {}
+    spec = bundles.shipped(AdapterSpec(path="a:B", settings=settings, folder=str(folder)), "reviewer", files, "mine")
+    assert spec.settings == {**settings, "reviews": "reviews"}
+    assert sorted(files) == ["reviewer/reviews/a.json", "reviewer/reviews/deep/b.json", "reviewer/say.py"]
+    outside = AdapterSpec(path="a:B", settings={"files": ["../outside"]}, folder=str(folder))
+    with pytest.raises(BadInput, match=r"\.\./outside lies outside .*root, and workers have no copy"):
+        bundles.shipped(outside, "reviewer", files, "mine")
+    shutil.rmtree(folder)
+
+
+def test_a_key_is_found_by_its_name_and_short_values_are_none() -> None:
+    environ = {"A_KEY": "sk-0123456789abcdef", "B_KEY": "no"}
+    assert secret_in(b"x sk-0123456789abcdef y", ["B_KEY", "A_KEY", "C_KEY"], environ) == "A_KEY"
+    assert secret_in(b"there is no key", ["B_KEY", "A_KEY", "C_KEY"], environ) is None
+
+
+@pytest.mark.parametrize("text", ["nowhere", "nowhere://", "tcp://host", "http://host:1", "tcp://a b:1"])
+def test_what_is_no_address_is_no_address(text: str) -> None:
+    with pytest.raises(ValueError, match=r"^$"):
+        address(text)
+    assert address("tls://scheduler.example:8786") == "tls://scheduler.example:8786"

@@ -1,0 +1,150 @@
+"""What a run on a cluster refuses in one sentence, before anything runs; and how it is interrupted."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.bubblewrap
+
+OURS = """\
+from dataclasses import dataclass
+from pytest_crab.types import Finding, Review
+
+@dataclass(frozen=True, kw_only=True)
+class Ours:
+    def identity(self):
+        return {"adapter": "ours"}
+
+    def review(self, pull_request, checkout):
+        return Review(findings=(Finding(body="3.", path="value.py", start=2),))
+"""
+CONFTEST = """\
+from pytest_crab.adapters import AdapterSpec
+HERE = __name__ + ":Ours"
+
+def pytest_crab_make_reviewer(name):
+    paths = {"ours": HERE, "installed": "crab_test_ours:Ours"}
+    return AdapterSpec(path=paths[name], settings={}) if name in paths else None
+"""
+
+HASTY = """\
+from pytest_crab.campaign.cluster import connection
+from pytest_crab.campaign.cluster import executor
+connection.THERE = 0.5
+executor.SILENT = 2.0
+"""
+
+
+def errors(output: str) -> list[str]:
+    return [line for line in output.splitlines() if line.startswith("ERROR: ")]
+
+
+def test_nobody_is_there(room: Any) -> None:
+    room.write_settings()
+    (room.folder / "conftest.py").write_text(HASTY)
+    (error,) = errors(room.run("--reviewer=human", "--crab-cluster=tcp://127.0.0.1:9", status=4))
+    assert "no Dask scheduler answers at tcp://127.0.0.1:9" in error
+    assert "dask scheduler" in error
+
+
+def test_options_that_make_no_sense_together(room: Any) -> None:
+    room.write_settings()
+    given = ("--crab-cluster=tcp://127.0.0.1:9", "-n2", "--crab-replay", "--crab-disk-budget=1G")
+    done = room.run("--reviewer=human", *given, status=4)
+    assert "--crab-cluster and -n both spread trials" in done
+    assert "--crab-disk-budget looks after images of this machine" in done
+    assert "--crab-replay needs the recordings on every worker" in done
+    planned = room.run("--reviewer=human", "--crab-cluster=tcp://127.0.0.1:9", "--crab-plan", status=0)
+    assert "pans-2::human" in planned
+
+
+def test_workers_that_cannot_take_the_run(room: Any, make_cluster: Any, waiting: Any) -> None:
+    cluster = make_cluster("idle", slots=0)
+    (room.folder / "conftest.py").write_text(CONFTEST + OURS)
+    (cluster.folder / "crab_test_ours.py").write_text(OURS)  # in the folder that workers are started in
+    (room.folder / "crab_test_ours.py").write_text(OURS)
+    key = room.environment["ANTHROPIC_API_KEY"]
+    room.write_settings(
+        tell={"use": "command", "command": ["crew/tell"], "env": {"TOKEN": key}},
+        nap={"use": "command", "command": [sys.executable, "crew/nap.py"], "files": ["crew/nap.py"]},
+    )
+    cluster.until(there=1)
+    given = f"--crab-cluster={cluster.address}"
+    (error,) = errors(room.run("--reviewer=human", given, status=4))
+    assert "none of the 1 workers" in error
+    assert '--resources "crab=2"' in error
+
+    cluster.work("good")
+    cluster.until(there=2)
+    (error,) = errors(room.run("--reviewer=ours", given, status=4))
+    assert "worker good" in error
+    assert "conftest (ours) cannot be imported" in error
+    assert "4 passed" not in room.run("--reviewer=installed", given)
+    assert {trial.get("error") for trial in room.trials(".crab/report")} == {None}
+    (error,) = errors(room.run("--reviewer=tell", given, status=4))
+    assert "the value of ANTHROPIC_API_KEY stands in it" in error
+    assert key not in error
+    own = cluster.folder / f"pytest-crab-{os.getuid()}" / "bundles"
+    is_interrupted(room, cluster, waiting)
+    assert list(own.iterdir())
+
+    cluster.work("old", "--preload", str(cluster.folder / "other_harness.py"))
+    cluster.until(there=3)
+    (error,) = errors(room.run("--reviewer=human", given, status=4))
+    assert "worker old" in error
+    assert "with harness f00df00df00d, and this run pytest-crab" in error
+    assert {trial["reviewer"] for trial in room.trials(".crab/report")} == {"nap"}  # nothing else has run
+
+    cluster.kill("old")
+    cluster.workers["good"].terminate()
+    cluster.workers["good"].wait(30)
+    assert not list(own.iterdir())
+    loses_its_scheduler(room, cluster, waiting)
+
+
+def nappers() -> list[int]:
+    """The processes of the reviewer that sleeps."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            if b"crew/nap.py" in (place / "cmdline").read_bytes():
+                found.append(int(place.name))
+        except OSError:
+            continue
+    return found
+
+
+def is_interrupted(room: Any, cluster: Any, waiting: Any) -> None:
+    """Ctrl-C ends what workers run, and the record says so."""
+    process = room.start("--reviewer=nap", f"--crab-cluster={cluster.address}")
+    waiting(nappers, "no trial began")
+    process.send_signal(signal.SIGINT)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == pytest.ExitCode.INTERRUPTED, output
+    assert not nappers()
+    trials = room.trials(".crab/report")
+    assert {result["reason"] for trial in trials for result in trial["results"]} == {"not run"}
+    assert cluster.workers["good"].poll() is None
+    runs = cluster.folder / f"pytest-crab-{os.getuid()}" / "runs"
+    assert len([path for path in runs.iterdir() if path.is_dir()]) == 1  # the worker's own, for what it has received
+
+
+def loses_its_scheduler(room: Any, cluster: Any, waiting: Any) -> None:
+    """What was not finished is broken and says why, soon; nothing is left running."""
+    (room.folder / "conftest.py").write_text(HASTY)
+    cluster.work("last")
+    cluster.until(there=4)
+    process = room.start("--reviewer=nap", f"--crab-cluster={cluster.address}")
+    waiting(nappers, "no trial began")
+    cluster.kill_scheduler()
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == pytest.ExitCode.TESTS_FAILED, output
+    (error,) = {trial["error"] for trial in room.trials(".crab/report")}
+    assert f"the Dask scheduler at {cluster.address} does not answer any more: start it and run again" in error
+    waiting(lambda: not nappers(), "a trial outlived its scheduler")
