@@ -11,9 +11,11 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from dataclasses import field
 from pathlib import Path
+from typing import Any
 
 from pytest_crab.campaign.sizes import in_words
 from pytest_crab.runtimes.stock import BASE
@@ -140,15 +142,19 @@ def measured(records: Path, runtime: str) -> Measured:
     """What the last records of an earlier run say about this runtime's steps; nothing if there is no such file."""
     found = Measured()
     for trial in _last(records):
-        if not isinstance(trial, dict) or trial.get("runtime") != runtime:
-            continue
-        for step in trial.get("steps", ()):
-            if step["step"] == "proof":
-                found.proved.add(trial["instance"])
-            if not step["reused"]:
-                who = {"review": trial["reviewer"], "revision": trial["agent"]}.get(step["step"], "")
-                found.seconds.setdefault((step["step"], who), []).append(step["seconds"])
+        if isinstance(trial, dict) and trial.get("runtime") == runtime:
+            with suppress(KeyError, TypeError, AttributeError):  # it says nothing of this, or is no record
+                _measure(found, trial)
     return found
+
+
+def _measure(found: Measured, trial: Mapping[str, Any]) -> None:
+    for step in trial.get("steps", ()):
+        if step["step"] == "proof":
+            found.proved.add(trial["instance"])
+        if not step["reused"]:
+            who = {"review": trial["reviewer"], "revision": trial["agent"]}.get(step["step"], "")
+            found.seconds.setdefault((step["step"], who), []).append(float(step["seconds"]))
 
 
 def duration(

@@ -25,6 +25,9 @@ _READERS = (plain, types.instances, types.words, document, loading, rules)
 
 _MADE_BY = "pytest-crab"
 
+#: How many bytes before the records say what these are.
+_DIGEST = hashlib.sha256().digest_size
+
 
 class Index:
     """The instances of one set by folder, each with the digest of the very bytes that it was read from.
@@ -63,7 +66,8 @@ class Index:
         """What was loaded, to be kept."""
         stream = io.BytesIO()
         _Pickler(stream, protocol=5).dump((_MADE_BY, _readers(), self._seen))
-        return stream.getvalue()
+        content = stream.getvalue()
+        return hashlib.sha256(content).digest() + content
 
 
 class _Pickler(pickle.Pickler):
@@ -101,8 +105,11 @@ def _slots(cls: Any) -> tuple[Callable[[Any, Any], None], ...]:
 
 
 def _opened(data: bytes) -> dict[str, tuple[bytes, Instance]]:
+    content = memoryview(data)[_DIGEST:]
+    if hashlib.sha256(content).digest() != data[:_DIGEST]:
+        return {}  # a disk may turn a letter of a comment, and it would still be an index
     try:
-        made_by, readers, kept = _Unpickler(io.BytesIO(data)).load()
+        made_by, readers, kept = _Unpickler(io.BytesIO(content)).load()
     except (pickle.UnpicklingError, EOFError, AttributeError, TypeError, ValueError, IndexError, KeyError):
         return {}
     return kept if (made_by, readers) == (_MADE_BY, _readers()) and isinstance(kept, dict) else {}

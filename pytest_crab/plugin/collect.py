@@ -105,7 +105,11 @@ def nothing_collected() -> Iterator[None]:
 def unchanged(folder: Path, store: Path) -> Iterator[Index]:
     """The index of a set's unchanged files, kept in a store that is there already; collecting makes none."""
     kept = FileStore(store).cache / "instances" / f"{hashlib.sha256(bytes(folder)).hexdigest()[:32]}.index"
-    index = Index(kept.read_bytes() if kept.is_file() else b"")
+    try:
+        data = kept.read_bytes()
+    except OSError:  # there is none, or somebody else of this store keeps it to himself
+        data = b""
+    index = Index(data)
     yield index
     if index.changed and store.is_dir():
         with suppress(OSError):  # nothing is lost but time where the store cannot be written; a trial says so

@@ -97,9 +97,11 @@ def problem() -> str | None:
     if program is None:
         return "bubblewrap (bwrap) is not installed"
     test = [program, "--unshare-all", "--unshare-user", "--uid", "1000", "--gid", "1000", "--proc", "/proc"]
-    test += ["--dev", "/dev", *_system_binds(network=False), "--size", "4096", "--tmpfs", TMP, "true"]
+    test += ["--dev", "/dev", *_system_binds(network=False), "--size", "4096", "--tmpfs", TMP]
     try:
-        done = subprocess.run(test, capture_output=True, timeout=20, check=False)
+        with _opened(syscalls.filters()) as files:
+            more = [part for file in files for part in ("--seccomp", str(file))]
+            done = subprocess.run([*test, *more, "true"], capture_output=True, timeout=20, check=False, pass_fds=files)
     except (OSError, subprocess.SubprocessError) as error:
         return f"bubblewrap does not run here: {error}"
     last = done.stderr.decode(errors="replace").strip().splitlines()
@@ -230,7 +232,14 @@ def _files(command: Command) -> Iterator[tuple[int, ...]]:
     """
     variables = {"HOME": TMP, "PATH": _PATH, "LANG": "C.UTF-8", **command.env}
     arguments = [part for name, value in variables.items() for part in ("--setenv", name, value)]
-    contents = [b"".join(os.fsencode(argument) + b"\0" for argument in arguments), *syscalls.filters()]
+    text = b"".join(os.fsencode(argument) + b"\0" for argument in arguments)
+    with _opened([text, *syscalls.filters()]) as files:
+        yield files
+
+
+@contextmanager
+def _opened(contents: Sequence[bytes]) -> Iterator[tuple[int, ...]]:
+    """Files without a name that hold these contents, to be read from their start."""
     with ExitStack() as stack:
         files = [stack.enter_context(os.fdopen(os.memfd_create("bubblewrap"), "w+b", buffering=0)) for _ in contents]
         for file, content in zip(files, contents, strict=True):

@@ -31,6 +31,7 @@ from pytest_crab.runtimes.runs import sweep_folders
 
 #: The folders of the cache that hold environments of the local runtime.
 LOCAL_FOLDERS = ("built", "venvs")
+_GONE = ".gone"
 
 
 def leavings() -> list[str]:
@@ -49,7 +50,10 @@ def leavings() -> list[str]:
 
 
 def images(*, older_than_days: float, dry_run: bool) -> Iterator[str]:
-    """Remove the engine's images that were built for instances so long ago; a line for each. Raises EngineError."""
+    """Remove the engine's images that were built for instances so long ago; a line for each. Raises EngineError.
+
+    What a run that began meanwhile has taken stays, here and in ``environments``.
+    """
     from pytest_crab.runtimes.engine import Engine
 
     engine = Engine(Run(), timeout=120)
@@ -60,9 +64,13 @@ def images(*, older_than_days: float, dry_run: bool) -> Iterator[str]:
             if time.time() - image["Created"] < older_than_days * 86400:
                 continue
             name = next(iter(image.get("RepoTags") or ()), image["Id"])
-            if not dry_run:
-                with engine.calling(f"removing the image {name}") as client:
-                    client.remove_image(name)
+            key = str((image.get("Labels") or {}).get(KEY_LABEL, ""))
+            with holding.removing(key) as free:
+                if not free:
+                    continue
+                if not dry_run:
+                    with engine.calling(f"removing the image {name}") as client:
+                        client.remove_image(name)
             yield f"image {name}"
     finally:
         engine.close()
@@ -74,8 +82,11 @@ def environments(cache: Path, *, older_than_days: float, dry_run: bool) -> Itera
         for folder in sorted((cache / place).glob("*")):
             if time.time() - folder.stat().st_mtime < older_than_days * 86400:
                 continue
-            if not dry_run:
-                remove_folder(folder)
+            with holding.removing(folder.name) as free:
+                if not free:
+                    continue
+                if not dry_run:
+                    _vanish(folder)
             yield f"environment {place}/{folder.name}"
 
 
@@ -173,6 +184,16 @@ def _removed(client: docker.APIClient, name: str) -> bool:
     return True
 
 
+def _vanish(folder: Path) -> None:
+    """Remove a folder that is whole or not there at any moment, whenever this is killed."""
+    gone = folder if folder.suffix == _GONE else folder.with_name(f"{folder.name}{_GONE}")
+    if gone != folder:
+        remove_folder(gone)  # of somebody who was killed
+        with suppress(FileNotFoundError):
+            folder.rename(gone)
+    remove_folder(gone)
+
+
 class LocalFolders:
     """The environments that the local runtime keeps in a store's cache: implements Inventory."""
 
@@ -188,11 +209,7 @@ class LocalFolders:
 
     def remove(self, kept: Kept) -> bool:
         """See Inventory; the folder is not there from one moment to the next."""
-        folder = self._cache / kept.name
-        gone = folder.with_name(f"{folder.name}.gone")
-        with suppress(FileNotFoundError):
-            folder.rename(gone)
-        remove_folder(gone)
+        _vanish(self._cache / kept.name)
         return True
 
     def close(self) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from typing import NoReturn
 
 import pytest
 
@@ -89,14 +91,14 @@ def instance_of(folder: Path) -> Instance:
     )  # fmt: skip
 
 
-def runtime_of(name: str, cache: Path) -> Runtime:
-    """Return a runtime, or skip with the reason that there is none."""
+def runtime_of(name: str, cache: Path, without: Callable[[str, str], NoReturn]) -> Runtime:
+    """Return a runtime, or do without it for the reason that there is none."""
     if name == "local":
         from pytest_crab.runtimes import bubblewrap
         from pytest_crab.runtimes.local import LocalRuntime
 
         if reason := bubblewrap.problem():
-            pytest.skip(reason)
+            without("bubblewrap", reason)
         return LocalRuntime(cache=cache, slots=2)
     import docker
 
@@ -111,7 +113,7 @@ def runtime_of(name: str, cache: Path) -> Runtime:
             build_base(client, running_version())
         client.close()
     except (docker.errors.DockerException, ImageError) as error:
-        pytest.skip(f"no Docker engine with a base image: {error}")
+        without("docker", f"no Docker engine with a base image: {error}")
     return DockerRuntime(rootdir=cache, base=base, slots=2)
 
 
@@ -123,14 +125,18 @@ def runtime_of(name: str, cache: Path) -> Runtime:
         pytest.param("docker", marks=pytest.mark.docker),
     ],
 )
-def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+def place(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    without: Callable[[str, str], NoReturn],
+) -> Iterator[Place]:
     """Each runtime with the small project's head in an image."""
     folder = tmp_path_factory.mktemp("attacks")
     if request.param == "plain":
         yield plain(folder)
         return
     with ExitStack() as stack:
-        runtime: Any = runtime_of(request.param, folder / "cache")
+        runtime: Any = runtime_of(request.param, folder / "cache", without)
         stack.callback(runtime.close)
         instance = instance_of(folder / "instance")
         source = source_for(instance)
@@ -138,7 +144,7 @@ def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         try:
             image = runtime.prepare(instance, snapshot, source.identity(instance))
         except ImageError as error:
-            pytest.skip(f"the environment cannot be built: {error}")
+            without("bubblewrap" if request.param == "local" else "docker", f"no environment can be built: {error}")
         yield Place(runtime=runtime, image=image, instance=instance, snapshot=snapshot)
 
 

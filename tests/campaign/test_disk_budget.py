@@ -19,6 +19,7 @@ from pytest_crab.campaign.disk import total
 from pytest_crab.campaign.sizes import in_words
 from pytest_crab.campaign.sizes import read_size
 from pytest_crab.runtimes import holding
+from pytest_crab.runtimes import pruning
 from pytest_crab.runtimes.holding import Holds
 from pytest_crab.runtimes.pruning import Kept
 from pytest_crab.runtimes.pruning import LocalFolders
@@ -128,6 +129,33 @@ def test_no_environment_of_a_living_run_goes(machine: Path, tmp_path: Path) -> N
     budget.hold(everything.rank)
     assert there(cache) == ""
     assert holding.record_of(KEYS[0]) is None
+
+
+def test_pruning_passes_over_what_a_run_has_taken_meanwhile(machine: Path, tmp_path: Path) -> None:
+    cache, run = tmp_path / "cache", Run()
+    for key in KEYS[:2]:
+        built(cache, key)
+    Holds(run).take("shop-1", KEYS[0])
+    for dry in (True, False):
+        told = list(pruning.environments(cache, older_than_days=0, dry_run=dry))
+        assert told == [f"environment built/{KEYS[1]}"]
+    assert there(cache) == "a"
+    run.close()
+    assert list(pruning.environments(cache, older_than_days=0, dry_run=False)) == [f"environment built/{KEYS[0]}"]
+    assert there(cache) == ""
+
+
+def test_what_somebody_who_was_killed_left_half_removed_is_in_nobodys_way(machine: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    for key in KEYS[:2]:
+        built(cache, key)
+        built(cache, f"{key}.gone")
+    inventory = LocalFolders(cache)
+    (first, _) = inventory.kept()
+    assert inventory.remove(first)
+    assert there(cache) == "bb"
+    list(pruning.environments(cache, older_than_days=0, dry_run=False))
+    assert there(cache) == ""
 
 
 def test_the_least_recently_used_goes_and_no_more_than_must(machine: Path, tmp_path: Path) -> None:

@@ -75,7 +75,8 @@ def record(instance: str, reviewer: str, **seconds: float) -> str:
 def test_time_is_told_only_from_what_was_measured(instances: dict[str, Instance], tmp_path: Path) -> None:
     records = tmp_path / "trials.jsonl"
     lines = [record("a", "r", image=4, proof=10, review=20), record("b", "r", proof=30, review=40, revision=6)]
-    records.write_text("\n".join([*lines, '{"half": ']))
+    odd = ['{"half": ', "[]", '{"runtime": "docker", "steps": [{}]}', '{"runtime": "docker", "steps": [1]}']
+    records.write_text("\n".join([*lines, *odd]))
     known = measured(records, "docker")
     assert (known.mean("proof"), known.mean("review", "r"), known.mean("verdict")) == (20, 30, None)
     crew = SimpleNamespace(spec=SimpleNamespace(reviewer="r", agent="x"))

@@ -191,7 +191,8 @@ def corrupt_objects(place: Any) -> str:
 # --- time, and others ------------------------------------------------------------------------------------------------
 
 JUMPS = """\
-import time
+import os, time
+os.makedirs("%s/" + str(os.getpid()), exist_ok=True)
 _now, _count = time.time, [0]
 def jumping():
     _count[0] += 1
@@ -205,9 +206,11 @@ def jumping_clock(place: Any) -> str:
     """The wall clock of every process of the run leaps by a year and back, each time that it is asked."""
     folder = place.folder / "clock"
     folder.mkdir()
-    (folder / "sitecustomize.py").write_text(JUMPS)
+    (folder / "seen").mkdir()
+    (folder / "sitecustomize.py").write_text(JUMPS.replace("%s", str(folder / "seen")))
     place.env["PYTHONPATH"] = str(folder)
     output = place.run("--crab-jobs=2")
+    assert any((folder / "seen").iterdir()), "no clock leapt"
     assert all(0 <= place.trial(name)["seconds"] < 1000 for name in place.REASONS)
     return str(output)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import pickle
 from pathlib import Path
@@ -83,6 +84,19 @@ def test_what_is_no_longer_there_leaves_the_index(file: Path) -> None:
     assert Index(kept(file)).changed
 
 
+def test_an_index_of_which_one_letter_changed_counts_as_none(file: Path) -> None:
+    whole = kept(file)
+    assert whole.count(b"First") == 1
+    index = Index(whole.replace(b"First", b"Fjrst"))
+    assert index.load(file) == load_instance(file)
+    assert index.changed
+
+
+def sealed(content: bytes) -> bytes:
+    """The content with its digest, as an index is written."""
+    return hashlib.sha256(content).digest() + content
+
+
 class Hostile:
     """What runs a command where it is unpickled."""
 
@@ -98,7 +112,9 @@ def test_a_file_that_is_no_index_runs_nothing_and_counts_as_none(file: Path, tmp
     pickle.loads(pickle.dumps(Hostile(trace)))  # the twin that shows it works
     trace.rmdir()
     whole = kept(file)
-    for data in (pickle.dumps(Hostile(trace)), b"nonsense", whole[:-20], whole[:40], pickle.dumps(("x", "y", {}))):
+    made = [b"nonsense", whole[:-20], whole[:40], b""]
+    made += [sealed(pickle.dumps(thing)) for thing in (Hostile(trace), ("x", "y", {}), {})]
+    for data in (*made, sealed(b"nonsense"), pickle.dumps(Hostile(trace))):
         index = Index(data)
         assert index.load(file) == load_instance(file)
         assert index.changed

@@ -99,6 +99,27 @@ def test_what_an_attempt_spent_that_the_world_broke_off_is_nobodys_doing(make: A
             http.post(messages.path, json=messages.body())
 
 
+def test_answers_that_the_provider_cut_are_nobodys_doing(make: Any, client: Any, messages: Any) -> None:
+    """They may have cost the whole budget, and nobody knows it; one that the client left is the trial's own."""
+    make.provider.script = lambda asked: say("x", stall=30) if "left" in str(asked.body) else say("x", cut=2)
+    body = {"max_tokens": 100_000, "stream": True}
+    for name in ("first", "anew"):  # the ledger knows it too
+        with pytest.raises(GatewayError, match="the budget of trial i::r is spent"):  # noqa: PT012
+            with make("run", trial_budget=0.9).open(**STEP) as access, client(access) as http:
+                if name == "first":
+                    with contextlib.suppress(httpx2.RemoteProtocolError):
+                        http.post(messages.path, json=messages.body(**body))
+                assert http.post(messages.path, json=messages.body()).status_code == 400
+    with pytest.raises(LimitSpent):  # noqa: PT012
+        with make("run", trial_budget=0.9).open(**{**STEP, "trial": "left"}) as access, client(access) as http:
+            with http.stream("POST", messages.path, json=messages.body("left", **body)) as answer:
+                next(answer.iter_raw())
+            assert http.post(messages.path, json=messages.body()).status_code == 400
+    lines = [json.loads(line) for line in (make.ledgers / "run.jsonl").read_text().splitlines()]
+    assert [line.get("cut") for line in lines] == [True, None]
+    assert len(make.provider.asked) == 2
+
+
 def test_a_budget_cannot_be_kept_without_a_price(make: Any, client: Any, messages: Any) -> None:
     with pytest.raises(GatewayError, match="unheard-of has no price, so that no budget can be kept: add it to"):
         with make(budget=1.0).open(**STEP) as access, client(access) as http:
