@@ -4,7 +4,8 @@
 
 Both are collected with --collect-only, alternated, each in a new process that has imported pytest and the plugin before
 the clock starts. Once there is no store and so no index of unchanged files (cold), once there is one. Plain items are
-those of one parametrised test, with no plugin but pytest's own.
+those of one parametrised test, the cheapest that pytest has, with no plugin but pytest's own; the budgets are held
+against these. Beside them, what it is against as many plain functions.
 """
 
 from __future__ import annotations
@@ -107,9 +108,11 @@ def write_instances(folder: Path, count: int) -> None:
 
 
 def write_tests(folder: Path, count: int) -> None:
-    """Write one file of trivial items, the cheapest that pytest has."""
+    """Write two files of trivial items: of one parametrised test, and of as many functions."""
     text = f"import pytest\n\n\n@pytest.mark.parametrize('number', range({count}))\ndef test_one(number):\n    pass\n"
     (folder / "test_plain.py").write_text(text)
+    functions = "\n\n".join(f"def test_{number}():\n    pass\n" for number in range(count))
+    (folder / "test_functions.py").write_text(functions)
 
 
 class Took(NamedTuple):
@@ -145,6 +148,7 @@ def main() -> int:
         ours = ("set", "-p", "pytest_crab.plugin", "--reviewer=none", "--crab-store")
         ways = {
             "plain items": ("test_plain.py",),
+            "plain functions": ("test_functions.py",),
             "instances, cold": (*ours, "none"),
             "instances, with the index": (*ours, "indexed"),
         }
@@ -163,8 +167,8 @@ def said(took: dict[str, list[Took]], clock: str, count: int) -> bool:
     """Print what one clock says; whether the budgets hold by it."""
     good = True
     print(f"by the {clock}'s clock:" if clock == "wall" else "by the processor's time, which other work adds less to:")
-    plain = [getattr(each, clock) for each in took["plain items"]]
-    print(f"  plain items: {spread(plain)} s")
+    plain, functions = ([getattr(each, clock) for each in took[way]] for way in ("plain items", "plain functions"))
+    print(f"  plain items: {spread(plain)} s; plain functions: {spread(functions)} s")
     for way, budget in (("instances, cold", COLD), ("instances, with the index", INDEXED)):
         own = [getattr(each, clock) for each in took[way]]
         ratios = [one / other for one, other in zip(own, plain, strict=True)]
@@ -174,6 +178,7 @@ def said(took: dict[str, list[Took]], clock: str, count: int) -> bool:
         each = 1e6 * statistics.median(own) / count
         print(f"  {way}: {spread(own)} s, {each:.0f} us each")
         print(f"    {spread(ratios)} x plain items; budget {budget:g} x: {verdict}")
+        print(f"    {spread([one / other for one, other in zip(own, functions, strict=True)])} x plain functions")
     return good
 
 

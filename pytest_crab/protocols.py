@@ -253,11 +253,12 @@ class Models(Protocol):
     """The gateway as trials see it: it holds the keys, meters, keeps budgets, records and replays."""
 
     def open(
-        self, *, trial: str, step: str, attempt: int, providers: Sequence[str] | None = None
+        self, *, trial: str, step: str, attempt: int, providers: Sequence[str] | None = None, spent: float = 0.0
     ) -> AbstractContextManager[ModelAccess]:
         """Access for one attempt at a step to these providers (None: to all); the token is void once the context ends.
 
-        Raises GatewayError, and LimitSpent where the step spent what its trial may cost.
+        ``spent`` is what the trial's steps that come from the store have cost, in US dollars. Raises GatewayError, and
+        LimitSpent where the step spent what its trial may cost.
         """
 
     def usage(self, access: ModelAccess) -> Usage:

@@ -22,6 +22,7 @@ from pytest_crab.diffs import is_inside
 from pytest_crab.errors import CrabError
 from pytest_crab.errors import DiffRejected
 from pytest_crab.errors import EngineError
+from pytest_crab.instances import lock
 from pytest_crab.protocols import Snapshot
 from pytest_crab.report.text import one_line
 from pytest_crab.trial.stage import Stage
@@ -64,21 +65,23 @@ def shell(
     """Open a shell in the workspace of the instance at PATH or with this ID, or in what a TRIAL left.
 
     TRIAL is INSTANCE::REVIEWER, with [N] for the N-th repeat, as pytest prints it: its revision is applied anew, from
-    the record. The workspace is what reviewers and agents get: the tree at head, no network, the environment of the
-    oracles, nothing of the oracles themselves. It is gone when the shell ends, but for what --save keeps. The exit
-    status is the shell's.
+    the record, and nothing is installed again. The workspace is what reviewers and agents get: the tree at head, no
+    network, the environment of the oracles, nothing of the oracles themselves. It is gone when the shell ends, but for
+    what --save keeps. The exit status is the shell's.
     """
-    state, is_trial = _STATES[at or "head"], "::" in name
-    if is_trial:
+    state, trial = _STATES[at or "head"], None
+    if "::" in name:
         if at is not None:
             raise click.UsageError(f"{name} is a trial, whose state is its revision; leave out --at")
         trial = _one_trial(name, report or store / "report")
         state, name = _revised(trial), name.partition("::")[0]
     instance = one_instance(name)
+    if trial is not None and trial.versions.get("instance") not in (None, lock.digest(instance)[:16]):
+        click.echo(f"{instance.id} was changed since this trial: what you see may be something else", err=True)
     place = None if save is None else _place(instance, save)
     try:
         with proving_world(runtimes.choose(runtime).name, store) as (crew, world):
-            if is_trial and world.unconfined:
+            if trial is not None and world.unconfined:
                 raise EngineError(f"a contestant's revision needs a sandbox, and {world.no_sandbox}: use Docker")
             stage = Stage(instance, crew, world, lambda _: None)
             with rooms.room(stage, state) as entered:

@@ -9,6 +9,7 @@ import inspect
 import io
 import pickle
 import sys
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,8 +26,8 @@ _READERS = (plain, types.instances, types.words, document, loading, rules)
 
 _MADE_BY = "pytest-crab"
 
-#: How many bytes before the records say what these are.
-_DIGEST = hashlib.sha256().digest_size
+#: How many bytes before the records say whether these are whole.
+_CHECKSUM = 4
 
 
 class Index:
@@ -67,7 +68,7 @@ class Index:
         stream = io.BytesIO()
         _Pickler(stream, protocol=5).dump((_MADE_BY, _readers(), self._seen))
         content = stream.getvalue()
-        return hashlib.sha256(content).digest() + content
+        return _checksum(content) + content
 
 
 class _Pickler(pickle.Pickler):
@@ -104,12 +105,17 @@ def _slots(cls: Any) -> tuple[Callable[[Any, Any], None], ...]:
     return tuple(vars(cls)[field.name].__set__ for field in dataclasses.fields(cls))
 
 
+def _checksum(content: bytes | memoryview) -> bytes:
+    return zlib.crc32(content).to_bytes(_CHECKSUM, "big")
+
+
 def _opened(data: bytes) -> dict[str, tuple[bytes, Instance]]:
-    content = memoryview(data)[_DIGEST:]
-    if hashlib.sha256(content).digest() != data[:_DIGEST]:
+    if data[:_CHECKSUM] != _checksum(memoryview(data)[_CHECKSUM:]):
         return {}  # a disk may turn a letter of a comment, and it would still be an index
+    stream = io.BytesIO(data)
+    stream.seek(_CHECKSUM)
     try:
-        made_by, readers, kept = _Unpickler(io.BytesIO(content)).load()
+        made_by, readers, kept = _Unpickler(stream).load()
     except (pickle.UnpicklingError, EOFError, AttributeError, TypeError, ValueError, IndexError, KeyError):
         return {}
     return kept if (made_by, readers) == (_MADE_BY, _readers()) and isinstance(kept, dict) else {}

@@ -26,7 +26,8 @@ class Entry:
 
     ``tries`` counts how often it went to the provider; a replayed one never did. ``status`` 0: its client left before
     there was an answer. ``estimate`` is what one without its end may have cost at most, for the budgets alone; ``cut``:
-    it was not the client that left before the end; ``recorded_by`` is who made the recording that answered, where that is not who asks.
+    it was not the client that left before the end; ``recorded_by`` is who made the recording that answered, where that
+    is not who asks.
     """
 
     time: str
@@ -84,10 +85,10 @@ class Entry:
 class Account:
     """One attempt at a step of a trial: its token, what it used, and the fault for which it cannot be trusted.
 
-    ``entrance`` is the socket that its token is good at, and ``providers`` are whom it may ask (None: all). ``lasting``
-    faults stay; the others are forgotten once a later request succeeds, and count for little where an earlier one did;
-    of these ``unreachable`` is one that may be another in a moment. ``overspent``: the fault is that its trial
-    spent all that it may cost.
+    ``entrance`` is the socket that its token is good at, ``providers`` are whom it may ask (None: all), and ``before``
+    is what its trial's steps that come from the store have cost. ``lasting`` faults stay; the others are forgotten
+    once a later request succeeds, and count for little where an earlier one did; of these ``unreachable`` is one that
+    may be another in a moment. ``overspent``: the fault is that its trial spent all that it may cost.
     """
 
     token: str
@@ -95,6 +96,7 @@ class Account:
     step: str
     attempt: int
     providers: frozenset[str] | None = None
+    before: float = 0.0
     entrance: str = ""
     entries: list[Entry] = field(default_factory=list)
     open: bool = True
@@ -188,11 +190,13 @@ class Accounts:
         """Whether there is any budget to keep."""
         return self.budget is not None or self.trial_budget is not None
 
-    def open(self, trial: str, step: str, attempt: int, providers: Iterable[str] | None = None) -> Account:
+    def open(
+        self, trial: str, step: str, attempt: int, providers: Iterable[str] | None = None, spent: float = 0.0
+    ) -> Account:
         """A new account with a token that nobody can guess."""
         token = f"crab-{secrets.token_urlsafe(32)}"
         named = None if providers is None else frozenset(providers)
-        account = Account(token=token, trial=trial, step=step, attempt=attempt, providers=named)
+        account = Account(token=token, trial=trial, step=step, attempt=attempt, providers=named, before=spent)
         self._by_token[account.token] = account
         return account
 
@@ -213,7 +217,7 @@ class Accounts:
             )
         if self._unknown is not None:
             return self._unknown
-        spent = self._spent_by_trial[account.trial]
+        spent = self._spent_by_trial[account.trial] + account.before
         if self.trial_budget is not None and spent >= self.trial_budget:
             return (
                 f"the budget of trial {account.trial} is spent ({spent:.4f} of {self.trial_budget:g} USD): "
@@ -232,7 +236,8 @@ class Accounts:
         spent = self._own[account.trial]
         last = {step: max(attempt for name, attempt in spent if name == step) for step, _ in spent}
         last[account.step] = account.attempt
-        return sum(cost for (step, attempt), cost in spent.items() if last[step] == attempt) >= self.trial_budget
+        own = sum(cost for (step, attempt), cost in spent.items() if last[step] == attempt)
+        return account.before + own >= self.trial_budget
 
     @property
     def _over(self) -> bool:

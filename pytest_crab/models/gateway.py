@@ -104,7 +104,7 @@ class Gateway:
 
     @contextlib.contextmanager
     def open(
-        self, *, trial: str, step: str, attempt: int, providers: Sequence[str] | None = None
+        self, *, trial: str, step: str, attempt: int, providers: Sequence[str] | None = None, spent: float = 0.0
     ) -> Iterator[ModelAccess]:
         """See protocols.Models; what kept a model from answering meanwhile is raised at the end, as a GatewayError.
 
@@ -112,7 +112,8 @@ class Gateway:
         Cancelled once ``stop`` was called.
         """
         self._go_on(step)
-        line, told = self._admit({"trial": trial, "step": step, "attempt": attempt, "providers": providers})
+        asked = {"trial": trial, "step": step, "attempt": attempt, "providers": providers, "spent": spent}
+        line, told = self._admit(asked)
         access = ModelAccess(socket=line.folder / told["socket"], token=told["token"])
         self._open[access.token] = line
         try:

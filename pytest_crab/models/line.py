@@ -20,6 +20,10 @@ from pytest_crab.errors import GatewayError
 ANSWER, END = 30.0, 5.0
 
 
+#: Gateways that others still use though their starter has left; kept, so that what has ended is taken note of.
+_LEFT: list[subprocess.Popen[bytes]] = []
+
+
 class Desk(http.client.HTTPConnection):
     """One connection to the desk of a gateway."""
 
@@ -107,6 +111,7 @@ class Line:
             if users <= 1:  # only this look, so that it should have ended
                 process.kill()
                 process.wait()
+            _LEFT[:] = [one for one in (*_LEFT, process) if one.poll() is None]
 
 
 def join(folder: Path, seconds: float = ANSWER) -> tuple[socket.socket | None, int]:

@@ -120,7 +120,7 @@ class Desk:
     async def open(self, request: web.Request) -> web.Response:
         """Open an account."""
         asked = await request.json()
-        account = self._accounts.open(asked["trial"], asked["step"], asked["attempt"], asked["providers"])
+        account = self._accounts.open(**asked)
         account.entrance = await self._entrances.open()
         return web.json_response({"token": account.token, "socket": account.entrance})
 

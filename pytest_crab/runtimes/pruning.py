@@ -80,8 +80,8 @@ def environments(cache: Path, *, older_than_days: float, dry_run: bool) -> Itera
     """Remove environments of the local runtime that were made so long ago; a line for each. Raises OSError."""
     for place in LOCAL_FOLDERS:
         for folder in sorted((cache / place).glob("*")):
-            if time.time() - folder.stat().st_mtime < older_than_days * 86400:
-                continue
+            if not folder.exists() or time.time() - folder.stat().st_mtime < older_than_days * 86400:
+                continue  # what is not there any more went with another
             with holding.removing(folder.name) as free:
                 if not free:
                     continue

@@ -9,6 +9,7 @@ import contextlib
 import io
 import lzma
 import re
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -25,6 +26,8 @@ _MOST = 256 << 20
 
 #: Bytes: where a tar file says that it is one, and how far a file is looked at to tell whether it is text.
 _TAR, _LOOKED = 257, 8192
+#: Bytes: what is no text and longer than this is a program, and holds nothing that is spelled in another way.
+_RECORDS = 4 << 20
 
 _BASE64 = re.compile(rb"[A-Za-z0-9+/_-]{24,}={0,2}")
 _STANDARD = bytes.maketrans(b"-_", b"+/")
@@ -39,7 +42,7 @@ _STREAMS: Mapping[bytes, Callable[[], Any]] = {
 #: What is raised by what is damaged, encrypted, or only begins like something packed.
 _DAMAGED = (
     *(zlib.error, lzma.LZMAError, zipfile.BadZipFile, tarfile.TarError),
-    *(OSError, EOFError, RuntimeError, NotImplementedError),
+    *(OSError, EOFError, RuntimeError, NotImplementedError, ValueError, LookupError, struct.error),
 )
 
 
@@ -86,8 +89,8 @@ def _parts(data: bytes) -> Iterator[bytes]:
         yield from _members(data)
         return
     yield from _entries(data)
-    if b"\0" in data[:_LOOKED]:
-        return  # no text
+    if len(data) > _RECORDS and b"\0" in data[:_LOOKED]:
+        return  # a program
     if b"\\" in data and (told := _ESCAPE.sub(_unescaped, data)) != data:
         yield told
     whole = _WRAPPED.sub(b"", data)
@@ -100,11 +103,13 @@ def _parts(data: bytes) -> Iterator[bytes]:
 
 
 def _unpacked(data: bytes) -> Iterator[bytes]:
-    """The stream that these bytes are; nothing if they only begin like one."""
+    """The streams that these bytes are, one behind the other; nothing if they only begin like one."""
     for magic, unpack in _STREAMS.items():
-        if data.startswith(magic):
-            with contextlib.suppress(*_DAMAGED):
-                yield unpack().decompress(data, _MOST)
+        with contextlib.suppress(*_DAMAGED):
+            while data.startswith(magic):
+                stream = unpack()
+                yield stream.decompress(data, _MOST)
+                data = stream.unused_data
 
 
 def _members(data: bytes) -> Iterator[bytes]:

@@ -55,6 +55,7 @@ class TrialCheckout:
         trial: str = "",
         step: str = "",
         attempt: int = 1,
+        spent: float = 0.0,
     ) -> None:
         self._instance = instance
         self._snapshot = snapshot
@@ -64,6 +65,7 @@ class TrialCheckout:
         self._trial = trial
         self._step = step
         self._attempt = attempt
+        self._spent = spent
         self._tokens: list[str] = []
 
     @contextlib.contextmanager
@@ -102,7 +104,7 @@ class TrialCheckout:
     def models(self, *providers: str) -> Iterator[ModelAccess]:
         """See protocols.Checkout."""
         step: dict[str, Any] = {"trial": self._trial, "step": self._step, "attempt": self._attempt}
-        with self._models.open(**step, providers=providers or None) as access:
+        with self._models.open(**step, spent=self._spent, providers=providers or None) as access:
             self._tokens.append(access.token)
             yield access
 

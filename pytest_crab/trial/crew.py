@@ -93,8 +93,8 @@ class Crew:
 
     @property
     def simulated(self) -> bool:
-        """Whether the agent understands no finding and only looks at locations."""
-        return self.agent.simulated
+        """Whether the agent understands no finding and only looks at locations; one that does not say so does not."""
+        return bool(getattr(self.agent, "simulated", False))
 
     def reviewer_for(self, instance: Instance) -> Reviewer:
         """The reviewer, bound if it is privileged or leaky."""

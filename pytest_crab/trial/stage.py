@@ -55,6 +55,8 @@ class Stage:
         self.facts: dict[str, Any] = {}
         self.step = "prepare"
         self.failed: list[str] = []
+        #: US dollars: what those steps have cost that come from the store.
+        self.spent = 0.0
         self._notice = notice
 
     @functools.cached_property
@@ -113,6 +115,7 @@ class Stage:
             trial=trial,
             step=self.step,
             attempt=len(self.failed) + 1,
+            spent=self.spent,
         )
 
     def insist(self, name: str, make: Callable[[], R]) -> R:

@@ -242,7 +242,10 @@ class Course:
 
         def step() -> Review:
             with stage.doing("review") as step:
-                return stage.remember(step, self.review_key(), Review, make)
+                review = stage.remember(step, self.review_key(), Review, make)
+            if step.reused and review.usage is not None:  # so that the limit is the same however often a run is made
+                stage.spent = review.usage.cost_usd or 0.0
+            return review
 
         return stage.insist("review", step)
 

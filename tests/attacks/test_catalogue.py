@@ -30,6 +30,7 @@ def test_each_has_a_name_of_its_own() -> None:
 
 def test_what_the_second_pair_of_eyes_saw_first_is_kept() -> None:
     assert {attack.name for attack in SECOND_PAIR} <= set(FIRST_RUN)
+    assert set(FIRST_RUN) <= {thing.name for thing in (*ATTACKS, *RESIDUAL)}
     assert set(FIRST_RUN.values()) <= {"refused", "succeeded"}
 
 

@@ -121,6 +121,7 @@ def write_record(folder: Path, *revisions: Revision | None) -> None:
         Trial(
             instance="shop-1", repo="owner/shop", provenance=Provenance.AUTHORED, reviewer="near", agent="reference",
             runtime="local", repeat=number, revision=revision, results=(), error="the reviewer hung",
+            versions={"instance": "0" * 16},
         )
         for number, revision in enumerate(revisions, 1)
     ]  # fmt: skip
@@ -136,7 +137,8 @@ def run_trial(name: str, *arguments: str) -> Result:
 def test_what_a_trial_left_is_made_again_from_its_record() -> None:
     write_record(Path(".crab", "report"), Revision(diff=CHANGE.format(3, 5)))
     result = run_trial("shop-1::near", "-c", 'python -c "import shop; print(shop.TWO)"')
-    assert (result.output, result.exit_code) == ("5\n", 0)
+    assert (result.stdout, result.exit_code) == ("5\n", 0)
+    assert result.stderr == "shop-1 was changed since this trial: what you see may be something else\n"
 
 
 def test_a_trial_without_a_tree_of_its_own_says_why() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 import gzip
 import io
 import json
@@ -48,10 +49,10 @@ pytestmark = [pytest.mark.bubblewrap, pytest.mark.client("claude-code", "codex")
 
 
 LEAKS = Leaks(KEY)
-#: What a running container holds in memory, beside what the engine knows of it.
+#: What a running container holds in memory, beside what the engine knows of it: as text, and as one archive.
 INSIDE = (
-    "cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline;"
-    "tar --one-file-system -cf - /home /tmp /var/tmp /workspace /run /dev/shm"
+    "cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline | tr '\\0' '\\n'",
+    "tar -cf - /home /tmp /var/tmp /workspace /run /dev/shm",
 )
 #: Bytes: a larger layer is packages, as they were fetched, and is searched as it is.
 LAYER = 8 << 20
@@ -90,10 +91,12 @@ def container_leaks(engine: Any, container: str) -> list[str]:
     found = [path for path in changed if LEAKS.within(b"".join(engine.get_archive(container, path)[0]))]
     state = engine.inspect_container(container)
     if state["State"]["Running"]:
-        asked = engine.exec_create(container, ["sh", "-c", INSIDE], stderr=False)["Id"]
-        held = engine.exec_start(asked)
-        assert b"sleep" in held
-        found += ["its memory"] * LEAKS.within(held)
+        ask = functools.partial(engine.exec_create, container, stderr=False, user="1000:1000")  # whose home it is
+        processes, files = (engine.exec_start(ask(["sh", "-c", each])["Id"]) for each in INSIDE)
+        assert b"sleep" in processes
+        assert files[257:262] == b"ustar"
+        assert b"home/client/.claude" in files
+        found += ["its memory"] * (LEAKS.within(processes) or LEAKS.within(files))
     return found + ["how it was started"] * LEAKS.within(json.dumps(state).encode())
 
 
@@ -228,7 +231,9 @@ SPELLED = {
     "json in json": json.dumps(json.dumps({"key": KEY.replace("-", "\\u002d")})).encode(),
     "git": zlib.compress(b"blob 9" + KEY.encode()),
     "gzip": gzip.compress(KEY.encode()),
+    "gzip behind gzip": gzip.compress(b"first") + gzip.compress(KEY.encode()),
     **{f"base64 {at}": base64.b64encode(b"?" * at + KEY.encode() + b"rest") for at in range(3)},
+    "json in a database": b"Format 3\0" + json.dumps({"key": KEY.replace("-", "\\u002d")}).encode(),
     "base64 in lines": base64.encodebytes(b"?" * 50 + KEY.encode() + b"?" * 50),
     "base64 of gzip": b'{"body": "' + base64.b64encode(gzip.compress(KEY.encode() * 9)) + b'"}',
 }

@@ -46,7 +46,8 @@ def test_gateway_page_has_every_path() -> None:
 def test_gateway_page_has_every_field_of_the_ledger() -> None:
     entry = Entry(
         time="t", trial="t", step="s", attempt=1, provider="p", path="/p", model="m", status=200, tries=1, seconds=0.0,
-        complete=True, tokens=Tokens(input=1, output=1), cost=1.0, estimate=1.0, replayed=True, recorded_by="o",
+        complete=True, tokens=Tokens(input=1, output=1), cost=1.0, estimate=1.0, replayed=True, cut=True,
+            recorded_by="o",
     )  # fmt: skip
     assert set(keys("gateway.md", "Usage and cost")) == set(entry.plain())
 

@@ -109,7 +109,8 @@ def interrupted_twice(place: Any) -> str:
     output = place.end(process)
     place.until(lambda: not place.processes("review.sh"), "a client outlived its run")
     place.let_go()
-    assert process.returncode == pytest.ExitCode.INTERRUPTED, output
+    # The second may come while pytest itself still writes about the first, and then ends it as any program.
+    assert process.returncode in (pytest.ExitCode.INTERRUPTED, -signal.SIGINT), output
     return str(output)
 
 

@@ -104,12 +104,14 @@ def test_answers_that_the_provider_cut_are_nobodys_doing(make: Any, client: Any,
     make.provider.script = lambda asked: say("x", stall=30) if "left" in str(asked.body) else say("x", cut=2)
     body = {"max_tokens": 100_000, "stream": True}
     for name in ("first", "anew"):  # the ledger knows it too
+        gateway = make("run", trial_budget=0.9)
         with pytest.raises(GatewayError, match="the budget of trial i::r is spent"):  # noqa: PT012
-            with make("run", trial_budget=0.9).open(**STEP) as access, client(access) as http:
+            with gateway.open(**STEP) as access, client(access) as http:
                 if name == "first":
                     with contextlib.suppress(httpx2.RemoteProtocolError):
                         http.post(messages.path, json=messages.body(**body))
                 assert http.post(messages.path, json=messages.body()).status_code == 400
+        gateway.close()
     with pytest.raises(LimitSpent):  # noqa: PT012
         with make("run", trial_budget=0.9).open(**{**STEP, "trial": "left"}) as access, client(access) as http:
             with http.stream("POST", messages.path, json=messages.body("left", **body)) as answer:

@@ -155,7 +155,7 @@ def test_a_name_is_known_by_its_field_and_taken_from_texts_too() -> None:
 def test_a_session_is_known_by_the_fields_that_say_who_asks() -> None:
     def talk(session: str) -> dict[str, Any]:
         return {
-            **said(f"notes are in /work/{session}/notes"),
+            **said(f"notes are in /var/{session}/notes"),
             "metadata": {"user_id": json.dumps({"session_id": session})},
         }
 

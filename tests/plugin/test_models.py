@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-import httpx2  # noqa: F401 - pytester forgets what a run imports, and this is imported once
 import pytest
 
 from pytest_crab.testing.provider import Asked
@@ -141,6 +140,29 @@ def test_who_spends_what_its_trial_may_cost_has_missed_it(lab: Any, provider: Sc
         assert (trial["status"], "review" in trial) == ("limit", False)
         assert trial["error"].startswith(f"review: the budget of trial {trial['instance']}::bot[1] is spent (0.0003 of")
     assert len(provider.asked) == 2
+
+
+EDITOR = """
+import bot, dataclasses
+from pytest_crab.types import Revision
+
+@dataclasses.dataclass(frozen=True)
+class Editor(bot.Bot):
+    def revise(self, pull_request, findings, checkout):
+        return Revision(diff="", usage=self.review(pull_request, checkout).usage)
+"""
+
+
+def test_a_stored_review_counts_towards_what_its_trial_may_cost(lab: Any, provider: ScriptedProvider) -> None:
+    lab.write({"editor.py": EDITOR})
+    text = (lab.path / "crab.yaml").read_text().replace("models:\n", "models:\n  trial_budget: 0.0004\n")
+    lab.write({"crab.yaml": text + 'agents: {editor: {use: "editor:Editor", times: 2}}\n'})
+    for asked in (3, 4):  # the second run takes the review from the store, and so asks for the revision alone
+        lab.run("--reviewer=bot", "--agent=editor", "instances/till-2").assert_outcomes(failed=1)
+        (trial,) = lab.records()
+        assert {each["reason"] for each in trial["results"]} == {"over the trial's budget"}
+        assert trial["error"].startswith("revision: the budget of trial till-2::bot[1] is spent (0.0006 of 0.0004 USD)")
+        assert len(provider.asked) == asked - 1
 
 
 def test_workers_of_one_run_share_a_gateway(lab: Any, provider: ScriptedProvider) -> None:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import NoReturn
@@ -174,21 +175,46 @@ def test_two_sandboxes_share_nothing(place: Place) -> None:
     assert place.run("sh", "-c", f"ls -A {place.image.workdir} /tmp | grep left").stdout == b""
 
 
+#: How the harness's two ends meet: the second command listens, at a socket that it may find open.
+MEETING = (resources.files("pytest_crab.harness.inside") / "meeting.py").read_text("utf-8")
+LISTEN = f"""{MEETING}
+listener = given()
+if listener is None:
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind("/meet/crab.sock")
+    os.chmod("/meet/crab.sock", 0o777)
+    listener.listen(1)
+listener.accept()[0].sendall(sys.stdin.buffer.read())
+"""
+CONNECT = """
+import socket, sys, time
+while True:
+    try:
+        door = socket.socket(socket.AF_UNIX)
+        door.connect("/meet/crab.sock")
+        break
+    except OSError:
+        time.sleep(0.05)
+sys.stdout.buffer.write(door.makefile("rb").read())
+"""
+
+
 def test_commands_meet_in_one_sandbox(place: Place) -> None:
-    first = Command(argv=("sh", "-c", "while [ ! -e /meet/word ]; do sleep 0.05; done; cat /meet/word; id -u"))
-    second = Command(
-        argv=("sh", "-c", "id -u; cat > /meet/new; mv /meet/new /meet/word"), stdin=b"hello\n", user="oracle"
-    )
+    python = place.image.python
+    first = Command(argv=("sh", "-c", f'{python} -ISc "$1"; id -u', "sh", CONNECT))
+    listen = f'id -u; {python} -ISc "$1"'
+    second = Command(argv=("sh", "-c", listen, "sh", LISTEN), stdin=b"hello\n", user="oracle")
     one, two = place.runtime.execute(place.image, [first, second], limits=LIMITS_OF_TWO, seconds=20)
     assert (one.stdout, one.exit_code) == (b"hello\n1000\n", 0)
     assert (two.stdout, two.exit_code) == (b"1001\n", 0)
 
 
 def test_commands_cannot_reach_each_other(place: Place) -> None:
-    mark = "kill -9 -1; sleep 0.5; touch /meet/done; chmod 777 /meet/done"
-    first = Command(argv=("sh", "-c", f"{mark}; cat /tmp/secret /proc/[0-9]*/environ 2>/dev/null | grep -c OWN; true"))
-    script = "umask 077; echo OWN > /tmp/secret; while [ ! -e /meet/done ]; do sleep 0.05; done; cat /tmp/secret"
-    second = Command(argv=("sh", "-c", script), user="oracle", env={"OWN": "OWN"})
+    python = place.image.python
+    look = "kill -9 -1; sleep 0.5; cat /tmp/secret /proc/[0-9]*/environ 2>/dev/null | grep -c OWN"
+    first = Command(argv=("sh", "-c", f'{look}; {python} -ISc "$1"', "sh", CONNECT))
+    script = f'umask 077; echo OWN > /tmp/secret; {python} -ISc "$1"; cat /tmp/secret'
+    second = Command(argv=("sh", "-c", script, "sh", LISTEN), user="oracle", env={"OWN": "OWN"})
     one, two = place.runtime.execute(place.image, [first, second], limits=LIMITS_OF_TWO, seconds=20)
     assert one.stdout.strip() in (b"0", b"")
     assert (two.stdout, two.exit_code) == (b"OWN\n", 0)
