@@ -122,11 +122,12 @@ class Server:
         self.control = None
         self.before = {}
         self.listener = self.given = given()
-        self.listen()
+        if self.given is None:  # else the other end may wait there already
+            self.listen()
 
     def listen(self):
         """Open the meeting place anew, whatever lies there; where it was given, send away who still waits there."""
-        if self.given:
+        if self.given is not None:
             while select.select([self.given], [], [], 0)[0]:
                 self.given.accept()[0].close()
             return
