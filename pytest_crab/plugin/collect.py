@@ -98,6 +98,9 @@ def nothing_collected() -> Iterator[None]:
         yield
     finally:
         if enabled:
+            if not gc.get_freeze_count():  # else somebody else froze something, which is theirs to thaw
+                gc.freeze()
+                gc.unfreeze()  # so that what was made is old at once, and not walked through twice before
             gc.enable()
 
 
