@@ -7,6 +7,7 @@ import importlib.util
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -114,6 +115,23 @@ def needs_an_index() -> None:
     lack = lack_of("index")
     if lack is not None:
         do_without("index", lack)
+
+
+@pytest.fixture(scope="session")
+def benchmark_script() -> Callable[[str], Any]:
+    """Gives a script of benchmarks/ as a module, by its name."""
+
+    def load(name: str) -> Any:
+        place = Path(__file__).parents[1] / "benchmarks" / f"{name}.py"
+        spec = importlib.util.spec_from_file_location(f"benchmark_{name}", place)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module  # dataclasses look their module up
+        spec.loader.exec_module(module)
+        return module
+
+    return load
 
 
 @pytest.fixture(scope="session")

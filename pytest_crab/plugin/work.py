@@ -5,13 +5,11 @@ from __future__ import annotations
 import functools
 import logging
 import os
-import platform
 import threading
 from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import Any
@@ -19,7 +17,6 @@ from typing import cast
 
 import pytest
 
-from pytest_crab import harness
 from pytest_crab import runtimes
 from pytest_crab.adapters import Family
 from pytest_crab.campaign.executor import AHEAD
@@ -48,6 +45,7 @@ from pytest_crab.store.open_run import token_of
 from pytest_crab.trial import World
 from pytest_crab.trial import run_trial
 from pytest_crab.trial.world import secrets_of
+from pytest_crab.trial.world import versions_here
 from pytest_crab.types import Instance
 from pytest_crab.types import PullRequest
 from pytest_crab.types import Trial
@@ -274,12 +272,7 @@ class Work:
             allow_unconfined=options.allow_unconfined,
             attribute=options.attribute,
             seen=self._note_subject,
-            versions={
-                "pytest_crab": metadata.version("pytest-crab"),
-                "python": platform.python_version(),
-                "harness": harness.VERSION[:16],
-                **({} if options.shard is None else {"shard": "{}/{}".format(*options.shard)}),
-            },
+            versions=versions_here(None if options.shard is None else "{}/{}".format(*options.shard)),
             models=self.models,
             secrets=secrets_of(self.crews.settings.models),
         )

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import platform
 import threading
 from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from pytest_crab import harness
 from pytest_crab.errors import EngineError
 from pytest_crab.protocols import ORACLE_LIMITS
 from pytest_crab.protocols import Limits
@@ -32,6 +35,16 @@ _ENGINES = ("/run/docker.sock", "/var/run/docker.sock", "/run/containerd/contain
 
 #: Where people keep their keys to models and forges.
 KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "DEVIN_API_KEY", "GITHUB_TOKEN")
+
+
+def versions_here(shard: str | None = None) -> dict[str, str]:
+    """What of this process is on every record: the package, Python, the harness, and the shard if there are several."""
+    here = {
+        "pytest_crab": metadata.version("pytest-crab"),
+        "python": platform.python_version(),
+        "harness": harness.VERSION[:16],
+    }
+    return here if shard is None else {**here, "shard": shard}
 
 
 def secrets_of(models: ModelSettings) -> tuple[str, ...]:

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import math
-import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-SCRIPT = Path(__file__).parents[2] / "benchmarks" / "scale.py"
-
 
 @pytest.fixture(scope="module")
-def script() -> Any:
-    spec = importlib.util.spec_from_file_location("scale_of_runs", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
+def script(benchmark_script: Callable[[str], Any]) -> Any:
+    return benchmark_script("scale")
 
 
 def test_known_limits_hold(script: Any) -> None:

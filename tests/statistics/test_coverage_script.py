@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import random
-import sys
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,18 +11,10 @@ import pytest
 from pytest_crab.statistics.foreseen import foresee
 from pytest_crab.statistics.power import Design
 
-SCRIPT = Path(__file__).parents[2] / "benchmarks" / "coverage.py"
-
 
 @pytest.fixture(scope="module")
-def script() -> Any:
-    spec = importlib.util.spec_from_file_location("coverage_of_intervals", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
+def script(benchmark_script: Callable[[str], Any]) -> Any:
+    return benchmark_script("coverage")
 
 
 def test_a_simulated_benchmark_has_the_papers_counts(script: Any) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 import threading
 from collections.abc import Callable
 from collections.abc import Mapping
@@ -12,7 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pytest_crab import harness
 from pytest_crab import plain
 from pytest_crab import runtimes
 from pytest_crab.campaign.cluster import bundles
@@ -31,6 +29,7 @@ from pytest_crab.trial import Crew
 from pytest_crab.trial import World
 from pytest_crab.trial import run_trial
 from pytest_crab.trial.world import secrets_of
+from pytest_crab.trial.world import versions_here
 from pytest_crab.types import Instance
 from pytest_crab.types import PullRequest
 
@@ -194,13 +193,7 @@ class Bench:
             allow_unconfined=plan.allow_unconfined,
             attribute=plan.attribute,
             seen=self._note,
-            versions={
-                "pytest_crab": plan.release.version,
-                "python": platform.python_version(),
-                "harness": harness.VERSION[:16],
-                "worker": self.name,
-                **({} if plan.shard is None else {"shard": plan.shard}),
-            },
+            versions={**versions_here(plan.shard), "worker": self.name},
             models=models,
             secrets=secrets_of(plan.models),
         )
