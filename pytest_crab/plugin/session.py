@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
 from collections.abc import Generator
 from collections.abc import Sequence
 from pathlib import Path
@@ -74,6 +77,7 @@ class CrabSession:
         self._claims: dict[str, Path] = {}
         self._line: ProgressLine | None = None
         self._needs: list[str] = []
+        self._interrupts: Any = None
 
     # --- collection -------------------------------------------------------------------------------------------------
 
@@ -277,10 +281,19 @@ class CrabSession:
             lines += [f"recorded verdicts of {folder.name}:", *agreement_lines(found)] if found else []
         return lines
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_keyboard_interrupt(self) -> None:
+        """From here on another Ctrl-C ends the process at once, also while pytest still writes about this one."""
+        if self._interrupts is None and threading.current_thread() is threading.main_thread():
+            leave = int(pytest.ExitCode.INTERRUPTED)
+            self._interrupts = signal.signal(signal.SIGINT, lambda _number, _frame: os._exit(leave))
+
     def pytest_unconfigure(self) -> None:
         """Leave nothing running, whatever happened."""
         self.work.stop()
         self.work.leave_run(complete=False)
+        if self._interrupts is not None:
+            signal.signal(signal.SIGINT, self._interrupts)
 
     # --- pytest-xdist -----------------------------------------------------------------------------------------------
 

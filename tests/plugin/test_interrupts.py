@@ -120,6 +120,16 @@ def test_a_second_interrupt_ends_the_process_at_once(lab: Any, start: Any) -> No
     assert not sleepers(lab)
 
 
+def test_a_second_interrupt_may_come_while_pytest_writes_about_the_first(lab: Any, start: Any) -> None:
+    hook = "def pytest_keyboard_interrupt():\n    os.kill(os.getpid(), signal.SIGINT)\n    time.sleep(60)\n"
+    lab.write({"conftest.py": f"import os, signal, time\n\n\n{hook}"})
+    process = start("--reviewer=slow")
+    process.send_signal(signal.SIGINT)
+    output, _ = process.communicate(timeout=45)
+    assert process.returncode == pytest.ExitCode.INTERRUPTED, output
+    assert "Traceback" not in output
+
+
 def test_a_killed_run_leaves_no_client_and_is_taken_up_again(lab: Any, start: Any) -> None:
     process = start("--reviewer=human", "--reviewer=slow", "--crab-jobs=1")
     os.kill(process.pid, signal.SIGKILL)
