@@ -7,6 +7,7 @@ import enum
 import functools
 import hashlib
 import json
+import math
 import re
 import types
 import typing
@@ -25,13 +26,24 @@ _NUMBERS: dict[type, re.Pattern[str]] = {
     int: re.compile(r"[+-]?[0-9]{1,18}"),
     float: re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,2})?"),
 }
+#: JSON may hold whole numbers that are no float.
+_LARGEST = 10**300
+
+#: What plain data has most of; looked at first, since reports are made of millions of these.
+_AS_THEY_ARE = frozenset((str, int, float, bool, type(None)))
+
+#: What a record takes as it is; a float may be none that can be reckoned with.
+_EXACT = (str, int, bool)
+
 _TRUTH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
 
 def dump(value: Any) -> Any:
     """Return ``value`` as plain JSON data; records become mappings without their None fields."""
+    if type(value) in _AS_THEY_ARE:
+        return value
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        pairs = ((field.name, getattr(value, field.name)) for field in dataclasses.fields(value))
+        pairs = ((name, getattr(value, name)) for name in _fields(type(value)))
         return {name: dump(item) for name, item in pairs if item is not None}
     if isinstance(value, enum.Enum):
         return value.value
@@ -43,9 +55,14 @@ def dump(value: Any) -> Any:
     return value
 
 
+@functools.cache
+def _fields(cls: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in dataclasses.fields(cls))
+
+
 def canonical(value: Any) -> str:
-    """Return the one JSON text of ``value``: sorted keys, no spaces, ASCII."""
-    return json.dumps(dump(value), sort_keys=True, separators=(",", ":"))
+    """Return the one JSON text of ``value``: sorted keys, no spaces, ASCII. Raises ValueError for what is no number."""
+    return json.dumps(dump(value), sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def digest(value: Any) -> str:
@@ -96,14 +113,14 @@ def key_of(field: dataclasses.Field[Any]) -> str:
 
 
 @functools.cache
-def _plan(cls: Any) -> dict[str, tuple[str, bool, bool, _Converter]]:
-    """For each key of a record: the field's name, whether it must be there, whether it is a text, and its reader."""
+def _plan(cls: Any) -> dict[str, tuple[str, bool, type | None, _Converter]]:
+    """For each key of a record: the field's name, whether it must be there, what needs no reader, and its reader."""
     hints = typing.get_type_hints(cls)
     return {
         key_of(field): (
             field.name,
             field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING,
-            hints[field.name] in (str, str | None),
+            next((kind for kind in _EXACT if hints[field.name] in (kind, kind | None)), None),
             _converter(hints[field.name]),
         )
         for field in dataclasses.fields(cls)
@@ -113,7 +130,7 @@ def _plan(cls: Any) -> dict[str, tuple[str, bool, bool, _Converter]]:
 
 def _record(cls: Any, value: Any, problems: list[str], at: str) -> Any:
     plan = _plan(cls)
-    if not isinstance(value, Mapping):
+    if type(value) is not dict and not isinstance(value, Mapping):
         problems.append(f"{_name(at)} is {_show(value)}; it should be a mapping with {_listed(plan)}")
         return None
     before = len(problems)
@@ -123,10 +140,10 @@ def _record(cls: Any, value: Any, problems: list[str], at: str) -> Any:
             for key in sorted(map(str, value.keys() - plan.keys()))
         )
     values = {}
-    for key, (name, needed, is_text, convert) in plan.items():
+    for key, (name, needed, exact, convert) in plan.items():
         if key in value:
             item = value[key]
-            values[name] = item if is_text and type(item) is str else convert(item, problems, _join(at, key))
+            values[name] = item if type(item) is exact else convert(item, problems, _join(at, key))
         elif needed:
             problems.append(f"{_join(at, key)} is missing")
     if len(problems) > before:
@@ -172,12 +189,16 @@ def _member(kind: type[enum.Enum], value: Any, problems: list[str], at: str) -> 
 def _scalar(kind: Any, value: Any, problems: list[str], at: str) -> Any:
     if kind is Any:
         return value
-    if isinstance(value, kind) and not (kind is not bool and isinstance(value, bool)):
+    if kind is float and isinstance(value, float):
+        fits = math.isfinite(value)
+    else:
+        fits = isinstance(value, kind) and not (kind is not bool and isinstance(value, bool))
+    if fits:
         return value
     text = value if isinstance(value, str) else None
     if kind is bool and text is not None and text.lower() in _TRUTH:
         return _TRUTH[text.lower()]
-    if kind is float and type(value) is int:
+    if kind is float and type(value) is int and abs(value) < _LARGEST:
         return float(value)
     if kind in _NUMBERS and text is not None and _NUMBERS[kind].fullmatch(text):
         return kind(text)

@@ -109,6 +109,8 @@ def test_none_is_allowed_where_a_field_may_be_none() -> None:
         ({"count": "9" * 30}, f"at.count is '{'9' * 30}'; it should be a whole number"),
         ({"share": "nan"}, "at.share is 'nan'; it should be a number"),
         ({"share": "inf"}, "at.share is 'inf'; it should be a number"),
+        ({"share": float("inf")}, "at.share is inf; it should be a number"),
+        ({"share": 10**400}, "at.share is 1000"),
         ({"truth": 1}, "at.truth is 1; it should be true or false"),
         ({"truth": "maybe"}, "at.truth is 'maybe'; it should be true or false"),
         ({"inner": []}, "at.inner is a list; it should be a mapping with pair"),
@@ -134,6 +136,11 @@ def test_every_fault_is_told() -> None:
 
 def test_a_long_value_is_cut() -> None:
     assert len(faults({"name": "x", "count": "y" * 10_000})[0]) < 130
+
+
+def test_what_is_no_number_is_not_written() -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        plain.canonical({"share": float("inf")})
 
 
 def test_none_is_left_out_and_zero_is_not() -> None:

@@ -277,9 +277,8 @@ def parse(job: Job, completed: Sequence[Completed]) -> Report:
         first = told[0] if told else {}  # said before any code of the project has run
         broken, started = first.get("broken"), "hello" in first
         stderr = last.stderr.decode("utf-8", "replace")[-300:].strip()
-        detail = (
-            str(broken) if broken else f"the harness did not come to its end (exit code {last.exit_code}): {stderr}"
-        )
+        words = f": {stderr}" if stderr else ""
+        detail = str(broken) if broken else f"the harness did not come to its end (exit code {last.exit_code}){words}"
         runs = _unfinished(job, lines, last, detail, started=started)
         return Report(runs=runs, problems=(*problems, detail))
     results = [_believe(run.id, lines[run.id]) for run in job.runs]
@@ -297,6 +296,7 @@ def _unfinished(
         Ending.TIMEOUT: last.timed_out,
         Ending.MEMORY: last.out_of_memory,
         Ending.OUTPUT: last.too_much_output,
+        Ending.LOST: last.exit_code != 0,
         Ending.EXITED: True,
     }
     ending = next(ending for ending, applies in causes.items() if applies)

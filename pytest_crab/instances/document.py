@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,11 +23,14 @@ class _RefusalError(Exception):
     """The file cannot be read any further; its text is the sentence that says why."""
 
 
-def read_document(path: Path) -> dict[str, Any]:
-    """Return the mapping that ``path`` holds; every scalar is a text. Raises BadInput with every fault found."""
+def read_document(path: Path, content: bytes | None = None) -> dict[str, Any]:
+    """Return the mapping that ``path`` holds; every scalar is a text. Raises BadInput with every fault found.
+
+    With ``content``, what ``read_content`` returned, the file is not opened again.
+    """
     problems: list[str] = []
     try:
-        document = _document(_text(path), problems)
+        document = _document(_text(_content(path) if content is None else content), problems)
     except _RefusalError as refusal:
         problems.append(str(refusal))
         document = None
@@ -38,15 +42,33 @@ def read_document(path: Path) -> dict[str, Any]:
     return document
 
 
-def _text(path: Path) -> str:
+def read_content(path: Path) -> bytes:
+    """Return the bytes of ``path``. Raises BadInput if it cannot be read or holds too many."""
     try:
-        with path.open("rb") as file:
+        return _content(path)
+    except _RefusalError as refusal:
+        raise BadInput(str(path), [str(refusal)]) from None
+
+
+def _content(path: Path) -> bytes:
+    try:
+        opened = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe would be waited for
+        try:
+            found = os.fstat(opened)
+            if not stat.S_ISREG(found.st_mode):
+                raise _RefusalError("the file is a folder, a pipe or a device; it should be a readable file")
             # No more is asked for than is there: a buffer of the most that may be costs more than the reading.
-            content = file.read(min(os.fstat(file.fileno()).st_size, MOST_BYTES) + 1)
+            content = os.read(opened, min(found.st_size, MOST_BYTES) + 1)
+        finally:
+            os.close(opened)
     except OSError as error:
         raise _RefusalError(f"the file cannot be read ({error.strerror}); it should be a readable file") from None
     if len(content) > MOST_BYTES:
         raise _RefusalError(f"the file is larger than {MOST_BYTES >> 20} MiB; it should hold facts, not code")
+    return content
+
+
+def _text(content: bytes) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

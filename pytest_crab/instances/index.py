@@ -51,14 +51,11 @@ class Index:
     def load(self, path: Path) -> Instance:
         """As ``load_instance``, for an instance.yaml by its absolute path. Raises BadInput."""
         name = str(path)
-        try:
-            with open(name, "rb", buffering=0) as file:  # noqa: PTH123 - ten thousand times, Path.open takes twice as long
-                digest = hashlib.sha256(file.read()).digest()
-        except OSError:
-            return loading.load_instance(path)  # which says what is wrong
+        content = document.read_content(path)
+        digest = hashlib.sha256(content).digest()
         kept = self._kept.get(name)
         if kept is None or kept[0] != digest or not loading.has_its_files(kept[1]):
-            kept = digest, loading.load_instance(path)
+            kept = digest, loading.load_instance(path, content)
             self._read += 1
         self._seen[name] = kept
         return kept[1]

@@ -38,13 +38,14 @@ def find_instances(root: Path) -> Iterator[Path]:
         folders[:] = sorted(name for name in folders if not name.startswith("."))
 
 
-def load_instance(path: Path) -> Instance:
+def load_instance(path: Path, content: bytes | None = None) -> Instance:
     """Return the instance that ``path``, an instance.yaml or its folder, describes; the files it names are there.
 
-    The content of diffs and oracles is not looked at (check does). Raises BadInput with every fault of the file.
+    With ``content``, what ``document.read_content`` returned, the file is not opened again. The content of diffs and
+    oracles is not looked at (check does). Raises BadInput with every fault of the file.
     """
     path = path if path.name == FILE else path / FILE
-    data = read_document(path)
+    data = read_document(path, content)
     folder = path.absolute().parent
     problems: list[str] = []
     if "folder" in data:

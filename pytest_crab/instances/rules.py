@@ -32,6 +32,15 @@ _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _NPM = r"[a-z0-9~][a-z0-9._~-]*"
 _NPM_PIN = re.compile(rf"(?:@{_NPM}/)?{_NPM}@\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?")
 _SYSTEM = re.compile(r"[a-z0-9][a-z0-9+.-]+(?:=[A-Za-z0-9.+~:-]+)?")
+_NAME = re.compile(_PROJECT)
+_EXACT = re.compile(_VERSION)
+_DOCKERFILE = re.compile(r"[A-Za-z0-9_-]+")
+_IMAGE = re.compile(r"[^\s@-][^\s@]*@sha256:[0-9a-f]{64}")
+_PYTHON = re.compile(r"3\.\d{1,2}(?:\.\d{1,2})?")
+_NODE = re.compile(r"\d{1,2}(?:\.\d{1,3}){0,2}")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_MODULE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", re.ASCII)
+_DAY = re.compile(r"\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\dZ)?")
 _URL = re.compile(r"https://[A-Za-z0-9.-]+(?::\d+)?/[^\s\\]+")
 _REPOSITORY = re.compile(r"https://[A-Za-z0-9.-]+(?::\d+)?/(?:[A-Za-z0-9_.~-]+/)+[A-Za-z0-9_.-]+")
 _PATTERNS: Mapping[str, tuple[re.Pattern[str], str]] = {
@@ -41,11 +50,14 @@ _PATTERNS: Mapping[str, tuple[re.Pattern[str], str]] = {
 }
 _MOST_SECONDS = 3600
 
-#: How the file of an oracle ends, as a pattern and in words, by what runs it.
-_SUFFIXES = {
-    Runner.PYTEST: (r"\.py", ".py"),
-    Runner.NODE: (r"\.test\.(?:[cm]?js|[cm]?ts)", ".test.js, .test.mjs, .test.cjs or .test.ts"),
-    Runner.JEST: (r"\.test\.[jt]s", ".test.js or .test.ts"),
+#: What the file of an oracle is called, and how that ends in words, by what runs it.
+_ORACLES = {
+    runner: (re.compile(rf"test_[A-Za-z0-9_]+{suffix}"), words)
+    for runner, suffix, words in (
+        (Runner.PYTEST, r"\.py", ".py"),
+        (Runner.NODE, r"\.test\.(?:[cm]?js|[cm]?ts)", ".test.js, .test.mjs, .test.cjs or .test.ts"),
+        (Runner.JEST, r"\.test\.[jt]s", ".test.js or .test.ts"),
+    )
 }
 
 #: Names that would change how the harness, the interpreter or the loader behave, and not only the project.
@@ -84,9 +96,9 @@ def source_faults(source: Source, folder: Path) -> Iterator[str]:
         return
     key = "source.tree" if isinstance(only, TreeSource) else "source.sdist"
     if isinstance(only, SdistSource):
-        if not re.fullmatch(_PROJECT, only.name):
+        if not _NAME.fullmatch(only.name):
             yield f"{key}.name is {only.name!r}; it should be a package's name"
-        if not re.fullmatch(_VERSION, only.version):
+        if not _EXACT.fullmatch(only.version):
             yield f"{key}.version is {only.version!r}; it should be one exact version"
     else:
         yield from folder_faults(f"{key}.path", only.path, folder)
@@ -101,11 +113,11 @@ def environment_faults(environment: Environment) -> Iterator[str]:
     yield from _unmatched(f"{at}.packages", environment.packages, pin[0], f"it should be pinned, as {pin[1]}")
     yield from _node_faults(environment)
     yield from _unmatched(f"{at}.system", environment.system, _SYSTEM, "it should be a Debian package's name")
-    if environment.dockerfile is not None and not re.fullmatch(r"[A-Za-z0-9_-]+", environment.dockerfile):
+    if environment.dockerfile is not None and not _DOCKERFILE.fullmatch(environment.dockerfile):
         yield f"{at}.dockerfile is {environment.dockerfile!r}; it should be a name out of dockerfiles/, such as python"
-    if environment.image is not None and not re.fullmatch(r"[^\s@-][^\s@]*@sha256:[0-9a-f]{64}", environment.image):
+    if environment.image is not None and not _IMAGE.fullmatch(environment.image):
         yield f"{at}.image is {environment.image!r}; it should be pinned, as name@sha256:<64 hex digits>"
-    if environment.python is not None and not re.fullmatch(r"3\.\d{1,2}(?:\.\d{1,2})?", environment.python):
+    if environment.python is not None and not _PYTHON.fullmatch(environment.python):
         yield f"{at}.python is {environment.python!r}; it should be a version such as '3.11'"
     for number, command in enumerate(environment.install):
         if not command.strip() or "\n" in command.strip():
@@ -129,7 +141,7 @@ def _node_faults(environment: Environment) -> Iterator[str]:
         if environment.dockerfile == "node":
             yield f"{at}.node is missing; with dockerfile node it should be a version such as '20'"
         return
-    if not re.fullmatch(r"\d{1,2}(?:\.\d{1,3}){0,2}", environment.node):
+    if not _NODE.fullmatch(environment.node):
         yield f"{at}.node is {environment.node!r}; it should be a version such as '20'"
     if environment.dockerfile == "python":
         yield f"{at}.node is set and the dockerfile is python; it should be node, or one of your own"
@@ -167,8 +179,8 @@ def comment_faults(comment: Comment, at: str, folder: Path) -> Iterator[str]:
 
 
 def _oracle_faults(oracle: Oracle, at: str, folder: Path) -> Iterator[str]:
-    suffixes, wanted = _SUFFIXES[oracle.runner]
-    if re.fullmatch(rf"test_[A-Za-z0-9_]+{suffixes}", PurePosixPath(oracle.file).name):
+    name, wanted = _ORACLES[oracle.runner]
+    if name.fullmatch(oracle.file.rpartition("/")[2]):
         yield from file_faults(f"{at}.oracle.file", oracle.file, folder)
     else:
         yield f"{at}.oracle.file is {oracle.file!r}; its name should be test_<letters, digits, underscores>{wanted}"
@@ -176,8 +188,7 @@ def _oracle_faults(oracle: Oracle, at: str, folder: Path) -> Iterator[str]:
         yield f"{at}.oracle.isolation is {oracle.isolation}; with runner {oracle.runner} it should be none"
     if oracle.runner is not Runner.PYTEST and oracle.plugins:
         yield f"{at}.oracle.plugins are pytest's; with runner {oracle.runner} there should be none"
-    plugin = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", re.ASCII)
-    yield from _unmatched(f"{at}.oracle.plugins", oracle.plugins, plugin, "it should be the name of a module")
+    yield from _unmatched(f"{at}.oracle.plugins", oracle.plugins, _MODULE, "it should be the name of a module")
 
 
 def oracle_faults(comments: Iterable[Comment]) -> Iterator[str]:
@@ -246,7 +257,7 @@ def _is_day(text: str) -> bool:
         date.fromisoformat(text[:10])
     except ValueError:
         return False
-    return bool(re.fullmatch(r"\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\dZ)?", text))
+    return bool(_DAY.fullmatch(text))
 
 
 def _unmatched(key: str, values: Iterable[str], pattern: re.Pattern[str], wanted: str) -> Iterator[str]:
@@ -257,7 +268,7 @@ def _unmatched(key: str, values: Iterable[str], pattern: re.Pattern[str], wanted
 
 def _variable_faults(env: Mapping[str, str]) -> Iterator[str]:
     for name, value in env.items():
-        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+        if not _VARIABLE.fullmatch(name):
             yield f"environment.env.{name} is not a variable's name; it should be letters, digits and underscores"
         elif _RESERVED.fullmatch(name):
             yield f"environment.env.{name} belongs to the harness; it should be left out"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from pytest_crab.parsing.findings import LONGEST_TEXT
@@ -11,10 +12,11 @@ from pytest_crab.types import Usage
 
 
 class Remarks(NamedTuple):
-    """What an agent said beside its diff."""
+    """What an agent said beside its diff; ``problems`` are sentences about a usage that none can be."""
 
     usage: Usage | None = None
     notes: str | None = None
+    problems: tuple[str, ...] = ()
 
 
 def read_remarks(text: str) -> Remarks:
@@ -27,6 +29,8 @@ def read_remarks(text: str) -> Remarks:
     if answer is None:
         return Remarks(notes=_cut(text))
     usage = read_usage(answer.get("usage"), problems)
+    if problems and isinstance(answer["usage"], Mapping):
+        return Remarks(problems=tuple(problems))
     notes = answer.get("notes")
     if problems or not (notes is None or isinstance(notes, str)):
         return Remarks(notes=_cut(text))

@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import cast
 
+from pytest_crab.protocols import Snapshot
 from pytest_crab.protocols import Source
 from pytest_crab.types import Instance
 
@@ -28,6 +29,13 @@ def is_fetched(instance: Instance, folder: Path) -> bool:
     from pytest_crab.sources import trees
 
     return trees.find(folder, source_for(instance).identity(instance)) is not None
+
+
+def drop(instance: Instance, folder: Path, snapshot: Snapshot) -> None:
+    """Let the next fetch of the instance make its trees anew; a trial that uses this snapshot can go on doing so."""
+    from pytest_crab.sources import trees
+
+    trees.drop(folder, source_for(instance).identity(instance), snapshot)
 
 
 @cache

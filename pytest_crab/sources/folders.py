@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import os
 import stat
 from collections.abc import Iterable
@@ -23,6 +24,8 @@ MOST_MIB_PER_FILE = 64
 MOST_MIB = 1024
 MOST_FILES = 100_000
 MOST_DEPTH = 100
+#: How many names git is asked about at once.
+_AT_ONCE = 10_000
 
 _SUBMODULE = "160000"
 
@@ -67,27 +70,45 @@ def record(git: Git, folder: Path, onto: str) -> str:
 
 
 def _unignored(git: Git, folder: Path, tracked: set[str], submodules: set[str]) -> Iterator[Entry]:
-    """Walk level by level, asking git once per level what is ignored, so that an ignored folder is never entered."""
+    """Walk level by level, asking git what is ignored, so that an ignored folder is never entered.
+
+    No more names are held at once than a revision may leave, and those that are asked about. Raises DiffRejected.
+    """
     parents = {path[:cut] for path in tracked for cut, letter in enumerate(path) if letter == "/"}
-    level, depth = [""], 0
+    level, depth, count = [""], 0, 0
     while level:
         depth += 1
         if depth > MOST_DEPTH:
             message = f"the folders lie over {MOST_DEPTH} deep in each other, more than a revision may leave"
             raise DiffRejected(message)
-        found = {f"{prefix}{one.name}": one for prefix in level for one in os.scandir(folder / prefix)}
-        found = {path: one for path, one in found.items() if one.name.lower() != ".git"}
-        for path, one in found.items():
-            if one.name == ".gitignore" and not stat.S_ISREG(one.stat(follow_symlinks=False).st_mode):
-                message = f"{path} is not a regular file, so the revision cannot be recorded"
+        found: dict[str, os.DirEntry[str]] = {}
+        listing = _listed(folder, level)
+        while some := dict(itertools.islice(listing, _AT_ONCE)):
+            ignored = _ignored(git, folder, some.keys() - tracked - parents - submodules)
+            found.update((path, some[path]) for path in some.keys() - ignored - submodules)
+            if count + len(found) > MOST_FILES:
+                message = f"the folder has over {MOST_FILES} files and folders, more than a revision may leave"
                 raise DiffRejected(message)
-        ignored = _ignored(git, folder, found.keys() - tracked - parents - submodules)
+        count += len(found)
         level = []
-        for path in sorted(found.keys() - ignored - submodules):
+        for path in sorted(found):
             if found[path].is_dir(follow_symlinks=False):
                 level.append(f"{path}/")
             else:
                 yield from entry(found[path], path)
+
+
+def _listed(folder: Path, level: Iterable[str]) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    """Yield what lies in some folders, named by their prefixes, but git's own."""
+    for prefix in level:
+        with os.scandir(folder / prefix) as listing:
+            for one in listing:
+                path = f"{prefix}{one.name}"
+                if one.name == ".gitignore" and not stat.S_ISREG(one.stat(follow_symlinks=False).st_mode):
+                    message = f"{path} is not a regular file, so the revision cannot be recorded"
+                    raise DiffRejected(message)
+                if one.name.lower() != ".git":
+                    yield path, one
 
 
 def _ignored(git: Git, folder: Path, paths: set[str]) -> set[str]:
@@ -106,13 +127,13 @@ def _ignored(git: Git, folder: Path, paths: set[str]) -> set[str]:
 
 def _bounded(entries: Iterable[Entry]) -> Iterator[Entry]:
     size = 0
-    for number, file in enumerate(entries):
+    for file in entries:
         size += file.size
         if file.size > MOST_MIB_PER_FILE << 20:
             message = f"{file.path} has {file.size >> 20} MiB; a revision's files may have {MOST_MIB_PER_FILE} each"
             raise DiffRejected(message)
-        if number >= MOST_FILES or size > MOST_MIB << 20:
-            message = f"the folder has over {MOST_FILES} files or {MOST_MIB} MiB, more than a revision may leave"
+        if size > MOST_MIB << 20:
+            message = f"the folder has over {MOST_MIB} MiB, more than a revision may leave"
             raise DiffRejected(message)
         yield file
 

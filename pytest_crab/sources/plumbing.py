@@ -67,11 +67,19 @@ class Git:
         seconds: float = 300,
         fine: Sequence[int] = (0,),
     ) -> bytes:
-        """Return what a git command prints; ``fine`` are the exit codes of a success. Raises GitError."""
+        """Return what a git command prints; ``fine`` are the exit codes of a success.
+
+        Raises GitError, and SourceError where the repository is gone, which is no matter of what it was asked.
+        """
         extra = [part for name, value in (settings or {}).items() for part in ("-c", f"{name}={value}")]
         argv = ["git", *_SETTINGS, *extra, *arguments]
         full = {**self._env(), **(env or {})}
-        return run(argv, stdin=stdin, cwd=cwd or self.folder, env=full, seconds=seconds, fine=fine)
+        try:
+            return run(argv, stdin=stdin, cwd=cwd or self.folder, env=full, seconds=seconds, fine=fine)
+        except GitError:
+            if not (self.folder / "HEAD").is_file():
+                raise _gone(arguments[0], self.folder) from None
+            raise
 
     def line(self, *arguments: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> str:
         """Return the one line that a git command prints."""
@@ -121,7 +129,10 @@ def run(
     seconds: float,
     fine: Sequence[int] = (0,),
 ) -> bytes:
-    """Run git with nothing of this process's environment but the search path. Raises GitError."""
+    """Run git with nothing of this process's environment but the search path.
+
+    Raises GitError, and SourceError where the folder to run it in is gone.
+    """
     fixed = {
         "PATH": os.environ.get("PATH", os.defpath),
         "LC_ALL": "C",
@@ -139,7 +150,9 @@ def run(
         done = subprocess.run(
             argv, input=stdin, cwd=cwd, env={**fixed, **env}, capture_output=True, timeout=seconds, check=False
         )
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
+        if not cwd.is_dir():
+            raise _gone(command, cwd) from None
         raise GitError(command, "there is no git on the search path; git 2.30 or later should be installed") from None
     except subprocess.TimeoutExpired:
         raise GitError(command, f"it took longer than {seconds:g} seconds") from None
@@ -179,6 +192,12 @@ def initialise(folder: Path, *options: str) -> None:
 def _settle_attributes(folder: Path) -> None:
     (folder / "info").mkdir(exist_ok=True)
     (folder / "info" / "attributes").write_text(_ATTRIBUTES)
+
+
+def _gone(command: str, folder: Path) -> SourceError:
+    return SourceError(
+        f"git {command} cannot run since {folder} is gone: run again, and remove nothing there while a run lasts"
+    )
 
 
 def _words(stderr: bytes) -> str:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
+from collections.abc import Iterator
 from collections.abc import Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +23,9 @@ from pytest_crab.sources.plumbing import create_checkout
 from pytest_crab.sources.plumbing import lend
 
 _SUBMODULE = "160000"
+#: What git says where it cannot read its own objects, and now and then of a diff.
+_OF_OBJECTS = re.compile(r"object|packfile|inflate|unable to read|read of .* failed|not a tree|cache entry")
+_FSCK_SECONDS = 900
 #: Bytes: what git writes beside the contents of a diff.
 _ROOM = 1 << 20
 DIFF = (
@@ -56,7 +62,8 @@ class GitSnapshot:
 
     def apply(self, diff: str, onto: str | None = None) -> str:
         """The tree that ``diff`` makes of ``onto`` (head). Raises DiffRejected with git's own words."""
-        return apply(self.private, diff, onto or self.head_tree)
+        with self._sound():
+            return apply(self.private, diff, onto or self.head_tree)
 
     def changes(self, tree: str) -> tuple[FileChange, ...]:
         """What turns the head tree into ``tree``, sorted by path; submodules are left out."""
@@ -95,7 +102,28 @@ class GitSnapshot:
 
     def record(self, folder: Path) -> str:
         """The tree that a checkout's files are now; its own .git is not trusted and not read. Raises DiffRejected."""
-        return folders.record(self.private, folder, self.head_tree)
+        with self._sound():
+            return folders.record(self.private, folder, self.head_tree)
+
+    def damage(self) -> str | None:
+        """See protocols.Snapshot; what git merely dislikes in files that are as they were is no damage."""
+        whole = ("fsck", "--full", "--no-dangling", "--no-progress", self.head, self.reference_tree)
+        try:
+            self.private.run(*whole, seconds=_FSCK_SECONDS)
+        except GitError as error:
+            return None if error.words.startswith(("error in ", "warning in ", "it took longer")) else error.words
+        return None
+
+    @contextmanager
+    def _sound(self) -> Iterator[None]:
+        """Raise SourceError instead of DiffRejected where it was not the diff: git's words alone may be the diff's."""
+        try:
+            yield
+        except DiffRejected as error:
+            damage = self.damage() if _OF_OBJECTS.search(str(error)) else None
+            if damage is None:
+                raise
+            raise SourceError(f"what is kept of the trees in {self.folder} is damaged ({damage})") from None
 
     def _changed(self, tree: str) -> list[_Change]:
         arguments = ("diff-tree", "-r", "--raw", "--no-renames", "--no-abbrev", "-z", self.head_tree, tree)
@@ -189,7 +217,10 @@ def _contents(git: Git, names: Sequence[str]) -> list[bytes]:
     position = 0
     for _ in names:
         end = bytes(output[position : position + 200]).index(b"\n") + position
-        size = int(bytes(output[position:end]).split()[2])
+        facts = bytes(output[position:end]).split()
+        if len(facts) < 3:
+            raise SourceError(f"{git.folder} lacks the content of a file: {bytes(output[position:end]).decode()}")
+        size = int(facts[2])
         contents.append(bytes(output[end + 1 : end + 1 + size]))
         position = end + 2 + size
     return contents

@@ -18,6 +18,7 @@ from filelock import FileLock
 from pytest_crab import plain
 from pytest_crab.errors import DiffRejected
 from pytest_crab.errors import SourceError
+from pytest_crab.protocols import Snapshot
 from pytest_crab.sources.plumbing import Git
 from pytest_crab.sources.plumbing import create
 from pytest_crab.sources.plumbing import lend
@@ -27,6 +28,9 @@ from pytest_crab.types import Instance
 
 #: Counts up when the same trees would get other commits, since commits are part of what a contestant sees.
 HISTORY = 1
+
+#: How often a snapshot was dropped, in the file of what is known of it.
+AGAIN = "again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,19 +63,48 @@ def snapshot(cache: Path, identity: Mapping[str, Any], build: Callable[[Git], Tr
             shutil.rmtree(left)
         with tempfile.TemporaryDirectory(prefix=f"{digest}-", dir=aside) as scratch:
             trees = build(create(Path(scratch, "scratch.git")))
-            made = _settle(cache, trees, Path(scratch, "made"))
-        _write(cache / "known" / f"{digest}.json", _ids(made))
+            again = _known(cache, identity)[1]
+            made = _settle(cache, trees, Path(scratch, "made"), again)
+        _write(_record(cache, identity), {**_ids(made), AGAIN: again})
     return made
 
 
 def find(cache: Path, identity: Mapping[str, Any]) -> GitSnapshot | None:
     """Return the snapshot that ``identity`` decides if it has been made already."""
-    try:
-        ids = json.loads((cache.absolute() / "known" / f"{plain.digest(identity)}.json").read_text())
-    except FileNotFoundError:
+    ids, again = _known(cache.absolute(), identity)
+    if not ids:
         return None
-    found = GitSnapshot(cache.absolute() / "snapshots" / f"{ids['base_tree']}-{ids['head_tree']}", **ids)
+    found = GitSnapshot(_folder(cache.absolute(), ids["base_tree"], ids["head_tree"], again), **ids)
     return found if found.folder.is_dir() and found.private.has(found.reference_tree) else None
+
+
+def drop(cache: Path, identity: Mapping[str, Any], snapshot: Snapshot) -> None:
+    """Let the snapshot be made anew in another folder: whoever uses the present one can go on.
+
+    Nothing is done if somebody else has dropped it already.
+    """
+    cache = cache.absolute()
+    with held(cache, plain.digest(identity)):
+        ids, again = _known(cache, identity)
+        if (ids or not again) and find(cache, identity) in (snapshot, None):
+            _write(_record(cache, identity), {AGAIN: again + 1})
+
+
+def _known(cache: Path, identity: Mapping[str, Any]) -> tuple[dict[str, str], int]:
+    """The ids of a snapshot that was made, none if it was not, and how often it was dropped."""
+    try:
+        ids = json.loads(_record(cache, identity).read_text())
+    except (FileNotFoundError, ValueError):
+        return {}, 0
+    return ids, ids.pop(AGAIN, 0)
+
+
+def _record(cache: Path, identity: Mapping[str, Any]) -> Path:
+    return cache / "known" / f"{plain.digest(identity)}.json"
+
+
+def _folder(cache: Path, base: str, head: str, again: int) -> Path:
+    return cache / "snapshots" / (f"{base}-{head}-{again}" if again else f"{base}-{head}")
 
 
 def held(cache: Path, name: str) -> FileLock:
@@ -110,7 +143,7 @@ def _applied(git: Git, onto: str, instance: Instance, name: str) -> str:
         raise SourceError(message) from None
 
 
-def _settle(cache: Path, trees: Trees, aside: Path) -> GitSnapshot:
+def _settle(cache: Path, trees: Trees, aside: Path, again: int) -> GitSnapshot:
     """Copy the trees, and nothing else of their origin, into a snapshot of their own: built aside, then moved."""
     public = create(aside / "public.git")
     trees.origin.pack([trees.base, trees.head], public)
@@ -118,7 +151,7 @@ def _settle(cache: Path, trees: Trees, aside: Path) -> GitSnapshot:
     head = public.commit(trees.head, "head", base)
     public.run("update-ref", "refs/heads/main", head)
     lend("../../public.git/objects", create(aside / "private.git"))
-    folder = cache / "snapshots" / f"{trees.base}-{trees.head}"
+    folder = _folder(cache, trees.base, trees.head, again)
     _made(folder.parent)
     _publish(aside, folder)
     settled = GitSnapshot(folder, base, head, trees.base, trees.head, trees.reference)
@@ -139,7 +172,7 @@ def _ids(made: GitSnapshot) -> dict[str, str]:
     return {name: getattr(made, name) for name in ("base", "head", "base_tree", "head_tree", "reference_tree")}
 
 
-def _write(path: Path, value: Mapping[str, str]) -> None:
+def _write(path: Path, value: Mapping[str, str | int]) -> None:
     _made(path.parent)
     descriptor, aside = tempfile.mkstemp(dir=path.parent, prefix=".aside-")
     with os.fdopen(descriptor, "w") as file:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 from collections.abc import Callable
 from collections.abc import Iterator
@@ -31,6 +32,7 @@ from pytest_crab.protocols import Workspace
 from pytest_crab.runtimes import relaying
 from pytest_crab.runtimes.bubblewrap import ClientPlace
 from pytest_crab.runtimes.bubblewrap import confined
+from pytest_crab.runtimes.filling import Filling
 from pytest_crab.runtimes.trees import put
 from pytest_crab.runtimes.unconfined import run_plain
 from pytest_crab.trial.world import World
@@ -201,7 +203,13 @@ class CloneWorkspace:
             cancel=self.world.cancelled,
             run=self.world.run,
             client=self.client,
+            filling=self._filling,
         )
+
+    @functools.cached_property
+    def _filling(self) -> Filling:
+        folders = [self._folder] if self.client is None else [self._folder, self.client.home]
+        return Filling(folders, CLIENT_LIMITS.disk)
 
     def _run_plain(self, argv: Sequence[str], stdin: bytes, env: Mapping[str, str], seconds: float) -> Completed:
         """Run a command as it is: the stage has seen that this is allowed."""

@@ -112,8 +112,8 @@ def test_endings_are_the_same_as_without_isolation(bench: Bench, body: str, endi
     assert run.ending is ending
 
 
-def test_a_project_that_ends_its_server_is_exited(bench: Bench) -> None:
+def test_a_project_that_ends_its_server_is_lost(bench: Bench) -> None:
     source = PREFIX + "def test_it():\n    subprocess.call([PYTHON, '-m', 'mean'])\n"
     bench.write("mean.py", "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\n")
     report = bench.report([bench.oracle(source, isolated=True, name=name) for name in ("a", "b")])
-    assert [run.ending for run in report.runs] == [Ending.EXITED, Ending.UNSTARTED]
+    assert [run.ending for run in report.runs] == [Ending.LOST, Ending.UNSTARTED]

@@ -56,7 +56,7 @@ def test_a_run_that_is_told_twice_is_not_believed(job: harness.Job, line: Any) -
 @pytest.mark.parametrize(
     ("lines", "more", "endings"),
     [
-        (({"hello": "3"}, {"run": GOOD}, {"bye": True}), {"exit_code": 137}, ("exited", "exited")),
+        (({"hello": "3"}, {"run": GOOD}, {"bye": True}), {"exit_code": 137}, ("lost", "lost")),
         (({"hello": "3"}, {"run": GOOD}), {}, ("exited", "exited")),
         (({"hello": "3"}, {"bye": True}, {"bye": True}), {}, ("exited", "unstarted")),
         (({"hello": "3"},), {"exit_code": None, "timed_out": True}, ("timeout", "unstarted")),
@@ -71,6 +71,12 @@ def test_nothing_is_believed_of_a_harness_that_did_not_end(
     report = harness.parse(job, answer(*lines, **more))
     assert tuple(run.ending.value for run in report.runs) == endings
     assert report.problems and report.leaks is None
+
+
+@pytest.mark.parametrize("code", [137, None])
+def test_a_harness_that_ended_without_a_word_is_said_without_one(job: harness.Job, code: int | None) -> None:
+    report = harness.parse(job, [Completed(exit_code=code, stdout=b"", stderr=b" \n")])
+    assert {run.detail for run in report.runs} == {f"the harness did not come to its end (exit code {code})"}
 
 
 @pytest.mark.parametrize("wrong", [{"tests": "x"}, {"tripwire": 7}, {"more": 1}, {"ending": "fine"}, {"tests": [{}]}])

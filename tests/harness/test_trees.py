@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -90,6 +92,35 @@ def test_a_removal_leaves_no_empty_folder_and_absent_files_alone(tmp_path: Path)
     (tmp_path / "a" / "b" / "c").write_text("")
     tree.apply(str(tmp_path), [["a/b/c", "100644", None], ["no/such", "100644", None]], encoded=False)
     assert os.listdir(tmp_path) == []
+
+
+#: Folders deeper than Python recurses and than a path can name, each with a file, some of them closed.
+DEEP = """
+import os
+for level in range(1100):
+    open("file", "w").close()
+    os.mkdir("deep")
+    os.chdir("deep")
+    if level % 100 == 0:
+        os.chmod("..", 0o500)
+"""
+
+
+def test_folders_are_removed_however_deep_they_are(tmp_path: Path) -> None:
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "gone" / "beside").mkdir(parents=True)
+    (tmp_path / "gone" / "link").symlink_to(tmp_path / "kept")
+    subprocess.run([sys.executable, "-c", DEEP], cwd=tmp_path / "gone", check=True)
+    tree.remove(str(tmp_path / "gone"))
+    assert os.listdir(tmp_path) == ["kept"]
+
+
+def test_what_a_run_nested_deep_is_gone_before_the_next(bench: Bench) -> None:
+    first = f"def test_it():\n    exec({DEEP!r})\n"
+    second = "import os\ndef test_it():\n    assert os.listdir('.') == ['ledger.py']\n"
+    report = bench.report([bench.oracle(first, name="a"), bench.oracle(second, name="b")])
+    assert report.problems == ()
+    assert [test.outcome for run in report.runs for test in run.tests] == ["passed", "passed"]
 
 
 def test_a_state_that_cannot_be_restored_starts_nothing(bench: Bench) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,17 @@ def test_a_quoted_merge_key_is_a_key_like_any_other(tmp_path: Path) -> None:
 def test_a_missing_file_is_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="cannot be read"):
         read_document(tmp_path / "none.yaml")
+
+
+def test_what_is_no_regular_file_is_a_sentence_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.yaml")
+    kept = os.open(tmp_path / "pipe.yaml", os.O_RDWR)  # so that whoever reads it has something, instead of for ever
+    os.write(kept, b"a: 1\n")
+    (tmp_path / "folder.yaml").mkdir()
+    for name in ("pipe.yaml", "folder.yaml"):
+        with pytest.raises(BadInput, match=f"{name}: the file is a folder, a pipe or a device"):
+            read_document(tmp_path / name)
+    os.close(kept)
 
 
 def test_deep_nesting_is_no_recursion_error(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import load_instance
+from pytest_crab.instances.document import MOST_BYTES
 from pytest_crab.instances.index import Index
 
 SHIPPED = sorted(Path(__file__).parents[2].glob("instances/*/*/instance.yaml"))
@@ -68,6 +69,12 @@ def test_a_changed_file_is_read_anew_though_its_size_and_times_are_the_old_ones(
     index = Index(data)
     assert index.load(file).pull_request.title == "Other"
     assert index.changed
+
+
+def test_a_file_that_is_too_large_is_refused(file: Path) -> None:
+    file.write_text(TEXT + "#" * MOST_BYTES)
+    with pytest.raises(BadInput, match="larger than 1 MiB"):
+        Index().load(file)
 
 
 @pytest.mark.parametrize("what", ["gone", "link"])

@@ -26,6 +26,14 @@ def test_anything_else_is_notes(text: str) -> None:
     assert read_remarks(text) == Remarks(notes=text)
 
 
+@pytest.mark.parametrize("usage", [{"cost_usd": 1e308}, {"output_tokens": -1}, {"cost_usd": float("inf")}])
+def test_a_usage_that_none_can_be_is_a_problem(usage: dict[str, float]) -> None:
+    (name,) = usage
+    remarks = read_remarks(json.dumps({"schema": 1, "usage": usage, "notes": "Did it."}))
+    assert name in remarks.problems[0]
+    assert remarks.usage is None
+
+
 def test_long_notes_are_cut() -> None:
     notes = read_remarks("é" * 100_000).notes
     assert notes is not None

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pytest_crab.errors import DiffRejected
 from pytest_crab.errors import EngineError
+from pytest_crab.errors import SourceError
 from pytest_crab.protocols import FileChange
+from pytest_crab.sources import drop
+from pytest_crab.sources import folders
 from pytest_crab.sources import source_for
 from pytest_crab.sources.snapshot import GitSnapshot
 from pytest_crab.types import Instance
@@ -253,6 +258,27 @@ def test_a_huge_file_is_refused(snapshot: GitSnapshot, checkout: Path) -> None:
         snapshot.record(checkout)
 
 
+def test_too_many_files_are_refused_before_all_are_listed(
+    snapshot: GitSnapshot, checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folders, "MOST_FILES", 20)
+    monkeypatch.setattr(folders, "_AT_ONCE", 10)
+    listed = []
+    listing = folders._listed
+    monkeypatch.setattr(folders, "_listed", lambda *way: (listed.append(one) or one for one in listing(*way)))
+    (checkout / "build").mkdir()
+    for number in range(100):
+        (checkout / f"{number}.log").touch()
+        (checkout / "build" / str(number)).mkdir()
+    assert snapshot.record(checkout) == snapshot.head_tree
+    for number in range(100):
+        (checkout / f"{number}.txt").touch()
+    listed.clear()
+    with pytest.raises(DiffRejected, match="over 20 files and folders"):
+        snapshot.record(checkout)
+    assert len(listed) < 150
+
+
 def test_an_ignored_huge_file_does_not_matter(snapshot: GitSnapshot, checkout: Path) -> None:
     with (checkout / "huge.log").open("wb") as file:
         file.truncate((64 << 20) + 1)
@@ -262,6 +288,74 @@ def test_an_ignored_huge_file_does_not_matter(snapshot: GitSnapshot, checkout: P
 def test_a_checkout_that_is_gone_is_a_sentence(snapshot: GitSnapshot, tmp_path: Path) -> None:
     with pytest.raises(EngineError, match="nowhere is gone, so the revision cannot be recorded"):
         snapshot.record(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("part", ["", "private.git/HEAD"])
+def test_a_store_that_is_removed_meanwhile_is_named_and_nobodys_doing(
+    part: str, snapshot: GitSnapshot, checkout: Path
+) -> None:
+    gone = snapshot.folder / part
+    shutil.rmtree(gone) if gone.is_dir() else gone.unlink()
+    diff = NEW.format("x", "100644")
+    for ask in (lambda: snapshot.record(checkout), lambda: snapshot.apply(diff), lambda: snapshot.diff(snapshot.head)):
+        with pytest.raises(SourceError, match=f"since {snapshot.folder}/private.git is gone: run again"):
+            ask()
+
+
+def cut(pack: Path) -> None:
+    pack.write_bytes(pack.read_bytes()[:-30])
+
+
+def turn(pack: Path) -> None:
+    content = bytearray(pack.read_bytes())
+    content[-28] ^= 0xFF  # the last object, a file's content
+    pack.write_bytes(content)
+
+
+def writable_pack(snapshot: GitSnapshot, part: str) -> Path:
+    (pack,) = (snapshot.folder / part / "objects" / "pack").glob("*.pack")
+    pack.chmod(0o600)
+    return pack
+
+
+@pytest.mark.parametrize(("part", "harm"), [("public.git", cut), ("public.git", Path.unlink), ("private.git", turn)])
+def test_damage_is_found(part: str, harm: Callable[[Path], None], snapshot: GitSnapshot) -> None:
+    assert snapshot.damage() is None
+    harm(writable_pack(snapshot, part))
+    assert snapshot.damage() is not None
+
+
+def test_damage_is_not_taken_for_a_diff_that_does_not_apply(snapshot: GitSnapshot) -> None:
+    good = snapshot.diff(snapshot.reference_tree)
+    turn(writable_pack(snapshot, "public.git"))
+    with pytest.raises(SourceError, match=f"what is kept of the trees in {snapshot.folder} is damaged"):
+        snapshot.apply(good)
+
+
+def test_what_git_dislikes_is_no_damage_and_no_excuse(snapshot: GitSnapshot) -> None:
+    hostile = NEW.format(".gitmodules", "100644").replace(
+        "@@ -0,0 +1 @@\n+x", '@@ -0,0 +1,2 @@\n+[submodule "x"]\n+\turl = -x'
+    )
+    snapshot.apply(hostile)
+    assert snapshot.damage() is None
+    absent = "object packfile is corrupt"
+    with pytest.raises(DiffRejected, match=absent):
+        snapshot.apply(f"diff --git a/{absent} b/{absent}\n--- a/{absent}\n+++ b/{absent}\n@@ -1 +1 @@\n-2\n+3\n")
+
+
+def test_a_dropped_snapshot_is_made_anew_beside_the_old_one(
+    snapshot: GitSnapshot, instance: Instance, tmp_path: Path
+) -> None:
+    cut(writable_pack(snapshot, "public.git"))
+    for _ in range(2):  # two trials that see the same damage drop it once
+        drop(instance, tmp_path / "cache", snapshot)
+    renewed = source_for(instance).fetch(instance, tmp_path / "cache")
+    assert isinstance(renewed, GitSnapshot)
+    assert renewed == replace(snapshot, folder=snapshot.folder.with_name(f"{snapshot.folder.name}-1"))
+    assert renewed.damage() is None
+    assert snapshot.folder.is_dir()
+    drop(instance, tmp_path / "cache", snapshot)
+    assert source_for(instance).fetch(instance, tmp_path / "cache") == renewed
 
 
 def test_this_processs_git_variables_do_not_matter(

@@ -294,7 +294,7 @@ def attend(supervisor):
         result = {"ending": "unstarted", "detail": gone} if gone else one(supervisor, control, run)
         if result is None:
             gone = "the project's side was ended"
-            result = {"ending": "exited", "detail": gone}
+            result = {"ending": "lost", "detail": gone}
         result.update(id=run["id"], seconds=round(time.monotonic() - started, 3))
         supervisor.say({"run": result})
 

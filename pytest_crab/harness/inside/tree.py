@@ -2,9 +2,10 @@
 
 import base64
 import os
-import shutil
 import stat
 import subprocess
+
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def restore(pristine, workdir, changes):
@@ -69,19 +70,60 @@ def prune(folder, root):
 
 
 def remove(path):
-    """Remove a file or folder whatever its permissions say."""
+    """Remove a file or folder whatever its permissions say and however deep it is. Raises OSError.
+
+    It neither recurses nor names a path from the top, since either ends some thousand folders down.
+    """
     if not os.path.isdir(path) or os.path.islink(path):
         os.unlink(path)
         return
-    shutil.rmtree(path, ignore_errors=True)
-    if os.path.lexists(path):
-        for folder, _, _ in os.walk(path):
-            os.chmod(folder, stat.S_IRWXU)
-            for name in os.listdir(folder):
-                inner = os.path.join(folder, name)
-                if os.path.isdir(inner) and not os.path.islink(inner):
-                    os.chmod(inner, stat.S_IRWXU)
-        shutil.rmtree(path)
+    open_up(path)
+    here = os.open(path, FOLDER)
+    above = []  # of each folder on the way down: its name, and those beside it that are still there
+    try:
+        folders = remove_files(here)
+        while folders or above:
+            if folders:
+                name = folders.pop()
+                above.append((name, folders))
+                open_up(name, here)
+                here = exchange(here, name)
+                folders = remove_files(here)
+            else:
+                here = exchange(here, "..")
+                name, folders = above.pop()
+                os.rmdir(name, dir_fd=here)
+    finally:
+        os.close(here)
+    os.rmdir(path)
+
+
+def remove_files(folder):
+    """Remove everything in an open folder but folders; their names."""
+    folders = []
+    for name in os.listdir(folder):
+        try:
+            os.unlink(name, dir_fd=folder)
+        except (IsADirectoryError, PermissionError):
+            if not stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+                raise
+            folders.append(name)
+    return folders
+
+
+def exchange(folder, name):
+    """Open a folder from another one that is closed then."""
+    found = os.open(name, FOLDER, dir_fd=folder)
+    os.close(folder)
+    return found
+
+
+def open_up(path, folder=None):
+    """Let a folder be read and changed, if it is this user's."""
+    try:
+        os.chmod(path, stat.S_IRWXU, dir_fd=folder)
+    except PermissionError:  # it may be open already; if it is not, what comes next says so
+        return
 
 
 def empty(folder):
