@@ -79,6 +79,9 @@ class Snapshot(Protocol):
     def record(self, folder: Path) -> str:
         """The tree that a checkout's files are now; its own .git is not trusted and not read."""
 
+    def damage(self) -> str | None:
+        """What is wrong with what this machine keeps of the trees, found by reading all of it; None if nothing is."""
+
 
 class Source(Protocol):
     """A way to get an instance's code."""
@@ -124,7 +127,10 @@ class Command:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completed:
-    """How a command ended; ``exit_code`` None: it was killed by the deadline, an output cap or with its sandbox."""
+    """How a command ended; ``exit_code`` None: it was killed by the deadline, a cap or with its sandbox.
+
+    ``too_much_disk`` is told where no file system of its own ends its writing.
+    """
 
     exit_code: int | None
     stdout: bytes
@@ -132,6 +138,7 @@ class Completed:
     timed_out: bool = False
     out_of_memory: bool = False
     too_much_output: bool = False
+    too_much_disk: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from typing import Any
 
 from pytest_crab.curation.certify import Certificate
 from pytest_crab.errors import BadInput
+from pytest_crab.locks import locked_folder
 
 #: What the file is called.
 FILE = "proofs.json"
@@ -22,12 +23,14 @@ def write_proofs(folder: Path, certificates: Iterable[Certificate], runtime: str
     The same findings give the same bytes. Raises BadInput for a file that is something else.
     """
     path = folder / FILE
-    instances = dict(_kept(path))
-    instances.update((each.instance.id, _entry(each, runtime)) for each in certificates)
-    aside = path.with_name(f".{FILE}.aside")
-    content = {"schema": _SCHEMA, "instances": instances}
-    aside.write_text(json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False) + "\n", "utf-8")
-    aside.replace(path)
+    with locked_folder(folder):  # other instances of the set may be certified at the same time
+        instances = dict(_kept(path))
+        instances.update((each.instance.id, _entry(each, runtime)) for each in certificates)
+        content = {"schema": _SCHEMA, "instances": instances}
+        text = json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
+        aside = path.with_name(f".{FILE}.aside")
+        aside.write_text(f"{text}\n", "utf-8")
+        aside.replace(path)
 
 
 def _kept(path: Path) -> dict[str, Any]:

@@ -34,6 +34,7 @@ from pytest_crab.runtimes.base import PASSWD
 from pytest_crab.runtimes.cgroups import Cgroup
 from pytest_crab.runtimes.environments import OUTPUT_CAP
 from pytest_crab.runtimes.environments import TMP
+from pytest_crab.runtimes.filling import Filling
 from pytest_crab.runtimes.piped import Piped
 from pytest_crab.runtimes.piped import serve
 from pytest_crab.runtimes.piped import started
@@ -90,6 +91,14 @@ def with_client(view: View, client: ClientPlace) -> View:
     return dataclasses.replace(view, readable=readable, writable=writable, reserves=True)
 
 
+#: What a container has to be started with where bubblewrap says this in it.
+_IN_A_CONTAINER = {
+    "new namespace": "seccompProfile: {type: Unconfined} on Kubernetes, --security-opt seccomp=unconfined with Docker",
+    "make / slave": "appArmorProfile: {type: Unconfined} on Kubernetes, --security-opt apparmor=unconfined with Docker",
+    "mount proc": "procMount: Unmasked on Kubernetes, --security-opt systempaths=unconfined with Docker",
+}
+
+
 @functools.lru_cache(maxsize=1)
 def problem() -> str | None:
     """Why bubblewrap cannot be used here, as one sentence; None if it can."""
@@ -104,8 +113,11 @@ def problem() -> str | None:
             done = subprocess.run([*test, *more, "true"], capture_output=True, timeout=20, check=False, pass_fds=files)
     except (OSError, subprocess.SubprocessError) as error:
         return f"bubblewrap does not run here: {error}"
-    last = done.stderr.decode(errors="replace").strip().splitlines()
-    return None if done.returncode == 0 else f"bubblewrap does not work here: {last[-1] if last else done.returncode}"
+    if done.returncode == 0:
+        return None
+    said = (done.stderr.decode(errors="replace").strip().splitlines() or [str(done.returncode)])[-1]
+    needs = "".join(f" (a container needs {need})" for part, need in _IN_A_CONTAINER.items() if part in said)
+    return f"bubblewrap does not work here: {said}{needs}"
 
 
 def run_confined(
@@ -116,10 +128,12 @@ def run_confined(
     limits: Limits,
     seconds: float,
     cancelled: Sequence[threading.Event] = (),
+    filling: Filling | None = None,
 ) -> tuple[Completed, ...]:
     """Run commands beside each other, each in a sandbox of its own; the limits hold for them together.
 
-    Raises EngineError where bubblewrap cannot be used, and Cancelled once one of ``cancelled`` is set.
+    ``filling`` looks after what they write on the host's disk, where they are given folders of it. Raises EngineError
+    where bubblewrap cannot be used or that disk is nearly full, and Cancelled once one of ``cancelled`` is set.
     """
     reason = problem()
     if reason is not None:
@@ -128,29 +142,23 @@ def run_confined(
         folder = stack.enter_context(run.scratch())  # first: from here on a sweep knows that the run lives
         group = stack.enter_context(cgroups.limited(run.id, limits))
         _write_etc(folder)
-        running: list[Piped] = []
-        try:
-            for view, command in zip(views, commands, strict=True):
-                with _files(command) as files:
-                    argv = _launch(view, command, limits, group, folder, files)
-                    more = [one.fileno() for one in view.handed]
-                    running.append(started(argv, command.stdin, OUTPUT_CAP, env={}, pass_fds=(*files, *more)))
-                for one in view.handed:
-                    one.close()
-        except OSError as error:
-            for piped in running:
-                piped.process.kill()
-            raise EngineError(f"a sandbox could not be started: {error}", passing=True) from error
+        filling = filling or Filling((), 0)
+        filling.again()
+        running = _begun(views, commands, limits, group, folder)
         serve(
             running,
             deadline=time.monotonic() + seconds,
-            cancelled=lambda: any(event.is_set() for event in cancelled),
+            cancelled=lambda: any(event.is_set() for event in cancelled) or filling.is_over(),
             kill=lambda piped: piped.process.kill(),
         )
         if any(event.is_set() for event in cancelled):
             raise Cancelled("the run was interrupted")
+        ended = any(piped.late for piped in running)
+        if ended:
+            filling.check()
         starved = group.out_of_memory() if group is not None else False
-        return tuple(told(piped, out_of_memory=starved) for piped in running)
+        full = filling.full and ended
+        return tuple(told(piped, out_of_memory=starved, too_much_disk=full) for piped in running)
 
 
 def attach(run: Run, view: View, command: Command, *, limits: Limits) -> int:
@@ -184,11 +192,12 @@ def confined(
     limits: Limits = CLIENT_LIMITS,
     run: Run | None = None,
     client: ClientPlace | None = None,
+    filling: Filling | None = None,
 ) -> Completed:
     """Run a command in ``folder``, which it may write; it sees only that, the paths named and the system's programs.
 
-    Paths are the same inside as outside; /tmp is its own unless ``env`` and ``writable`` say otherwise. The deadline
-    and ``cancel`` end it with every descendant. Raises EngineError where bubblewrap cannot be used, Cancelled.
+    Paths are the same inside as outside; /tmp is its own unless ``env`` and ``writable`` say otherwise. The deadline,
+    ``cancel`` and ``filling`` end it with every descendant. Raises EngineError, Cancelled.
     """
     own = run or Run()
     view = View(
@@ -204,13 +213,16 @@ def confined(
         command = dataclasses.replace(command, argv=relaying.wrapped(relaying.interpreter(), argv))
     events = [cancel] if cancel is not None else []
     try:
-        return run_confined(own, [view], [command], limits=limits, seconds=seconds, cancelled=events)[0]
+        (done,) = run_confined(
+            own, [view], [command], limits=limits, seconds=seconds, cancelled=events, filling=filling
+        )
+        return done
     finally:
         if run is None:
             own.close()
 
 
-def told(piped: Piped, *, out_of_memory: bool) -> Completed:
+def told(piped: Piped, *, out_of_memory: bool, too_much_disk: bool = False) -> Completed:
     """How a served process ended; a signal's number is told as a shell would, 128 added."""
     code = piped.process.returncode
     killed = piped.late or piped.overflow
@@ -218,9 +230,10 @@ def told(piped: Piped, *, out_of_memory: bool) -> Completed:
         exit_code=None if killed else (128 - code if code < 0 else code),
         stdout=piped.stdout,
         stderr=piped.stderr,
-        timed_out=piped.late and not piped.overflow,
+        timed_out=piped.late and not piped.overflow and not too_much_disk,
         out_of_memory=out_of_memory,
         too_much_output=piped.overflow,
+        too_much_disk=too_much_disk,
     )
 
 
@@ -246,6 +259,26 @@ def _opened(contents: Sequence[bytes]) -> Iterator[tuple[int, ...]]:
             file.write(content)
             file.seek(0)
         yield tuple(file.fileno() for file in files)
+
+
+def _begun(
+    views: Sequence[View], commands: Sequence[Command], limits: Limits, group: Cgroup | None, folder: Path
+) -> list[Piped]:
+    """Start each command in its sandbox. Raises EngineError, and then none is left."""
+    running: list[Piped] = []
+    try:
+        for view, command in zip(views, commands, strict=True):
+            with _files(command) as files:
+                argv = _launch(view, command, limits, group, folder, files)
+                more = [one.fileno() for one in view.handed]
+                running.append(started(argv, command.stdin, OUTPUT_CAP, env={}, pass_fds=(*files, *more)))
+            for one in view.handed:
+                one.close()
+    except OSError as error:
+        for piped in running:
+            piped.process.kill()
+        raise EngineError(f"a sandbox could not be started: {error}", passing=True) from error
+    return running
 
 
 def _launch(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import errno
 import os
 import re
 import signal
@@ -45,7 +45,7 @@ class Cgroup:
 
     def kill(self) -> None:
         """Kill whatever is in here until nothing is. Raises EngineError if something stays."""
-        for pause in (0.0, 0.001, 0.005, 0.02, 0.1, 0.5, 1.0, 2.0):
+        for pause in (0.0, 0.001, 0.005, 0.02, 0.1, 0.5, 1.0, 2.0, 4.0, 8.0):
             time.sleep(pause)
             found = self.processes()
             if not found:
@@ -61,8 +61,11 @@ class Cgroup:
         """The ids of the processes in here."""
         found: set[int] = set()
         for place in self.places:
-            if (place / "cgroup.procs").exists():
+            try:
                 found.update(int(line) for line in (place / "cgroup.procs").read_text().split())
+            except OSError as error:  # ENODEV: removed between the opening and the reading of it
+                if error.errno not in (errno.ENOENT, errno.ENODEV):
+                    raise
         return found
 
     def remove(self) -> None:
@@ -97,9 +100,8 @@ def sweep() -> list[str]:
         for folder in place.glob(f"pytest-crab-*-{runs.machine_id()}-*"):
             match = _NAME.fullmatch(folder.name)
             if match and runs.is_dead(match.group(1)):
-                with contextlib.suppress(FileNotFoundError):  # another sweeper was faster
-                    Cgroup({"memory": folder}).remove()
-                    removed.append(folder.name)
+                Cgroup({"memory": folder}).remove()
+                removed.append(folder.name)
     return sorted(set(removed))
 
 
@@ -144,7 +146,7 @@ def _make(name: str, limits: Limits) -> Cgroup | None:
 
 
 def _remove(place: Path) -> None:
-    for pause in (0.0, 0.005, 0.02, 0.1, 0.5):
+    for pause in (0.0, 0.005, 0.02, 0.1, 0.5, 2.0, 5.0):
         time.sleep(pause)
         try:
             place.rmdir()

@@ -138,12 +138,17 @@ class Engine:
             self.remove(created)
 
     def remove(self, container: str) -> None:
-        """Remove a container, running or not; one that is gone already is fine."""
+        """Remove a container, running or not; one that is gone already is fine, one that is going is waited for."""
         try:
             with self._speaking("removing a container") as client:
-                client.remove_container(container, force=True, v=True)
+                try:
+                    client.remove_container(container, force=True, v=True)
+                except docker.errors.APIError as error:
+                    if error.status_code != 409 or "in progress" not in str(error):
+                        raise
+                    client.wait(container, timeout=_GOING, condition="removed")
         except EngineError as error:
-            if _is_gone(error.__cause__):
+            if isinstance(error.__cause__, docker.errors.NotFound):
                 return
             self._owed.append(container)
             if not self.stopped.is_set():
@@ -322,10 +327,8 @@ def _ulimits(limits: Limits) -> list[docker.types.Ulimit]:
     return [docker.types.Ulimit(name=name, soft=size, hard=size) for name, size in sizes.items()]
 
 
+#: Seconds: how long a container is waited for that somebody else removes.
+_GOING = 20
+
 #: What an engine answers about a container that went away, or ended, in the meantime.
 _VANISHED = (404, 409)
-
-
-def _is_gone(error: BaseException | None) -> bool:
-    status = getattr(error, "status_code", None)
-    return isinstance(error, docker.errors.NotFound) or (status == 409 and "in progress" in str(error))

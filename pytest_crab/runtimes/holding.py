@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_crab.locks import locked_file
 from pytest_crab.runtimes import runs
 from pytest_crab.runtimes.runs import Run
 
@@ -98,9 +99,5 @@ def _mark(run: Path, key: str) -> Path:
 
 @contextmanager
 def _gate(kind: int) -> Iterator[None]:
-    descriptor = os.open(runs.machine_folder() / "environments.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(descriptor, kind)
+    with locked_file(runs.machine_folder() / "environments.lock", kind):
         yield
-    finally:
-        os.close(descriptor)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 import shutil
 import socket
@@ -38,6 +39,7 @@ from pytest_crab.runtimes.environments import MEETING
 from pytest_crab.runtimes.environments import TMP
 from pytest_crab.runtimes.environments import described
 from pytest_crab.runtimes.environments import image_key
+from pytest_crab.runtimes.filling import Filling
 from pytest_crab.runtimes.holding import Holds
 from pytest_crab.runtimes.runs import Run
 from pytest_crab.runtimes.runs import remove_folder
@@ -95,7 +97,7 @@ class LocalRuntime:
             self.holds.take(instance.id, packages)
         built = False
         if not venvs.is_whole(folder):
-            with one_builder(f"tree{key}", self._check), self.slots.take(self.stopped):
+            with one_builder(f"tree{key}", self._check, self._cache), self.slots.take(self.stopped):
                 if not venvs.is_whole(folder):
                     remove_folder(folder)
                     self._build(folder, instance, snapshot)
@@ -160,7 +162,7 @@ class LocalRuntime:
         readable: Sequence[Path] = (),
         models: ModelAccess | None = None,
     ) -> Iterator[LocalWorkspace]:
-        """See protocols.Runtime; the tree lies on the host's disk, so of the disk limit only that per file holds."""
+        """See protocols.Runtime; the tree lies on the host's disk, and how much it grows is looked at (filling)."""
         self._check()
         with ExitStack() as stack:
             scratch = stack.enter_context(self.run.scratch())
@@ -257,9 +259,14 @@ class LocalRuntime:
             shutil.copytree(Path(image.reference) / "tree", scratch / "tree", symlinks=True)
             replaced = {layout.venv: scratch / "venv", image.workdir: scratch / "tree"}
             view = self.view(image, empty=(TMP,), writable={}, replaced=replaced)
-            seconds = max(600, instance.environment.timeout)
             return bubblewrap.run_confined(
-                self.run, [view], [command], limits=CLIENT_LIMITS, seconds=seconds, cancelled=[self.stopped]
+                self.run,
+                [view],
+                [command],
+                limits=CLIENT_LIMITS,
+                seconds=max(600, instance.environment.timeout),
+                cancelled=[self.stopped],
+                filling=Filling(list(replaced.values()), CLIENT_LIMITS.disk),
             )[0]
 
     @contextmanager
@@ -328,7 +335,13 @@ class LocalWorkspace:
                 limits=self._limits,
                 seconds=seconds,
                 cancelled=[runtime.stopped],
+                filling=self._filling,
             )[0]
+
+    @functools.cached_property
+    def _filling(self) -> Filling:
+        folders = [self._tree] if self.client is None else [self._tree, self.client.home]
+        return Filling(folders, self._limits.disk)
 
     def attach(self, argv: Sequence[str], env: Mapping[str, str]) -> int:
         """Run a command on this process's own terminal; its exit code. Raises EngineError."""

@@ -86,7 +86,7 @@ def serve(
     """Serve processes until all have ended; ``kill`` ends one with all its descendants.
 
     The deadline, a cap that is passed and a cancel end all of them. A pipe that some left-over process holds open once
-    its own process has gone is read for half a second more.
+    its own process has gone is read until it is silent, for half a second at least.
     """
     ends = {piped: os.pidfd_open(piped.process.pid) for piped in running}
     killed = False
@@ -142,15 +142,16 @@ def _turn(selector: selectors.BaseSelector, piped: Piped, pipe: IO[bytes]) -> No
 
 
 def _finish(selector: selectors.BaseSelector, piped: Piped) -> None:
-    """The process has gone: take what is still in its pipes."""
+    """The process has gone: take what is still in its pipes, all that is there however late this comes to it."""
     deadline = time.monotonic() + _DRAIN_SECONDS
     for pipe in list(piped.open):
         selector.unregister(pipe)
-        while pipe is not piped.process.stdin and pipe in piped.open and time.monotonic() < deadline:
+        while pipe is not piped.process.stdin and pipe in piped.open and not piped.overflow:
             with selectors.DefaultSelector() as one:
                 one.register(pipe, selectors.EVENT_READ)
-                if one.select(max(deadline - time.monotonic(), 0)):
-                    piped.turn(pipe)
+                if not one.select(max(deadline - time.monotonic(), 0)):
+                    break
+                piped.turn(pipe)
         if pipe in piped.open:
             piped.close(pipe)
 

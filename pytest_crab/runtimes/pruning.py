@@ -52,7 +52,8 @@ def leavings() -> list[str]:
 def images(*, older_than_days: float, dry_run: bool) -> Iterator[str]:
     """Remove the engine's images that were built for instances so long ago; a line for each. Raises EngineError.
 
-    What a run that began meanwhile has taken stays, here and in ``environments``.
+    What a run that began meanwhile has taken stays, here and in ``environments``, and so does what a container was made
+    of.
     """
     from pytest_crab.runtimes.engine import Engine
 
@@ -70,7 +71,8 @@ def images(*, older_than_days: float, dry_run: bool) -> Iterator[str]:
                     continue
                 if not dry_run:
                     with engine.calling(f"removing the image {name}") as client:
-                        client.remove_image(name)
+                        if not _removed(client, name):
+                            continue
             yield f"image {name}"
     finally:
         engine.close()
@@ -80,8 +82,12 @@ def environments(cache: Path, *, older_than_days: float, dry_run: bool) -> Itera
     """Remove environments of the local runtime that were made so long ago; a line for each. Raises OSError."""
     for place in LOCAL_FOLDERS:
         for folder in sorted((cache / place).glob("*")):
-            if not folder.exists() or time.time() - folder.stat().st_mtime < older_than_days * 86400:
-                continue  # what is not there any more went with another
+            try:
+                age = time.time() - folder.stat().st_mtime
+            except FileNotFoundError:
+                continue  # it went with another
+            if age < older_than_days * 86400:
+                continue
             with holding.removing(folder.name) as free:
                 if not free:
                     continue
@@ -130,7 +136,14 @@ class EngineImages:
         """See Inventory; one call lists them, one more for each image that was not seen before tells its layers."""
         with self._engine.calling("listing images") as client:
             found: list[dict[str, Any]] = client.images(filters={"label": f"{BUILDER_LABEL}={builder()}"})
-        return [kept for image in found for kept in self._read(image)]
+        kept: list[Kept] = []
+        for image in found:
+            try:
+                kept += self._read(image)
+            except EngineError as error:
+                if not isinstance(error.__cause__, docker.errors.NotFound):
+                    raise  # else another run has removed it
+        return kept
 
     def remove(self, kept: Kept) -> bool:
         """See Inventory; never forced, so that the engine keeps what any container was made of."""
@@ -154,21 +167,24 @@ class EngineImages:
         if image["Id"] not in self._layers:
             with self._engine.calling("reading the history of an image") as client:
                 rows = client.history(image["Id"])  # type: ignore[no-untyped-call]
-            self._layers[image["Id"]] = layers(rows, int(image["Labels"][BELOW_LABEL]))
+            self._layers[image["Id"]] = layers(rows, int(image["Labels"][BELOW_LABEL]), int(image["Size"]))
         return self._layers[image["Id"]]
 
 
-def layers(rows: Sequence[Mapping[str, Any]], below: int) -> dict[str, int]:
+def layers(rows: Sequence[Mapping[str, Any]], below: int, whole: int) -> dict[str, int]:
     """Bytes by layer from an image's history, newest first, without the ``below`` rows of its base.
 
     A layer's name is the digest of all rows up to it: only images that were built on the same layer share its name.
+    ``whole`` is the image's size. Where an engine keeps layers packed beside unpacked, only that tells, and each layer
+    gets its share.
     """
     found: dict[str, int] = {}
     name = ""
+    unpacked = sum(row["Size"] for row in rows)
     for number, row in enumerate(reversed(rows)):
         name = digest([name, row["Created"], row["CreatedBy"], row["Size"]])
         if number >= below and row["Size"]:
-            found[name] = int(row["Size"])
+            found[name] = int(row["Size"]) * max(whole, unpacked) // unpacked
     return found
 
 
@@ -205,7 +221,12 @@ class LocalFolders:
         """See Inventory; a folder is measured once, since it does not change when it is whole."""
         folders = [folder for place in LOCAL_FOLDERS for folder in sorted((self._cache / place).glob("*"))]
         whole = (folder for folder in folders if (folder / "complete").exists() or (folder / "layout.json").exists())
-        return [self._read(folder) for folder in whole if len(folder.name) == holding.LENGTH]
+        kept: list[Kept] = []
+        for folder in whole:
+            if len(folder.name) == holding.LENGTH:
+                with suppress(FileNotFoundError):  # another run has removed it
+                    kept.append(self._read(folder))
+        return kept
 
     def remove(self, kept: Kept) -> bool:
         """See Inventory; the folder is not there from one moment to the next."""
@@ -216,13 +237,13 @@ class LocalFolders:
         """See Inventory."""
 
     def _read(self, folder: Path) -> Kept:
-        if folder not in self._sizes:
-            self._sizes[folder] = size_of(folder)
+        taken = self._sizes.get(folder) or size_of(folder)
         name = str(folder.relative_to(self._cache))
         record = holding.record_of(folder.name)
-        record = record or holding.Record(used=folder.stat().st_mtime, instances=frozenset())
-        size = {name: self._sizes[folder]}
-        return Kept(name=name, key=folder.name, layers=size, used=record.used, instances=record.instances)
+        made = folder.stat().st_mtime  # raises where it went meanwhile, so that its size was none
+        self._sizes[folder] = taken
+        record = record or holding.Record(used=made, instances=frozenset())
+        return Kept(name=name, key=folder.name, layers={name: taken}, used=record.used, instances=record.instances)
 
 
 def inventory(runtime: str, cache: Path) -> Inventory | None:

@@ -81,6 +81,8 @@ def last_line(done: Completed) -> str:
     """The last line that a command printed, or how it ended without one."""
     if done.timed_out:
         return "it did not end in time"
+    if done.too_much_disk:
+        return "it wrote more to the disk than it may"
     lines = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines()
     return lines[-1].strip()[:300] if lines else f"it printed nothing and ended with {done.exit_code}"
 

@@ -6,7 +6,6 @@ import fcntl
 import os
 import platform
 import re
-import shutil
 import stat
 import tempfile
 import threading
@@ -16,6 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pytest_crab.errors import EngineError
+from pytest_crab.harness.inside import tree
+from pytest_crab.locks import locked_file
 from pytest_crab.plain import digest
 
 _NAME = re.compile(r"[0-9a-f]{16}")
@@ -84,34 +85,35 @@ def is_dead(run: str) -> bool:
     """Whether no process holds this run's lock any more."""
     if not _NAME.fullmatch(run):
         return False
-    try:
-        descriptor = os.open(_runs() / f"{run}.lock", os.O_RDWR | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return True
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    finally:
-        os.close(descriptor)
+    lock = _runs() / f"{run}.lock"
+    descriptor = _take(lock)
+    if descriptor is None:
+        return not lock.exists()
+    os.close(descriptor)
     return True
 
 
 def sweep_folders() -> list[str]:
-    """Remove the folders and locks of dead runs; the names of the runs whose folder was removed."""
-    removed = []
-    for lock in sorted(_runs().glob("*.lock")):
-        descriptor = _take(lock)
-        if descriptor is None:
-            continue
-        try:  # the lock is held meanwhile, so that of two sweepers one does it
-            if (_runs() / lock.stem).exists():
-                remove_folder(_runs() / lock.stem)
-                removed.append(lock.stem)
-            lock.unlink(missing_ok=True)
-        finally:
-            os.close(descriptor)
-    return removed
+    """Remove the folders and locks of dead runs; the names of the runs whose folder was removed.
+
+    Of two sweepers one does it, and the other waits for that.
+    """
+    with locked_file(machine_folder() / "sweep.lock"):
+        return [lock.stem for lock in sorted(_runs().glob("*.lock")) if _sweep(lock)]
+
+
+def _sweep(lock: Path) -> bool:
+    """Remove a run's folder and lock if it is dead; whether there was a folder."""
+    descriptor = _take(lock)
+    if descriptor is None:
+        return False
+    try:  # the lock is held meanwhile, so that nobody takes a file for his that goes
+        there = lock.with_suffix("").exists()
+        remove_folder(lock.with_suffix(""))
+        lock.unlink(missing_ok=True)
+    finally:
+        os.close(descriptor)
+    return there
 
 
 def any_alive() -> bool:
@@ -125,13 +127,16 @@ def living() -> Iterator[Path]:
 
 
 def _take(lock: Path) -> int | None:
-    """The lock file of a run, held, if nobody else holds it; None otherwise."""
+    """The lock file of a run, held if its run does not hold it; None otherwise.
+
+    It is shared with others that look, since none of them should take another for the run.
+    """
     try:
         descriptor = os.open(lock, os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:
         return None
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(descriptor)
         return None
@@ -139,15 +144,9 @@ def _take(lock: Path) -> int | None:
 
 
 def remove_folder(folder: Path) -> None:
-    """Remove a folder that foreign code may have filled; folders that it made unreadable are opened first."""
-    if folder.is_symlink() or not folder.exists():
-        return
-    for path, names, _ in os.walk(folder):
-        for name in names:
-            inner = Path(path, name)
-            if not inner.is_symlink():
-                inner.chmod(0o700)
-    shutil.rmtree(folder)
+    """Remove a folder that foreign code may have filled, whatever permissions and however many levels it has made."""
+    if folder.is_dir() and not folder.is_symlink():
+        tree.remove(str(folder))  # type: ignore[no-untyped-call]
 
 
 def _runs() -> Path:

@@ -20,6 +20,8 @@ from pytest_crab.runtimes.environments import OUTPUT_CAP
 
 _KILLED = 137
 _DRAIN_SECONDS = 0.5
+#: At least how long an engine, which may be busy, is given to note that a command has ended.
+_NOTE_SECONDS = 20.0
 
 
 def run_main(engine: Engine, container: str, stdin: bytes, *, seconds: float) -> Completed:
@@ -66,11 +68,12 @@ def run_beside(
         in_time = converse(talks, deadline)
         engine.check()
         overflow = any(talk.overflow for talk in talks)
-        codes = [_exit_code(engine, one) if talk.ended else None for talk, one in zip(talks, made, strict=True)]
+        ended = zip(talks, made, strict=True)
+        ends = [_end(engine, one, deadline) if talk.ended else (None, not (in_time or overflow)) for talk, one in ended]
         starved = engine.ran_out_of_memory(container, started, beside=True)
         return tuple(
-            _completed(talk, code, late=not (in_time or overflow or talk.ended), starved=starved, overflow=overflow)
-            for talk, code in zip(talks, codes, strict=True)
+            _completed(talk, code, late=late, starved=starved, overflow=overflow)
+            for talk, (code, late) in zip(talks, ends, strict=True)
         )
 
 
@@ -91,16 +94,17 @@ def run_added(
     beside = engine.begin(container, command, workdir, env)
     if beside is None:
         return Completed(exit_code=None, stdout=b"", stderr=b"")
+    deadline = time.monotonic() + seconds
     with ExitStack() as stack:
         talk = _opened(stack, beside[1], command.stdin)
-        in_time = converse([talk], time.monotonic() + seconds)
+        in_time = converse([talk], deadline)
         engine.check()
-        if not in_time:
+        code, late = _end(engine, beside[0], deadline) if in_time else (None, True)
+        if late:
             _kill_all(engine, container, command)
             converse([talk], time.monotonic() + _DRAIN_SECONDS)
-        code = _exit_code(engine, beside[0]) if in_time else None
         starved = code == _KILLED and engine.ran_out_of_memory(container, started, beside=True)
-        return _completed(talk, code, late=not (in_time or talk.overflow), starved=starved, overflow=talk.overflow)
+        return _completed(talk, code, late=late and not talk.overflow, starved=starved, overflow=talk.overflow)
 
 
 def _kill_all(engine: Engine, container: str, command: Command) -> None:
@@ -118,15 +122,20 @@ def _kill_all(engine: Engine, container: str, command: Command) -> None:
         engine.remove(container)
 
 
-def _exit_code(engine: Engine, made: str) -> int | None:
-    with engine.calling("asking how a command ended") as client:
-        for pause in (0, 0.01, 0.05, 0.2, 1.0):
-            time.sleep(pause)
+def _end(engine: Engine, made: str, deadline: float) -> tuple[int | None, bool]:
+    """How a command ended whose streams have, and whether it runs on: past the deadline, and for 20 s at least."""
+    deadline = max(deadline, time.monotonic() + _NOTE_SECONDS)
+    pause = 0.005
+    while True:
+        engine.check()
+        with engine.calling("asking how a command ended") as client:
             said = client.exec_inspect(made)
-            if not said["Running"]:
-                code = said["ExitCode"]
-                return None if code is None else int(code)
-    return None
+        if not said["Running"]:
+            return (None if said["ExitCode"] is None else int(said["ExitCode"])), False
+        if time.monotonic() > deadline:
+            return None, True
+        time.sleep(pause)
+        pause = min(pause * 2, 0.5)
 
 
 def _completed(talk: Conversation, code: int | None, *, late: bool, starved: bool, overflow: bool) -> Completed:

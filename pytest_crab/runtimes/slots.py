@@ -53,10 +53,13 @@ class Slots:
 
 
 @contextmanager
-def one_builder(key: str, check: Callable[[], None]) -> Iterator[None]:
-    """Hold the right to build what ``key`` names, across processes; ``check`` raises when waiting is over."""
-    folder = machine_folder() / "builds"
-    folder.mkdir(mode=0o700, exist_ok=True)
+def one_builder(key: str, check: Callable[[], None], cache: Path | None = None) -> Iterator[None]:
+    """Hold the right to build what ``key`` names, across processes; ``check`` raises when waiting is over.
+
+    What is built into ``cache`` is built once by all who share that folder, also from other machines.
+    """
+    folder = machine_folder() / "builds" if cache is None else cache / "locks"
+    folder.mkdir(parents=True, exist_ok=True)
     lock = filelock.FileLock(folder / f"{key[:32]}.lock", thread_local=False)
     while True:
         check()

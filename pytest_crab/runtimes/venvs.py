@@ -135,7 +135,7 @@ def venv_layout(cache: Path, instance: Instance, chosen: Chosen, build: Builder,
     folder = cache / "venvs" / key
     layout = _layout_of(folder, interpreter)
     if not (folder / "complete").exists():
-        with one_builder(f"venv-{key}"[:32], check):
+        with one_builder(f"venv-{key}"[:32], check, cache):
             if not (folder / "complete").exists():
                 _make_venv(folder, instance, layout, interpreter, build)
     return layout

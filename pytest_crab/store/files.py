@@ -61,8 +61,7 @@ class FileStore:
         except (ValueError, KeyError, TypeError):
             sound = False
         if not sound:
-            self._set_aside(path)
-            return None
+            return None if self._set_aside(path, text) else FileStore.get(self, step, key)
         return value
 
     def put(self, step: str, key: str, value: Any) -> None:
@@ -72,7 +71,7 @@ class FileStore:
         envelope = {"step": step, "key": key, "sha256": plain.digest(value), "value": value}
         try:
             self._make_folder(path.parent)
-            write_aside(path, json.dumps(envelope, indent=1, sort_keys=True).encode())
+            write_aside(path, json.dumps(envelope, indent=1, sort_keys=True, allow_nan=False).encode())
         except OSError as error:
             raise StoreError(sentence("cannot be written", path, error)) from error
 
@@ -121,15 +120,19 @@ class FileStore:
             write_aside(self.folder / "CACHEDIR.TAG", _CACHE_TAG.encode())
         folder.mkdir(parents=True, exist_ok=True)
 
-    def _set_aside(self, path: Path) -> None:
+    def _set_aside(self, path: Path, text: bytes) -> bool:
+        """Move a damaged object away; False: it has been made anew since its text was read."""
         damaged = self.folder / "damaged"
         try:
             damaged.mkdir(parents=True, exist_ok=True)
+            if path.read_bytes() != text:
+                return False
             path.replace(damaged / path.name)
         except FileNotFoundError:
-            return  # another reader was faster
+            pass  # another reader was faster
         except OSError as error:
             raise StoreError(sentence("is damaged and cannot be moved aside", path, error)) from error
+        return True
 
 
 def _acquire(lock: FileLock, stopped: threading.Event | None) -> None:

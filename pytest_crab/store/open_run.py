@@ -17,8 +17,10 @@ NAME = "open-run"
 
 def token_of(folder: Path) -> str | None:
     """The token that a run left in a store's folder, if any, without taking it over."""
-    path = folder / NAME
-    return path.read_text().strip() if path.is_file() else None
+    try:
+        return (folder / NAME).read_text().strip()
+    except FileNotFoundError:
+        return None
 
 
 class OpenRun:
@@ -38,13 +40,13 @@ class OpenRun:
         folder.mkdir(parents=True, exist_ok=True)
         self._path = folder / NAME
         self._lock: FileLock | None = FileLock(folder / f"{NAME}.lock", thread_local=False)
-        self.token = token_of(folder) or uuid.uuid4().hex
+        self.token = uuid.uuid4().hex
         try:
             self._lock.acquire(timeout=0)
         except Timeout:
             self._lock = None
-            self.token = uuid.uuid4().hex
             return
+        self.token = token_of(folder) or self.token  # not before, when it was a living run's that may end meanwhile
         write_aside(self._path, self.token.encode())
 
     def close(self, *, complete: bool) -> None:

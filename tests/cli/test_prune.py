@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -7,17 +8,22 @@ import sys
 import tarfile
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from pytest_crab import plain
 from pytest_crab.cli import main
+from pytest_crab.runtimes import holding
+from pytest_crab.runtimes import pruning
 from pytest_crab.runtimes.images import FACTS_LABEL
+from pytest_crab.runtimes.images import KEY_LABEL
 from pytest_crab.store import FileStore
 
 KEY = plain.digest("a review")
 OTHER = plain.digest("another review")
+ENGINE = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock")
 
 
 def prune(*arguments: str) -> str:
@@ -72,16 +78,51 @@ def test_what_a_killed_run_left_goes(store: FileStore, tmp_path: Path) -> None:
 
 
 @pytest.mark.docker
+def test_images_that_are_in_use_or_gone_by_now_keep_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import docker
+
+    label = f"pytest-crab.test-prune-{os.getpid()}"  # so that only images of the test's own are looked at
+    monkeypatch.setattr(pruning, "FACTS_LABEL", label)
+    client = docker.from_env().api
+    used, gone, free = (f"pytest-crab/test-pruned-{os.getpid()}:{word}" for word in ("used", "gone", "free"))
+    for name in (used, gone, free):
+        (tmp_path / name[-4:]).write_text(name)
+        with tarfile.open(tmp_path / "image.tar", "w") as archive:
+            archive.add(tmp_path / name[-4:], arcname="name")
+        changes = [f"LABEL {label}={{}} {KEY_LABEL}={os.getpid()}-{name[-4:]}"]  # a key that no run uses
+        client.import_image_from_file(str(tmp_path / "image.tar"), *name.split(":"), changes=changes)
+    container = client.create_container(used, ["true"])["Id"]
+    removing = holding.removing
+
+    def remove_too(key: str) -> Any:
+        if client.images(name=gone):
+            client.remove_image(gone)  # as another does who prunes at the same time
+        return removing(key)
+
+    monkeypatch.setattr(holding, "removing", remove_too)
+    try:
+        told = set(pruning.images(older_than_days=0, dry_run=False))
+        assert {f"image {free}"} <= told <= {f"image {free}", f"image {gone}"}
+        assert [bool(client.images(name=name)) for name in (used, gone, free)] == [True, False, False]
+    finally:
+        client.remove_container(container)
+        for name in (used, gone, free):
+            with contextlib.suppress(docker.errors.ImageNotFound):
+                client.remove_image(name)
+        client.close()
+
+
+@pytest.mark.docker
 def test_images_are_only_named_in_a_dry_run(store: FileStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("DOCKER_HOST")
+    monkeypatch.setenv("DOCKER_HOST", ENGINE)
     import docker
 
     # An image of the test's own: those of other runs come and go meanwhile.
-    client = docker.APIClient(version="auto")
+    client = docker.from_env().api
     with tarfile.open(tmp_path / "image.tar", "w") as archive:
         archive.addfile(tarfile.TarInfo("nothing"))
     name = f"pytest-crab/test-prune:{os.getpid()}"
-    label = f"LABEL {FACTS_LABEL}={{}}"
+    label = f"LABEL {FACTS_LABEL}={{}} {KEY_LABEL}={os.getpid()}-named"
     client.import_image_from_file(str(tmp_path / "image.tar"), *name.split(":"), changes=[label])
     try:
         told = prune("--store", str(store.folder), "--environments", "--dry-run", "--older-than", "0")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -70,6 +72,27 @@ def test_instances_that_were_not_looked_at_stay_and_order_does_not_matter(tmp_pa
     once = (tmp_path / proofs.FILE).read_bytes()
     proofs.write_proofs(tmp_path, [certificate(tmp_path, "a")], "local")
     assert (tmp_path / proofs.FILE).read_bytes() == once
+
+
+def test_two_who_certify_instances_of_a_set_lose_nothing_of_each_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others: list[threading.Thread] = []
+    real = proofs._kept
+
+    def kept(path: Path) -> dict[str, Any]:
+        found = real(path)
+        if not others:
+            certified = (tmp_path, [certificate(tmp_path, "b")], "local")
+            others.append(threading.Thread(target=proofs.write_proofs, args=certified))
+            others[0].start()
+            others[0].join(0.5)
+        return found
+
+    monkeypatch.setattr(proofs, "_kept", kept)
+    proofs.write_proofs(tmp_path, [certificate(tmp_path, "a")], "local")
+    others[0].join()
+    assert set(json.loads((tmp_path / proofs.FILE).read_text())["instances"]) == {"a", "b"}
 
 
 @pytest.mark.parametrize("text", ["[]", "no json", '{"schema": 9, "instances": {}}', '{"schema": 1, "instances": []}'])

@@ -105,7 +105,7 @@ def base(without: Callable[[str, str], NoReturn]) -> str:
 
     from pytest_crab.runtimes.base import build_base
 
-    client = docker.APIClient(version="auto")
+    client = docker.from_env().api
     tag = LOCAL_BASE.format(python=PYTHON)
     try:
         if not client.images(name=tag):

@@ -29,7 +29,7 @@ TAG = f"pytest-crab-base:{VERSION}"
 def client() -> Iterator[APIClient]:
     import docker
 
-    client = docker.APIClient(version="auto")
+    client = docker.from_env().api
     yield client
     client.remove_image(TAG, force=True)
     client.close()

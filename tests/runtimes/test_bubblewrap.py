@@ -9,11 +9,15 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+from typing import NoReturn
 
 import pytest
 
 from pytest_crab.errors import Cancelled
+from pytest_crab.protocols import ORACLE_LIMITS
 from pytest_crab.runtimes import cgroups
 from pytest_crab.runtimes.bubblewrap import confined
 from pytest_crab.runtimes.local import LocalRuntime
@@ -137,6 +141,28 @@ def test_a_killed_run_leaves_no_process_and_the_next_one_sweeps(
     runtime.close()
 
 
+def test_a_group_that_goes_while_it_is_read_is_gone(
+    monkeypatch: pytest.MonkeyPatch, without: Callable[[str, str], NoReturn]
+) -> None:
+    """Two sweepers: what one has opened the other removes, and the reading of it then fails with ENODEV."""
+    if not cgroups.available():
+        without("cgroups", "no control groups can be made here")
+    real = Path.read_text
+
+    def read_text(path: Path, *rest: Any, **more: Any) -> str:
+        if path.name != "cgroup.procs" or not path.exists():
+            return real(path, *rest, **more)
+        with path.open() as file:
+            path.parent.rmdir()
+            return file.read()
+
+    with cgroups.limited("0" * 16, ORACLE_LIMITS) as group:
+        assert group is not None
+        monkeypatch.setattr(Path, "read_text", read_text)
+        assert group.processes() == set()
+        monkeypatch.setattr(Path, "read_text", real)
+
+
 def test_no_group_and_no_folder_stay(tmp_path: Path) -> None:
     run = Run()
     confined(["true"], tmp_path, seconds=20, run=run)
@@ -151,3 +177,16 @@ def test_a_program_that_is_not_there_is_told(tmp_path: Path) -> None:
     done = confined(["not-there"], tmp_path, seconds=20)
     assert done.exit_code != 0
     assert b"not-there" in done.stderr
+
+
+def test_says_what_a_container_lacks_that_covers_a_part_of_proc(without: Callable[[str, str], NoReturn]) -> None:
+    if subprocess.run(["unshare", "--mount", "true"], check=False, capture_output=True).returncode != 0:
+        without("root", "no file system can be mounted here")
+    cover = 'mount --bind /dev/null /proc/version && exec "$@"'
+    ask = "from pytest_crab.runtimes import bubblewrap; print(bubblewrap.problem())"
+    told = ["unshare", "--mount", "--propagation", "private", "sh", "-c", cover, "sh", sys.executable, "-c", ask]
+    done = subprocess.run(told, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == (
+        "bubblewrap does not work here: bwrap: Can't mount proc on /newroot/proc: Operation not permitted "
+        "(a container needs procMount: Unmasked on Kubernetes, --security-opt systempaths=unconfined with Docker)"
+    )

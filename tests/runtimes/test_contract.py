@@ -23,12 +23,15 @@ from pytest_crab.errors import InstallFailed
 from pytest_crab.protocols import ORACLE_LIMITS
 from pytest_crab.protocols import Command
 from pytest_crab.protocols import Limits
+from pytest_crab.runtimes import sandboxes
 
 if TYPE_CHECKING:
     from conftest import Place
 
 LIMITS = Limits(memory=128, processes=24, disk=16, file=8)
 LIMITS_OF_TWO = replace(ORACLE_LIMITS, disk=16)
+#: Seconds that something is given before its deadline: more where a busy machine takes as long to start anything.
+PATIENCE = (1, 8, 40)
 
 
 @pytest.fixture
@@ -156,7 +159,7 @@ def test_deadline_ends_everything(place: Place) -> None:
     mark = f"31{os.getpid()}.{time.monotonic_ns()}"
     done = place.run("sh", "-c", f"setsid sleep {mark} & sleep {mark}", seconds=1)
     assert (done.exit_code, done.timed_out) == (None, True)
-    assert time.monotonic() - started < 30
+    assert time.monotonic() - started < 120
     assert not _running(mark)
 
 
@@ -167,7 +170,8 @@ def test_what_outlives_its_command_is_ended(place: Place) -> None:
 
 
 def test_output_before_the_deadline_is_kept(place: Place) -> None:
-    assert place.run("sh", "-c", "echo early; sleep 60", seconds=1).stdout == b"early\n"
+    outputs = (place.run("sh", "-c", "echo early; sleep 60", seconds=seconds).stdout for seconds in PATIENCE)
+    assert next(filter(None, outputs)) == b"early\n"
 
 
 def test_two_sandboxes_share_nothing(place: Place) -> None:
@@ -229,8 +233,11 @@ def test_memory_of_commands_that_meet_is_limited(counted: Place) -> None:
 
 def test_deadline_ends_commands_that_meet(place: Place) -> None:
     commands = [Command(argv=("sleep", "60")), Command(argv=("echo", "done"), user="oracle")]
-    one, two = place.runtime.execute(place.image, commands, limits=LIMITS_OF_TWO, seconds=2)
-    assert (one.exit_code, one.timed_out) == (None, True)
+    for seconds in PATIENCE:
+        one, two = place.runtime.execute(place.image, commands, limits=LIMITS_OF_TWO, seconds=seconds)
+        assert (one.exit_code, one.timed_out) == (None, True)
+        if two.stdout:
+            break
     assert (two.stdout, two.exit_code, two.timed_out) == (b"done\n", 0, False)
 
 
@@ -272,6 +279,13 @@ def test_workspace_tells_what_changed(place: Place) -> None:
     assert changes["pyproject.toml"].content is None
 
 
+def test_a_workspace_cannot_fill_the_disk(place: Place) -> None:
+    with place.runtime.workspace(place.image, place.snapshot, limits=LIMITS) as workspace:
+        write = "for i in 1 2 3 4 5 6; do head -c 5000000 /dev/zero > $i || exit 9; done; sleep 60; echo all"
+        done = workspace.run(("sh", "-c", write), seconds=120)
+        assert (done.exit_code in {None, 9}, done.timed_out, done.stdout) == (True, False, b"")
+
+
 def test_workspace_shows_two_commits_and_git_works(place: Place) -> None:
     with place.runtime.workspace(place.image, place.snapshot, limits=ORACLE_LIMITS) as workspace:
         log = workspace.run(("git", "log", "--format=%H"), seconds=20)
@@ -291,10 +305,28 @@ def test_workspaces_share_nothing(place: Place) -> None:
 def test_workspace_survives_a_deadline(place: Place) -> None:
     mark = f"33{os.getpid()}.{time.monotonic_ns()}"
     with place.runtime.workspace(place.image, place.snapshot, limits=ORACLE_LIMITS) as workspace:
-        late = workspace.run(("sh", "-c", f"echo x > left; setsid sleep {mark} & sleep {mark}"), seconds=1)
-        assert (late.exit_code, late.timed_out) == (None, True)
+        for seconds in PATIENCE:
+            late = workspace.run(("sh", "-c", f"echo x > left; setsid sleep {mark} & sleep {mark}"), seconds=seconds)
+            assert (late.exit_code, late.timed_out) == (None, True)
+            assert not _running(mark)
+            if left := workspace.run(("cat", "left"), seconds=20).stdout:
+                break
+        assert left == b"x\n"
+
+
+def test_who_closes_its_streams_is_ended_by_the_deadline_too(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandboxes, "_NOTE_SECONDS", 0.5)
+    mark = f"34{os.getpid()}.{time.monotonic_ns()}"
+    script = ("sh", "-c", f"exec >&- 2>&-; exec sleep {mark}")
+    with place.runtime.workspace(place.image, place.snapshot, limits=ORACLE_LIMITS) as workspace:
+        done = workspace.run(script, seconds=2)
+        assert (done.exit_code, done.timed_out) == (None, True)
         assert not _running(mark)
-        assert workspace.run(("cat", "left"), seconds=20).stdout == b"x\n"
+        assert workspace.run(("true",), seconds=20).exit_code == 0
+    commands = [Command(argv=script), Command(argv=("sleep", "0"), user="oracle")]
+    one, two = place.runtime.execute(place.image, commands, limits=LIMITS_OF_TWO, seconds=2)
+    assert (one.exit_code, one.timed_out) == (None, True)
+    assert (two.exit_code, two.timed_out) == (0, False)
 
 
 def test_workspace_passes_input_environment_and_exit_code(place: Place) -> None:

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+from typing import Any
 
 import pytest
 
@@ -150,6 +151,44 @@ def test_the_next_run_removes_what_a_killed_one_left(
     assert not (runtime.run.folder.parent / run).exists()
     assert not (runtime.run.folder.parent / f"{run}.lock").exists()
     runtime.close()
+
+
+def test_a_container_that_another_removes_is_gone_too(docker_place: Place) -> None:
+    runtime = docker_place.runtime
+    assert isinstance(runtime, DockerRuntime)
+    engine, seen = runtime.engine, []
+
+    def remove(container: str) -> None:
+        engine.remove(container)
+        seen.append(container in {each for each, _ in engine.mine(of_run=engine.run.id)})
+
+    command = Command(argv=("sleep", "60"))
+    with engine.container(docker_place.image.reference, command, limits=ORACLE_LIMITS, workdir=None) as container:
+        engine.client.start(container)
+        threads = [threading.Thread(target=remove, args=(container,)) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert seen == [False] * 3
+
+
+def test_an_end_that_a_busy_engine_notes_late_is_waited_for(
+    docker_place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runtime = docker_place.runtime
+    assert isinstance(runtime, DockerRuntime)
+    real, asked = runtime.engine.client.exec_inspect, [time.monotonic()]
+
+    def inspect(made: str) -> dict[str, Any]:
+        told: dict[str, Any] = real(made)
+        asked.append(time.monotonic())
+        return {**told, "Running": True, "ExitCode": None} if asked[-1] < asked[1] + 2 else told
+
+    monkeypatch.setattr(runtime.engine.client, "exec_inspect", inspect)
+    commands = [Command(argv=("sh", "-c", f"exit {code}")) for code in (3, 4)]
+    ends = runtime.execute(docker_place.image, commands, limits=ORACLE_LIMITS, seconds=20)
+    assert [end.exit_code for end in ends] == [3, 4]
 
 
 def test_nothing_stays_after_a_call(docker_place: Place) -> None:

@@ -3,23 +3,55 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+from typing import Any
 
 import pytest
 
 from pytest_crab.errors import ImageError
 from pytest_crab.protocols import ORACLE_LIMITS
 from pytest_crab.protocols import Command
+from pytest_crab.protocols import Completed
+from pytest_crab.runtimes import venvs
+from pytest_crab.runtimes.environments import image_key
 from pytest_crab.runtimes.local import LocalRuntime
+from pytest_crab.sources import source_for
 from pytest_crab.types import Instance
 
 if TYPE_CHECKING:
     from conftest import Place
+
+#: Waits for the right to build something in a cache for a moment.
+OTHER = """
+import sys
+from pathlib import Path
+from pytest_crab.runtimes.slots import one_builder
+looks = [None, None]
+try:
+    with one_builder(sys.argv[1], looks.pop, Path(sys.argv[2])):
+        print("free")
+except IndexError:
+    print("held")
+"""
+
+
+@pytest.fixture
+def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Path], str]:
+    """What a process that shares the cache and not the folder for temporary files finds: "free" or "held"."""
+    own = {**os.environ, "TMPDIR": str(tmp_path_factory.mktemp("tmp"))}
+
+    def look(key: str, cache: Path) -> str:
+        argv = [sys.executable, "-c", OTHER, key, str(cache)]
+        return subprocess.run(argv, env=own, capture_output=True, text=True, check=True).stdout.strip()
+
+    return look
 
 
 @pytest.fixture
@@ -48,7 +80,7 @@ def test_unconfined_deadline_finds_processes_that_went_their_own_way(plain: Plac
     mark = f"51{os.getpid()}.{time.monotonic_ns()}"
     done = plain.run("sh", "-c", f"(setsid sh -c 'sleep {mark} & sleep {mark}' &) ; sleep {mark}", seconds=1)
     assert (done.exit_code, done.timed_out) == (None, True)
-    mine = [path for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists() and mark in path.read_text()]
+    mine = [path for path in Path("/proc").glob("[0-9]*/cmdline") if mark.encode() in _read(path)]
     assert mine == []
 
 
@@ -101,3 +133,50 @@ def test_pins_make_an_environment_of_its_own(tmp_path: Path, instance: Instance)
         "platform": "",
         "packages": ["pytest==8.3.4", "attrs==24.2.0"],
     }
+
+
+def test_a_shared_cache_has_one_builder_of_a_virtual_environment(
+    tmp_path: Path, instance: Instance, elsewhere: Callable[[str, Path], str]
+) -> None:
+    pinned = replace(instance, environment=replace(instance.environment, packages=("pytest==8.3.4", "attrs==24.2.0")))
+    chosen = venvs.choose(pinned)
+    key = f"venv-{venvs.venv_name(pinned, chosen)}"[:32]
+    found = []
+
+    def build(*_: object) -> Completed:
+        found.append(elsewhere(key, tmp_path))
+        return Completed(exit_code=0, stdout=b"", stderr=b"")
+
+    venvs.venv_layout(tmp_path, pinned, chosen, build, lambda: None)
+    assert [*found, elsewhere(key, tmp_path)] == ["held", "free"]
+
+
+def test_a_shared_cache_has_one_builder_of_a_tree(
+    tmp_path: Path, instance: Instance, elsewhere: Callable[[str, Path], str]
+) -> None:
+    source = source_for(instance)
+    identity = source.identity(instance)
+    runtime = LocalRuntime(cache=tmp_path / "cache", unconfined=True)
+    key = f"tree{image_key(runtime.identity(instance, identity))}"
+    found = []
+
+    class Watched:
+        """The snapshot, which looks around while it is copied."""
+
+        def __getattr__(self, name: str) -> Any:
+            if name == "clone":
+                found.append(elsewhere(key, tmp_path / "cache"))
+            return getattr(snapshot, name)
+
+    snapshot = source.fetch(instance, tmp_path / "sources")
+    runtime.prepare(instance, Watched(), identity)
+    runtime.close()
+    assert [*found, elsewhere(key, tmp_path / "cache")] == ["held", "free"]
+
+
+def _read(path: Path) -> bytes:
+    """What is in a file of a process; nothing where that has ended meanwhile."""
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""

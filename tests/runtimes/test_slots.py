@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
@@ -70,6 +73,83 @@ def test_a_run_lives_until_it_is_closed() -> None:
     run.close()
     assert runs.is_dead(run.id)
     assert not folder.exists()
+
+
+DEAD = """
+import os
+from pytest_crab.runtimes.runs import Run
+run = Run()
+(run.folder / "left").write_text("x")
+print(run.id, flush=True)
+os._exit(0)
+"""
+
+
+@pytest.fixture
+def dead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A dead run, among locks that no run beside this one sweeps."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    environ = {**os.environ, "TMPDIR": str(tmp_path)}
+    return (
+        subprocess.run([sys.executable, "-c", DEAD], stdout=subprocess.PIPE, env=environ, check=True)
+        .stdout.decode()
+        .strip()
+    )
+
+
+def test_who_asks_at_the_same_time_is_not_taken_for_the_run(dead: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[bool] = []
+    real = fcntl.flock
+
+    def flock(descriptor: int, kind: int) -> None:
+        real(descriptor, kind)
+        if not told:
+            told.append(False)
+            told.append(runs.is_dead(dead))
+
+    monkeypatch.setattr(runs.fcntl, "flock", flock)
+    assert runs.is_dead(dead)
+    assert told == [False, True]
+
+
+def test_a_dead_run_is_dead_while_it_is_swept_and_swept_while_somebody_looks(
+    dead: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[bool] = []
+    remove = runs.remove_folder
+
+    def removing(folder: Path) -> None:
+        told.append(runs.is_dead(dead))
+        remove(folder)
+
+    monkeypatch.setattr(runs, "remove_folder", removing)
+    lock = runs.machine_folder() / "runs" / f"{dead}.lock"
+    with lock.open() as looking:
+        fcntl.flock(looking, fcntl.LOCK_SH)  # as is_dead does
+        assert runs.sweep_folders() == [dead]
+    assert told == [True]
+    assert not lock.exists()
+
+
+def test_the_second_of_two_sweepers_waits_until_all_is_gone(dead: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+    remove = runs.remove_folder
+
+    def removing(folder: Path) -> None:
+        begun.set()
+        assert go_on.wait(60)
+        remove(folder)
+
+    monkeypatch.setattr(runs, "remove_folder", removing)
+    first = threading.Thread(target=runs.sweep_folders)
+    first.start()
+    assert begun.wait(60)
+    monkeypatch.setattr(runs, "remove_folder", remove)
+    timer = threading.Timer(0.3, go_on.set)
+    timer.start()
+    assert runs.sweep_folders() == []
+    assert not (runs.machine_folder() / "runs" / dead).exists()
+    first.join()
 
 
 def test_names_that_are_no_run_are_never_dead() -> None:

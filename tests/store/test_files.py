@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -58,6 +59,24 @@ def test_a_damaged_object_is_absent_and_kept_aside(store: FileStore, damage: byt
     assert (store.folder / "damaged" / path.name).read_bytes() == damage
     store.put("proof", KEY, {"runs": 3})
     assert store.get("proof", KEY) == {"runs": 3}
+
+
+def test_an_object_that_is_made_anew_meanwhile_is_not_moved_aside(
+    store: FileStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.put("proof", KEY, {"runs": 2})
+    (path,) = (path for _, path in store.objects())
+    path.write_bytes(b"{")
+    real = json.loads
+
+    def loads(text: Any) -> Any:
+        if text == b"{":
+            FileStore(store.folder).put("proof", KEY, {"runs": 3})  # by another, who has found it damaged too
+        return real(text)
+
+    monkeypatch.setattr(json, "loads", loads)
+    assert store.get("proof", KEY) == {"runs": 3}
+    assert path.exists()
 
 
 def test_one_changed_value_is_noticed(store: FileStore) -> None:

@@ -5,8 +5,14 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
+from typing import Any
 
+from pytest_crab.store import open_run
 from pytest_crab.store.open_run import OpenRun
+
+if TYPE_CHECKING:
+    import pytest
 
 KILLED = """
 import os, signal, sys
@@ -32,6 +38,19 @@ def test_a_complete_runs_token_is_not(tmp_path: Path) -> None:
     run = OpenRun(tmp_path)
     run.close(complete=True)
     assert OpenRun(tmp_path).token != run.token
+
+
+def test_the_token_of_a_run_that_ends_meanwhile_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its steps are those of a complete run, whose reviews without an identity are for nobody else."""
+    first = OpenRun(tmp_path)
+    real = open_run.FileLock.acquire
+
+    def acquire(lock: Any, *arguments: Any, **more: Any) -> Any:
+        first.close(complete=True)
+        return real(lock, *arguments, **more)
+
+    monkeypatch.setattr(open_run.FileLock, "acquire", acquire)
+    assert OpenRun(tmp_path).token != first.token
 
 
 def test_a_living_runs_token_is_its_own(tmp_path: Path) -> None:
