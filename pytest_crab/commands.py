@@ -220,6 +220,8 @@ class CommandSettings:
             raise self._ended(f"did not end within {self.timeout:g} seconds", completed, "raise its timeout")
         if completed.out_of_memory:
             raise self._ended("ran out of memory", completed, "let it use less")
+        if completed.too_much_disk:
+            raise self._ended("wrote more to the disk than it may", completed, "let it write less")
         if completed.too_much_output or len(completed.stdout) > MOST_OUTPUT:
             raise self._ended("printed more than is read", completed, "print the answer only")
         if completed.exit_code != 0:

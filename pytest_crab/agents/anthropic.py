@@ -227,7 +227,10 @@ class _Work:
     def _shell(self, command: str, stdin: str = "") -> Completed:
         seconds = max(1.0, min(self._settings.timeout, self._end - time.monotonic()))
         data = stdin.encode(errors="surrogateescape")
-        return self._workspace.run(["sh", "-c", command], stdin=data, seconds=seconds)
+        done = self._workspace.run(["sh", "-c", command], stdin=data, seconds=seconds)
+        if done.too_much_disk:
+            raise self.failed(Status.LIMIT, "its commands wrote more to the disk than they may")
+        return done
 
 
 def _said(done: Completed) -> tuple[str, bool]:

@@ -37,5 +37,7 @@ class CommandAgent(CommandSettings):
                 f"the command agent {self.command[0]} wrote the value of {name} into the code; no secret is kept, "
             )
             raise AgentError(sentence + "so put it under env instead of pass_env if it is none")
-        usage, notes = read_remarks(stdout)
-        return Revision(diff=diff, usage=usage, version=fingerprint, notes=notes and self.redact(notes))
+        told = read_remarks(stdout)
+        if told.problems:
+            raise self.bad_output(told.problems)
+        return Revision(diff=diff, usage=told.usage, version=fingerprint, notes=told.notes and self.redact(told.notes))

@@ -56,6 +56,7 @@ _ENDED: _Rows = (
     ("deadline", "it did not end within its time", {"ending": "^timeout$"}, Status.TIMEOUT),
     ("memory", "it ran out of memory", {"ending": "^memory$"}, Status.LIMIT),
     ("output", "it printed more than is read", {"ending": "^output$"}, Status.LIMIT),
+    ("disk", "it wrote more to the disk than it may", {"ending": "^disk$"}, Status.LIMIT),
     ("killed", "it was killed from outside", {"ending": "^killed$"}, Status.CLIENT_ERROR),
 )
 

@@ -233,6 +233,8 @@ def ending(completed: Completed) -> str:
         return "memory"
     if completed.too_much_output:
         return "output"
+    if completed.too_much_disk:
+        return "disk"
     return "killed" if completed.exit_code is None else f"exit {completed.exit_code}"
 
 

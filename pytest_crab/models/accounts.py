@@ -25,9 +25,9 @@ class Entry:
     """One request as the ledger has it; ``cost`` None is unknown, ``complete`` False: the answer was cut off.
 
     ``tries`` counts how often it went to the provider; a replayed one never did. ``status`` 0: its client left before
-    there was an answer. ``estimate`` is what one without its end may have cost at most, for the budgets alone; ``cut``:
-    it was not the client that left before the end; ``recorded_by`` is who made the recording that answered, where that
-    is not who asks.
+    there was an answer. ``estimate`` is what one without its end or without its usage may have cost at most, for the
+    budgets alone; ``cut``: it was not the client that left before the end; ``recorded_by`` is who made the recording
+    that answered, where that is not who asks.
     """
 
     time: str
@@ -86,9 +86,10 @@ class Account:
     """One attempt at a step of a trial: its token, what it used, and the fault for which it cannot be trusted.
 
     ``entrance`` is the socket that its token is good at, ``providers`` are whom it may ask (None: all), and ``before``
-    is what its trial's steps that come from the store have cost. ``lasting`` faults stay; the others are forgotten
-    once a later request succeeds, and count for little where an earlier one did; of these ``unreachable`` is one that
-    may be another in a moment. ``overspent``: the fault is that its trial spent all that it may cost.
+    is what its trial's steps that come from the store have cost. ``tasks`` are its requests that are under way, of
+    which those ``asking`` are not booked yet. ``lasting`` faults stay; the others are forgotten once a later request
+    succeeds, and count for little where an earlier one did; of these ``unreachable`` is one that may be another in a
+    moment. ``overspent``: the fault is that its trial spent all that it may cost.
     """
 
     token: str
@@ -101,6 +102,7 @@ class Account:
     entries: list[Entry] = field(default_factory=list)
     open: bool = True
     tasks: set[asyncio.Task[Any]] = field(default_factory=set)
+    asking: set[asyncio.Task[Any]] = field(default_factory=set)
     transports: set[asyncio.Transport] = field(default_factory=set)
     recordings: list[asyncio.Task[None]] = field(default_factory=list)
     _asked: defaultdict[str, itertools.count[int]] = field(default_factory=lambda: defaultdict(itertools.count))
@@ -130,12 +132,19 @@ class Account:
         task = asyncio.current_task()
         assert task is not None
         self.tasks.add(task)
+        self.asking.add(task)
         if transport is not None:
             self.transports = {each for each in self.transports if not each.is_closing()} | {transport}
         try:
             yield
         finally:
             self.tasks.discard(task)
+            self.asking.discard(task)
+
+    async def rest(self, seconds: float) -> None:
+        """Wait, at most so long, until all is booked: that a client has ended is heard of a moment later."""
+        if self.asking:
+            await asyncio.wait(self.asking, timeout=seconds)
 
     async def end(self) -> None:
         """Void the token, break off what is under way, and wait until all is booked and recorded."""
@@ -182,8 +191,11 @@ class Accounts:
         self._spent_by_trial: dict[str, float] = defaultdict(float)
         self._own: dict[str, dict[tuple[str, int], float]] = defaultdict(lambda: defaultdict(float))
         self._locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._place = ledger
         self._read(ledger)
-        self._ledger = os.open(ledger, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        self._ledger = os.open(ledger, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        size = os.fstat(self._ledger).st_size
+        self._torn = size > 0 and os.pread(self._ledger, 1, size - 1) != b"\n"
 
     @property
     def limited(self) -> bool:
@@ -229,7 +241,8 @@ class Accounts:
         """Whether an account that may not ask any more has its own trial to blame, and no budget of the run.
 
         What earlier attempts at a step spent is not the trial's doing: they are made again since the world failed. Nor
-        is what answers may have cost that the provider did not bring to their end: nobody knows it.
+        is what answers may have cost that the provider did not bring to their end, or whose usage it did not tell:
+        nobody knows it.
         """
         if self.trial_budget is None or self._over or self._unknown is not None:
             return False
@@ -245,18 +258,32 @@ class Accounts:
         return self.budget is not None and self._spent >= self.budget
 
     def enter(self, account: Account, entry: Entry) -> None:
-        """Book one request, in the ledger first."""
+        """Book one request, in the ledger first; where that cannot be written, it is a lasting fault of the account."""
         line = entry.plain()
-        os.write(self._ledger, json.dumps(line, separators=(",", ":")).encode() + b"\n")
+        why = self._write(json.dumps(line, separators=(",", ":")).encode() + b"\n")
+        if why is not None:
+            sentence = f"what a request cost could not be written to {self._place} ({why}): make room and run again"
+            account.lasting = account.lasting or sentence
         account.entries.append(entry)
-        if entry.status < 400:
+        if 0 < entry.status < 400:
             account.passing = None
-        if self.limited and entry.complete and entry.status < 400 and entry.cost is None and not entry.replayed:
+        unknown = entry.cost is None and entry.estimate is None
+        if self.limited and entry.complete and entry.status < 400 and unknown and not entry.replayed:
             self._unknown = (
                 f"what {entry.model} used cannot be priced, so that no budget can be kept: "
                 f"give input, output, cached and cache_write for it in models.prices of crab.yaml"
             )
         self._spend(line)
+
+    def _write(self, line: bytes) -> str | None:
+        """Add a line to the ledger, on a line of its own; why it could not be written whole, if so."""
+        line = b"\n" * self._torn + line
+        try:
+            written = os.write(self._ledger, line)
+        except OSError as error:
+            return error.strerror or str(error)
+        self._torn = written < len(line)
+        return "only a part of the line fits" if self._torn else None
 
     def _spend(self, line: Mapping[str, Any]) -> None:
         """Book what was spent; what is replayed costs the run nothing, and its trial what it cost when it was not."""
@@ -265,7 +292,8 @@ class Accounts:
         if not line.get("replayed"):
             self._spent += cost
         self._spent_by_trial[line["trial"]] += cost
-        self._own[line["trial"]][line["step"], line["attempt"]] += known if line.get("cut") else cost
+        nobodys = line.get("cut") or line.get("complete")
+        self._own[line["trial"]][line["step"], line["attempt"]] += known if nobodys else cost
 
     def _read(self, ledger: Path) -> None:
         """Take over what a gateway of the same run spent before it died; a last line may be cut."""

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import dataclasses
-import fcntl
 import json
 import os
 import re
@@ -18,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_crab import plain
+from pytest_crab.locks import locked_folder
 from pytest_crab.models.normal import difference
 from pytest_crab.models.normal import lines_of
 from pytest_crab.protocols import SHORTEST_SECRET
@@ -102,7 +101,7 @@ class Cassettes:
         body = answer.body
         for secret, stand_in in secrets.items():
             body = without(body, secret, stand_in)
-        with self._locked():
+        with locked_folder(self.folder):
             tape = self._load(path) or _blank(question, secrets)
             answers = tape["answers"].setdefault(question.label, [])
             answers[question.number :] = [dataclasses.replace(answer, body=body).plain()]
@@ -168,15 +167,6 @@ class Cassettes:
             raise ValueError(f"the cassette {path} is damaged or of another version; remove it and record it again")
         assert isinstance(tape, dict)
         return tape
-
-    @contextlib.contextmanager
-    def _locked(self) -> Iterator[None]:
-        handle = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(handle)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

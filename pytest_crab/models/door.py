@@ -173,8 +173,8 @@ class Door:
         name, known, dialect = exchange.provider, exchange.known, exchange.dialect
         key = self.keys.get(name)
         if known.key_env is not None and key is None:
-            sentence = f"there is no key for {name}: set {known.key_env} in the environment of the run"
-            raise Refusal(401, sentence, passing=True)
+            where = "in the environment of the run, or of each worker of --crab-cluster"
+            raise Refusal(401, f"there is no key for {name}: set {known.key_env} {where}", passing=True)
         url = dialect.url(known.base_url, exchange.path) + (f"?{exchange.query}" if exchange.query else "")
         headers = {
             **forwarded(exchange.headers),
@@ -189,8 +189,7 @@ class Door:
                     return await self._stream(request, exchange, reply)
                 return await self._whole(exchange, reply, key)
         except asyncio.CancelledError:  # the client is gone; the provider may have done its work all the same
-            if not exchange.booked:
-                self._book(exchange)
+            self._book(exchange)
             raise
         except Unreachable as why:
             sentence = (
@@ -208,32 +207,41 @@ class Door:
         return web.Response(status=reply.status, headers=returned(reply.headers), body=body)
 
     async def _stream(self, request: web.Request, exchange: Exchange, reply: Reply) -> web.StreamResponse:
-        """Pass a stream on as it comes; one that is cut is cut for the client, and not recorded."""
+        """Pass a stream on as it comes; one that is cut is cut for the client, and not recorded.
+
+        Once the last event is there it is none: a client may leave then, and a provider end the stream as it likes.
+        """
         response = web.StreamResponse(status=reply.status, headers=returned(reply.headers))
-        passed = []
-
-        async def chunks() -> AsyncIterator[bytes]:
-            async for chunk in reply.chunks():
-                if self.settings.record:
-                    passed.append(chunk)
-                yield chunk
-            exchange.ended = True
-
+        passed: list[bytes] = []
         try:
             await response.prepare(request)
-            async for chunk in exchange.shown(chunks()):
+            async for chunk in exchange.shown(self._passed(exchange, reply, passed)):
                 await response.write(chunk)
         except Cut:
-            exchange.ended = True
             if request.transport is not None:
                 request.transport.abort()
             return response
         finally:
             self._book(exchange)
-        if reply.meter.complete:
-            self._record(exchange, Answer(status=reply.status, type="text/event-stream", body=b"".join(passed)))
+            if reply.meter.complete:
+                self._record(exchange, Answer(status=reply.status, type="text/event-stream", body=b"".join(passed)))
         await response.write_eof()
         return response
+
+    async def _passed(self, exchange: Exchange, reply: Reply, passed: list[bytes]) -> AsyncIterator[bytes]:
+        """The chunks of a stream, which are added to ``passed`` for a recording. Raises Cut where one is cut."""
+        try:
+            async for chunk in reply.chunks():
+                if self.settings.record:
+                    passed.append(chunk)
+                if reply.meter.complete:  # a client that has it all may ask what it used
+                    self._book(exchange)
+                yield chunk
+        except Cut:
+            exchange.ended = True
+            if not reply.meter.complete:
+                raise
+        exchange.ended = True
 
     def _record(self, exchange: Exchange, answer: Answer) -> None:
         """Start writing a recording; whoever closes the account waits for it."""
@@ -298,12 +306,17 @@ class Door:
         )
 
     def _book(self, exchange: Exchange) -> None:
+        """Book a request, once."""
+        if exchange.booked:
+            return
         meter, account = exchange.meter, exchange.account
         exchange.booked = True
+        account.asking -= {asyncio.current_task()}
         tokens = meter.tokens if meter else None
         price, seconds = price_of(exchange.model, self.settings.prices), time.monotonic() - exchange.clock
         complete, started = meter is not None and meter.complete, exchange.status < 400
-        guessed = started and not complete and not exchange.replayed and not exchange.counts
+        told = complete and tokens is not None
+        guessed = started and not told and not exchange.replayed and not exchange.counts
         entry = Entry(
             time=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds"),
             trial=account.trial,
@@ -320,7 +333,7 @@ class Door:
             cost=cost_of(tokens, price),
             estimate=estimate(exchange.document, meter, seconds, price) if price is not None and guessed else None,
             replayed=exchange.replayed,
-            cut=guessed and exchange.ended,
+            cut=guessed and not complete and exchange.ended,
             recorded_by=None if exchange.recorded_by == account.label else exchange.recorded_by,
         )
         self.accounts.enter(account, entry)

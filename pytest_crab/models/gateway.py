@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import subprocess
@@ -21,6 +20,7 @@ from pytest_crab.errors import Cancelled
 from pytest_crab.errors import CrabError
 from pytest_crab.errors import GatewayError
 from pytest_crab.errors import LimitSpent
+from pytest_crab.locks import locked_file
 from pytest_crab.models.line import Line
 from pytest_crab.models.line import join
 from pytest_crab.models.line import last_words
@@ -226,9 +226,7 @@ class Gateway:
         folder.chmod(0o700)
         if len(str(folder / "door" / "12345678.sock")) > _LONGEST:
             raise GatewayError(f"{folder} is too long a path for a socket: set TMPDIR to a shorter one")
-        lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with locked_file(folder / "lock"):
             lease, _ = join(folder)
             if lease is not None:
                 return Line(folder, lease, None)
@@ -236,8 +234,6 @@ class Gateway:
                 raise GatewayError(f"the gateway died again ({last_words(folder)}): see {folder / 'log'}, run again")
             self._starts += 1
             return self._start(folder)
-        finally:
-            os.close(lock)
 
     def _start(self, folder: Path) -> Line:
         try:
@@ -293,4 +289,8 @@ class Gateway:
 
 def _usage(told: dict[str, Any]) -> Usage:
     usage = {name: value for name, value in told["usage"].items() if name not in ("seconds", "models")}
-    return Usage(**usage, models=tuple(told["usage"]["models"]))
+    try:
+        return Usage(**usage, models=tuple(told["usage"]["models"]))
+    except ValueError as error:
+        message = f"the gateway counted what no step can use ({error}): models.prices of crab.yaml should be looked at"
+        raise GatewayError(message) from None

@@ -26,10 +26,17 @@ class Tokens:
     cache_write: int = 0
 
 
+#: More than any model reads or writes for one answer; a number above it is not believed.
+_MOST = 10**9
+
+
 def read_usage(usage: Any) -> Tokens | None:
-    """The tokens that a usage object of any of the three protocols tells; None if it is none."""
-    if not isinstance(usage, Mapping):
-        return None
+    """The tokens that a usage object of any of the three protocols tells; None if it is none that could be."""
+    told = _told(usage) if isinstance(usage, Mapping) else None
+    return told if told is not None and max(told.input, told.output) < _MOST else None
+
+
+def _told(usage: Mapping[str, Any]) -> Tokens | None:
     if "prompt_tokens" in usage:
         return _openai(usage, "prompt_tokens", "completion_tokens", "prompt_tokens_details")
     if "input_tokens" not in usage:
@@ -53,7 +60,7 @@ def _openai(usage: Mapping[str, Any], read: str, written: str, details: str) -> 
 
 def _count(usage: Mapping[str, Any], name: str) -> int:
     value = usage.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+    return min(value, _MOST) if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
 
 def cost_of(tokens: Tokens | None, price: Price | None) -> float | None:
@@ -141,31 +148,50 @@ def _count_tokens(document: Mapping[str, Any]) -> Tokens | None:
 #: One event of a stream, with the empty line behind it.
 EVENT = re.compile(rb".+?\r?\n\r?\n", re.DOTALL)
 _EMPTY = re.compile(rb"\n\r?\n")
+_FINISHED = re.compile(rb'"finish_reason"\s*:\s*"')
 
 #: Bytes: an event that is longer is nobody's, and is not waited for.
 MOST_EVENT = 32 << 20
 
 
 class WithoutUsage:
-    """Takes the event that tells the usage out of a chat stream, where the gateway asked for it and the client not."""
+    """Takes the event that tells the usage out of a chat stream, where the gateway asked for it and the client not.
+
+    The event with which the answer is finished waits for the end of the stream, since a client may leave once it has
+    it, and the usage comes behind it.
+    """
 
     def __init__(self) -> None:
         self._rest = bytearray()
+        self._held = bytearray()
+        self._finished = False
 
     def feed(self, chunk: bytes) -> bytes:
         """The whole events so far that the client is to see."""
         looked = max(len(self._rest) - 2, 0)
         self._rest += chunk
         if _EMPTY.search(self._rest, looked) is None:
-            return self._take(len(self._rest)) if len(self._rest) > MOST_EVENT else b""
+            return self._release() + self._take(len(self._rest)) if len(self._rest) > MOST_EVENT else b""
         found = list(EVENT.finditer(self._rest))
-        shown = [event.group() for event in found]
+        events = [event.group() for event in found]
         self._take(found[-1].end() if found else 0)
-        return b"".join(event for event in shown if not self._tells_usage(event))
+        return b"".join(self._shown(event) for event in events if not self._tells_usage(event))
 
     def rest(self) -> bytes:
-        """What came after the last whole event."""
-        return bytes(self._rest)
+        """What was held back, and what came after the last whole event."""
+        return bytes(self._held + self._rest)
+
+    def _shown(self, event: bytes) -> bytes:
+        """What is shown now that there is this event."""
+        self._held += event
+        self._finished = self._finished or _FINISHED.search(event) is not None
+        waits = self._finished and _LAST not in event and len(self._held) <= MOST_EVENT
+        return b"" if waits else self._release()
+
+    def _release(self) -> bytes:
+        held = bytes(self._held)
+        self._held.clear()
+        return held
 
     def _take(self, length: int) -> bytes:
         taken = bytes(self._rest[:length])

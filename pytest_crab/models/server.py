@@ -30,6 +30,9 @@ from pytest_crab.settings import ModelSettings
 #: The longest request that is taken, in bytes.
 MOST_BODY = 64 << 20
 
+#: Seconds: how long it may take until a client that has ended is seen to have left.
+_REST = 5.0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
@@ -142,9 +145,12 @@ class Desk:
         return web.json_response(told)
 
     async def usage(self, request: web.Request) -> web.Response:
-        """Tell what an account used so far."""
+        """Tell what an account used so far; what its client has just left is counted."""
         account = self._accounts.find((await request.json())["token"])
-        return web.json_response({"unknown": True} if account is None else {"usage": account.usage()})
+        if account is None:
+            return web.json_response({"unknown": True})
+        await account.rest(_REST)
+        return web.json_response({"usage": account.usage()})
 
 
 async def serve(configuration: Configuration, stdin: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import threading
 from collections.abc import Callable
 from collections.abc import Iterable
@@ -27,8 +28,9 @@ class Reply:
     It answers with ``text`` and tool ``calls``; ``stop`` is ``end``, ``refusal`` or ``length``. ``usage`` counts tokens
     as input, output, cached and cache_write. A ``status`` other than 200 is an error with ``text`` for its message;
     ``raw`` is sent as it is instead of anything that the protocol knows. A stream is cut after ``cut`` events (0:
-    before the first byte) and stands still for ``stall`` seconds after its first; ``delay`` seconds pass before the
-    head, and ``pieces`` is how many parts the text is told in.
+    before the first byte), stands still for ``stall`` seconds after its first and for ``pause`` seconds after each, and
+    stays open for ``linger`` seconds after its last; ``delay`` seconds pass before the head, and ``pieces`` is how many
+    parts the text is told in.
     """
 
     text: str = ""
@@ -40,6 +42,8 @@ class Reply:
     raw: bytes | None = None
     cut: int | None = None
     stall: float = 0.0
+    pause: float = 0.0
+    linger: float = 0.0
     delay: float = 0.0
     pieces: int = 2
 
@@ -143,17 +147,24 @@ def in_order(*steps: Reply | Script) -> Script:
 
 
 class ScriptedProvider:
-    """A server on 127.0.0.1 in a thread of its own, for as long as its context lasts.
+    """A server in a thread of its own, for as long as its context lasts; on 127.0.0.1, unless given a ``listener``.
 
     ``script`` may be set anew at any time; ``asked`` holds every request that arrived. ``anthropic_url`` and
     ``openai_url`` are what the variables ANTHROPIC_BASE_URL and OPENAI_BASE_URL, or base_url in crab.yaml, are set to.
+    ``listener`` is an IPv4 socket that is bound, of another address or network namespace; it is closed at the end.
     """
 
-    def __init__(self, script: Reply | Script | Sequence[Reply | Script] = Reply(text="ok"), port: int = 0) -> None:
+    def __init__(
+        self,
+        script: Reply | Script | Sequence[Reply | Script] = Reply(text="ok"),
+        port: int = 0,
+        listener: socket.socket | None = None,
+    ) -> None:
         self.script = script
         self.asked: list[Asked] = []
         self.heads = 0
-        self._port = port
+        self._host, self._port = "127.0.0.1", port
+        self._listener = listener
         self._loop = asyncio.new_event_loop()
         self._ready = threading.Event()
         self._over = asyncio.Event()
@@ -177,12 +188,12 @@ class ScriptedProvider:
     @property
     def anthropic_url(self) -> str:
         """The base of the Messages API."""
-        return f"http://127.0.0.1:{self._port}"
+        return f"http://{self._host}:{self._port}"
 
     @property
     def openai_url(self) -> str:
         """The base of Responses and chat/completions."""
-        return f"http://127.0.0.1:{self._port}/v1"
+        return f"http://{self._host}:{self._port}/v1"
 
     def __enter__(self) -> ScriptedProvider:  # noqa: PYI034 - Python 3.10 has no Self
         self._thread.start()
@@ -204,16 +215,21 @@ class ScriptedProvider:
             self._failure = error
         finally:
             self._ready.set()
+            left = asyncio.all_tasks(self._loop)  # answers that linger
+            for task in left:
+                task.cancel()
+            if left:
+                self._loop.run_until_complete(asyncio.wait(left))
             self._loop.close()
 
     async def _serve(self) -> None:
         app = web.Application(client_max_size=1 << 28)
         app.router.add_route("*", "/{path:.*}", self._handle)
-        runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0)
+        runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1)
         await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", self._port, backlog=512)
-        await site.start()
-        self._port = runner.addresses[0][1]
+        listener = self._listener or socket.create_server((self._host, self._port))
+        self._host, self._port = listener.getsockname()
+        await web.SockSite(runner, listener, backlog=512).start()
         self._ready.set()
         await self._over.wait()
         await runner.cleanup()
@@ -257,10 +273,10 @@ class ScriptedProvider:
         await response.prepare(request)
         for number, event in enumerate(events, 1):
             await response.write(event)
-            if number == 1:
-                await asyncio.sleep(reply.stall)
+            await asyncio.sleep(reply.pause + (reply.stall if number == 1 else 0))
             if number == reply.cut:
                 return _hang_up(request, response)
+        await asyncio.sleep(reply.linger)
         await response.write_eof()
         return response
 

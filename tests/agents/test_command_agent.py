@@ -76,6 +76,11 @@ def test_a_failure_is_an_agent_error_and_its_edits_are_gone(folder: Path, checko
         revise(checkout, make(folder, "import time; time.sleep(60)", timeout="0.5"))
 
 
+def test_a_cost_that_none_can_have_is_an_agent_error(folder: Path, checkout: FakeCheckout) -> None:
+    with pytest.raises(AgentError, match=r"printed what is no answer: usage: cost_usd is 1e\+308; it should be from 0"):
+        revise(checkout, make(folder, "print(json.dumps({'schema': 1, 'usage': {'cost_usd': 1e308}}))"))
+
+
 def test_a_secret_in_the_code_is_an_agent_error(
     folder: Path, checkout: FakeCheckout, monkeypatch: pytest.MonkeyPatch
 ) -> None:

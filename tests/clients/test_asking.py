@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from typing import Any
 
@@ -16,12 +17,14 @@ from pytest_crab import reviewers
 from pytest_crab.errors import AgentError
 from pytest_crab.errors import BadInput
 from pytest_crab.errors import ReviewerError
+from pytest_crab.protocols import CLIENT_LIMITS
 from pytest_crab.testing.provider import Reply
 from pytest_crab.testing.provider import call
 from pytest_crab.testing.provider import fail
 from pytest_crab.testing.provider import refuse
 from pytest_crab.testing.provider import say
 from pytest_crab.testing.provider import turns
+from pytest_crab.trial import checkout
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -217,6 +220,15 @@ def test_an_agent_that_does_not_come_to_its_end_made_no_revision(
         desk.revise("anthropic", turns(script), **settings)
     assert caught.value.status == status
     assert len(desk.provider.asked) <= 4
+
+
+def test_an_agent_that_fills_the_disk_made_no_revision(desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkout, "CLIENT_LIMITS", replace(CLIENT_LIMITS, disk=16))
+    fill = call("shell", {"command": "head -c 10000000 /dev/zero > part$(ls | wc -l); sleep 1"})
+    with pytest.raises(AgentError, match="its commands wrote more to the disk than they may") as caught:
+        desk.revise("anthropic", turns(fill, fill, fill, say("Done.")))
+    assert caught.value.status == "limit"
+    assert len(desk.provider.asked) <= 3
 
 
 def uncounted(asked: Any) -> Reply:

@@ -63,7 +63,7 @@ REMOVED = 2
 def engine() -> Iterator[Any]:
     import docker
 
-    client = docker.APIClient(version="auto")
+    client = docker.from_env().api
     yield client
     client.close()
 
@@ -299,8 +299,8 @@ def linked(source: str, target: str) -> None:
 
 
 def on_another_day(clients: Path) -> None:
-    """The same clients in another folder, for whom it is yesterday or tomorrow where they are."""
-    early = time.gmtime().tm_hour < 12
+    """The same clients in another folder, for whom it is yesterday or tomorrow where they are, for an hour at least."""
+    early = time.gmtime().tm_hour < 11
     zones = {"codex": "XXX12" if early else "XXX-14", "claude-code": "Etc/GMT+12" if early else "Etc/GMT-14"}
     for name, zone in zones.items():
         real = installed.find(name)
@@ -322,6 +322,7 @@ def test_codex_reviews_and_claude_code_revises_in_containers(place: Place, engin
     place.clients = place.tmp / "clients"
     on_another_day(place.clients)
     arguments = ["--reviewer=codex", "--agent=claude-code", "--crab-runtime=docker", "--crab-report=report", "-rA"]
+    today = time.strftime("%Y-%m-%d", time.gmtime())
     done = place.run(*arguments)
     assert done.returncode == 0, done.stdout + done.stderr
     trial = place.trial()
@@ -343,7 +344,7 @@ def test_codex_reviews_and_claude_code_revises_in_containers(place: Place, engin
     assert all({KEY, f"Bearer {KEY}"} & set(asked.headers.values()) for asked in place.provider.asked)
     asked = len(place.provider.asked)
     (day,) = days_in(place.provider.asked)
-    assert day != time.strftime("%Y-%m-%d", time.gmtime())
+    assert day != today
     shutil.rmtree(place.clients)
     place.clients = Path(CLIENTS)
     again = place.run(*arguments)

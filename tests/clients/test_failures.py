@@ -85,7 +85,7 @@ SEEN: dict[tuple[str, str], dict[str, object]] = {
     ("devin", "moved"): {"state": "moved"},
     ("devin", "errored"): {"state": "errored"},
 }
-ENDINGS = {"deadline": "timeout", "memory": "memory", "output": "output", "killed": "killed"}
+ENDINGS = {"deadline": "timeout", "memory": "memory", "output": "output", "disk": "disk", "killed": "killed"}
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.client}-{row.name}")

@@ -117,6 +117,7 @@ SCENARIOS: dict[tuple[str, str], tuple[str, Any, dict[str, Any]]] = {
 NOT_RUN = {
     "deadline": "the same for every client",
     "memory": "it would take the memory",
+    "disk": "it would take 4 GiB of the disk",
     "output": "it would print 64 MiB",
     "killed": "nothing in a sandbox kills it from outside",
     "no-key": "the adapter always gives a token",

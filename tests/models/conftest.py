@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import socket
 import tempfile
+import time
 from collections.abc import Callable
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -94,6 +97,25 @@ def _client(access: ModelAccess, token: str | None = None) -> Iterator[httpx2.Cl
     headers = {"x-api-key": access.token if token is None else token}
     with httpx2.Client(transport=transport, base_url="http://gateway", headers=headers, timeout=20) as found:
         yield found
+
+
+@pytest.fixture
+def leave() -> Any:
+    """Asks a question and leaves once its provider has been asked; see ``_leave``."""
+    return _leave
+
+
+def _leave(access: ModelAccess, protocol: Protocol, provider: ScriptedProvider) -> None:
+    """Time-outs would be too short for a busy machine, or long."""
+    body = json.dumps(protocol.body()).encode()
+    head = f"POST {protocol.path} HTTP/1.1\r\nhost: x\r\nx-api-key: {access.token}\r\n"
+    before, deadline = len(provider.asked), time.monotonic() + 60
+    with socket.socket(socket.AF_UNIX) as leaving:
+        leaving.connect(str(access.socket))
+        leaving.sendall(f"{head}content-length: {len(body)}\r\n\r\n".encode() + body)
+        while len(provider.asked) == before:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
 
 
 class Makers:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import resource
 import signal
 import threading
 from typing import Any
@@ -17,6 +18,7 @@ import pytest
 from pytest_crab.errors import GatewayError
 from pytest_crab.errors import LimitSpent
 from pytest_crab.errors import ReviewerError
+from pytest_crab.testing.provider import garbage
 from pytest_crab.testing.provider import say
 
 STEP = {"trial": "i::r", "step": "review", "attempt": 1}
@@ -41,6 +43,33 @@ def test_the_budget_of_the_run_is_exceeded_by_one_request_at_most(make: Any, cli
     with pytest.raises(GatewayError, match="the budget of the run is spent"):
         with gateway.open(trial="other", step="review", attempt=1) as access, client(access) as http:
             http.post(protocol.path, json=protocol.body())
+
+
+@pytest.mark.parametrize("room", [0, 40])
+def test_a_ledger_that_cannot_be_written_breaks_the_step(make: Any, client: Any, messages: Any, room: int) -> None:
+    gateway = make(budget=1.5 * COST, record=False)
+    with pytest.raises(GatewayError, match=r"could not be written to \S+\.jsonl \(.+\): make room and run again"):  # noqa: PT012
+        with gateway.open(**STEP) as access, client(access) as http:
+            resource.prlimit(gateway.process_id, resource.RLIMIT_FSIZE, (room, room))
+            statuses = [http.post(messages.path, json=messages.body(str(at))).status_code for at in range(3)]
+    assert statuses == [200, 200, 400]  # the budget is kept all the same
+
+
+def test_half_a_line_in_a_ledger_hides_no_other(make: Any, client: Any, messages: Any) -> None:
+    """As a gateway leaves it that is killed, or whose disk was full for a moment."""
+    gateway = make("run", record=False)
+    with contextlib.suppress(GatewayError), gateway.open(**STEP) as access, client(access) as http:
+        for room in (40, 1 << 20):
+            resource.prlimit(gateway.process_id, resource.RLIMIT_FSIZE, (room, 1 << 20))
+            http.post(messages.path, json=messages.body(str(room)))
+    gateway.close()
+    (ledger,) = make.ledgers.iterdir()
+    ledger.write_bytes(ledger.read_bytes()[:-30])
+    with make("run", record=False).open(trial="other", step="review", attempt=1) as access, client(access) as http:
+        http.post(messages.path, json=messages.body())
+    lines = ledger.read_text().splitlines()
+    assert [line.startswith("{") for line in lines] == [True] * 3
+    assert json.loads(lines[2])["trial"] == "other"
 
 
 def test_requests_beside_each_other_exceed_it_by_one_per_trial(make: Any, client: Any, messages: Any) -> None:
@@ -165,13 +194,33 @@ def test_answers_without_their_end_spend_the_budget(make: Any, client: Any, prot
             http.post(protocol.path, json=protocol.body())
 
 
-def test_a_client_that_leaves_before_its_answer_spends_the_budget(make: Any, client: Any, messages: Any) -> None:
+def test_an_answer_that_tells_no_usage_spends_what_it_may_have_cost(make: Any, client: Any, protocol: Any) -> None:
+    """The run goes on, and the trial's own budget is spent by nobody's doing."""
+    make.provider.script = lambda _: garbage()
+    gateway = make("run", budget=1.0)
+
+    def statuses(access: Any) -> list[int]:
+        with client(access) as http:
+            return [http.post(protocol.path, json=protocol.body(str(number))).status_code for number in (1, 2)]
+
+    with gateway.open(**STEP) as access:
+        assert statuses(access) == [200, 200]
+    lines = [json.loads(line) for line in (make.ledgers / "run.jsonl").read_text().splitlines()]
+    assert all(line["complete"] and line["estimated_usd"] > COST and "cost_usd" not in line for line in lines)
+    assert gateway.usage(access).cost_usd is None
+    with pytest.raises(GatewayError, match="the budget of trial i::r is spent"):
+        with make(trial_budget=COST).open(**STEP) as access:
+            assert statuses(access) == [200, 400]
+
+
+def test_a_client_that_leaves_before_its_answer_spends_the_budget(
+    make: Any, client: Any, messages: Any, leave: Any
+) -> None:
     make.provider.script = lambda _: say("late", delay=30)
     with pytest.raises(GatewayError, match="the budget of the run is spent"):  # noqa: PT012
-        with make(budget=COST).open(**STEP) as access:
-            for _ in range(2):
-                with client(access) as http, contextlib.suppress(httpx2.ReadTimeout):
-                    http.post(messages.path, json=messages.body(), timeout=0.3)
+        with make(budget=COST).open(**STEP) as access, client(access) as http:
+            leave(access, messages, make.provider)
+            assert http.post(messages.path, json=messages.body()).status_code == 400
     assert len(make.provider.asked) == 1
 
 

@@ -63,7 +63,7 @@ def test_tokens_are_priced_by_their_kind(
         http.post(messages.path, json=messages.body(stream=stream))
     cost = (1000 * 1.0 + 100 * 10.0 + 2000 * 0.1 + 500 * 2.0) / 1e6
     assert gateway.usage(access) == Usage(
-        input_tokens=3500, output_tokens=100, cost_usd=pytest.approx(cost), requests=1, models=("scripted",)
+        input_tokens=3500, output_tokens=100, cost_usd=round(cost, 9), requests=1, models=("scripted",)
     )
 
 
@@ -344,9 +344,9 @@ def test_what_is_under_way_ends_with_its_step(gateway: Gateway, provider: Script
 
 
 def test_a_client_that_leaves_before_its_answer_leaves_an_unknown_cost(
-    gateway: Gateway, provider: ScriptedProvider, client: Any, messages: Any
+    gateway: Gateway, provider: ScriptedProvider, leave: Any, messages: Any
 ) -> None:
     provider.script = lambda _: say("late", delay=30)
-    with gateway.open(**STEP) as access, client(access) as http, pytest.raises(httpx2.ReadTimeout):
-        http.post(messages.path, json=messages.body(), timeout=0.3)
+    with gateway.open(**STEP) as access:
+        leave(access, messages, provider)
     assert gateway.usage(access) == Usage(input_tokens=None, output_tokens=None, cost_usd=None, requests=1, models=())

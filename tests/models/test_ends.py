@@ -12,6 +12,7 @@ import pytest
 from pytest_crab.errors import Cancelled
 from pytest_crab.errors import ReviewerError
 from pytest_crab.models import Gateway
+from pytest_crab.testing import dialogue
 from pytest_crab.testing.provider import Asked
 from pytest_crab.testing.provider import Reply
 from pytest_crab.testing.provider import ScriptedProvider
@@ -100,3 +101,56 @@ def test_stop_does_not_take_a_result_that_is_there(make: Any, client: Any, messa
             assert http.post(messages.path, json=messages.body()).status_code == 200
         gateway.stop()
     assert gateway.usage(access).requests == 1
+
+
+def test_what_a_client_has_had_to_its_end_is_used_at_once(make: Any, client: Any, protocol: Any) -> None:
+    """An adapter asks for the usage as soon as its client has ended, whatever the provider still does."""
+    make.provider.script = lambda _: say("told to its end", linger=60)
+    gateway = make()
+    body, seen = protocol.body(stream=True, stream_options={"include_usage": True}), b""
+    with (
+        gateway.open(**STEP) as access,
+        client(access) as http,
+        http.stream("POST", protocol.path, json=body) as answer,
+    ):
+        chunks = answer.iter_raw()  # held, since without it the connection would be closed
+        while not any(end in seen for end in (b"message_stop", b"response.completed", b"[DONE]")):
+            seen += next(chunks)
+        told = gateway.usage(access)
+    assert (told.requests, told.input_tokens, told.output_tokens) == (1, 100, 20)
+    assert gateway.usage(access) == told
+
+
+def test_what_a_client_has_left_is_counted_though_that_is_heard_of_later(
+    gateway: Gateway, provider: ScriptedProvider, messages: Any
+) -> None:
+    asked = threading.Event()
+
+    def script(_: Asked) -> Reply:
+        asked.set()
+        return say("late", delay=60)
+
+    provider.script = script
+    body = json.dumps(messages.body()).encode()
+    with gateway.open(**STEP) as access, socket.socket(socket.AF_UNIX) as leaving:
+        leaving.connect(str(access.socket))
+        head = f"POST {messages.path} HTTP/1.1\r\nhost: x\r\nx-api-key: {access.token}\r\n"
+        leaving.sendall(f"{head}content-length: {len(body)}\r\n\r\n".encode() + body)
+        assert asked.wait(30)
+        relay = threading.Timer(0.5, leaving.shutdown, (socket.SHUT_RDWR,))  # that passes the end on late
+        relay.start()
+        told = gateway.usage(access)
+        relay.join()
+    assert (told.requests, told.cost_usd) == (1, None)
+
+
+def test_a_stream_that_is_cut_behind_its_last_event_is_whole(make: Any, client: Any, protocol: Any) -> None:
+    body = protocol.body(stream=True, stream_options={"include_usage": True})
+    reply = say("told to its end")
+    count = len(list(dialogue.events(protocol.name, body, reply)))
+    make.provider.script = lambda _: say("told to its end", cut=count)
+    gateway = make()
+    with gateway.open(**STEP) as access, client(access) as http:
+        answer = http.post(protocol.path, json=body)
+    assert answer.content.count(b"data: ") == count
+    assert gateway.usage(access).cost_usd is not None

@@ -61,6 +61,16 @@ def test_the_usage_of_a_chat_stream_is_hidden_and_nothing_else(places: list[int]
     )
 
 
+def test_who_sees_that_an_answer_is_finished_could_leave_without_its_usage() -> None:
+    """So that is not seen before the end of the stream, and neither is anything lost where it has none."""
+    *before, finish, usage, last = dialogue.events("chat", ASKED, REPLY)
+    hiding = WithoutUsage()
+    assert [hiding.feed(event) for event in (*before, finish, usage, last)] == [*before, b"", b"", finish + last]
+    without_end = WithoutUsage()
+    assert [without_end.feed(event) for event in (*before, finish, usage)] == [*before, b"", b""]
+    assert without_end.rest() == finish
+
+
 @pytest.mark.parametrize("ending", [b"", b"\n"])
 def test_a_stream_without_end_is_not_kept(monkeypatch: pytest.MonkeyPatch, ending: bytes) -> None:
     monkeypatch.setattr(metering, "MOST_EVENT", 1000)
@@ -97,9 +107,10 @@ def test_an_answer_without_its_end_is_estimated_above_what_was_seen() -> None:
     assert estimate({"max_tokens": 500}, None, 0.1, price) == pytest.approx(500e-5, abs=5e-5)
     assert estimate({}, None, 100.0, price) == pytest.approx(20_000e-5, abs=5e-5)
     assert estimate({"text": "x" * 10_000}, None, 0.0, price) > estimate({}, None, 0.0, price) + 0.009
+    assert estimate({"max_tokens": 10**400}, None, 0.0, price) == pytest.approx(1e4)
 
 
-@pytest.mark.parametrize("usage", [None, {}, 3, {"tokens": 1}, []])
+@pytest.mark.parametrize("usage", [None, {}, 3, {"tokens": 1}, [], {"input_tokens": 10**400, "output_tokens": 1}])
 def test_what_is_no_usage_is_not_measured(usage: Any) -> None:
     assert read_usage(usage) is None
 

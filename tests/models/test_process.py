@@ -24,6 +24,8 @@ from pytest_crab.models import line
 from pytest_crab.protocols import ModelAccess
 from pytest_crab.settings import Api
 from pytest_crab.settings import Provider
+from pytest_crab.testing.provider import in_order
+from pytest_crab.testing.provider import say
 
 STEP = {"trial": "i::r", "step": "revision", "attempt": 1}
 
@@ -80,13 +82,13 @@ def test_no_key_is_in_arguments_and_the_desk_is_not_behind_the_door(
 
 
 def test_a_gateway_that_hangs_is_ended_and_says_so(make: Any, client: Any, messages: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr(line, "ANSWER", 1.0)
     monkeypatch.setattr(module, "_PULSE", 0.1)
     gateway = make()
     with pytest.raises(GatewayError, match="it did nothing for 1 s and was ended") as caught:  # noqa: PT012
         with gateway.open(**STEP) as access, client(access) as http:
             stopped = gateway.process_id
             os.kill(stopped, signal.SIGSTOP)
+            monkeypatch.setattr(line, "ANSWER", 1.0)
             with pytest.raises(httpx2.HTTPError):  # long before its own deadline of 20 s
                 http.post(messages.path, json=messages.body())
             raise AgentError("the connection broke")
@@ -152,7 +154,8 @@ def test_a_missing_key_is_one_sentence_and_breaks_the_step(
     with pytest.raises(GatewayError) as caught:
         with make().open(**STEP) as access, client(access) as http:
             assert http.post(chat.path, json=chat.body()).status_code == 401
-    assert str(caught.value) == "there is no key for openai: set OPENAI_API_KEY in the environment of the run"
+    where = "in the environment of the run, or of each worker of --crab-cluster"
+    assert str(caught.value) == f"there is no key for openai: set OPENAI_API_KEY {where}"
     assert not make.provider.asked
 
 
@@ -221,3 +224,16 @@ def test_what_nobody_knows_about_is_no_usage(make: Any) -> None:
         gateway.usage(ModelAccess(socket=Path("/nowhere"), token="x"))
     with gateway.open(**STEP), pytest.raises(GatewayError, match="started anew since"):
         gateway.usage(ModelAccess(socket=Path("/nowhere"), token="x"))
+
+
+def test_a_fault_is_not_forgotten_since_a_client_waits_no_longer(
+    make: Any, client: Any, messages: Any, leave: Any
+) -> None:
+    """Who left before there was an answer has had none, and it is the provider that kept the step from going on."""
+    make.provider.script = in_order(say("x", cut=0), say("late", delay=60))
+    with pytest.raises(GatewayError, match="gave no answer") as caught:  # noqa: PT012
+        with make(retries=0).open(**STEP) as access, client(access) as http:
+            assert http.post(messages.path, json=messages.body()).status_code == 502
+            leave(access, messages, make.provider)
+            raise AgentError("it cannot go on")
+    assert caught.value.passing

@@ -140,6 +140,31 @@ def test_a_cut_stream_is_not_recorded(make: Any, client: Any, messages: Any) -> 
     assert not list(make.cassettes.glob("??/*.json"))
 
 
+def test_a_client_that_leaves_before_its_provider_does_is_recorded(make: Any, client: Any, protocol: Any) -> None:
+    make.provider.script = lambda _: say("told to its end", linger=60)
+    body, seen = protocol.body(stream=True, stream_options={"include_usage": True}), b""
+    with make().open(**STEP) as access, client(access) as http:
+        with http.stream("POST", protocol.path, json=body) as answer:
+            for chunk in answer.iter_raw():
+                seen += chunk
+                if any(end in seen for end in (b"message_stop", b"response.completed", b"[DONE]")):
+                    break
+    (again,) = ask(make(replay=True), client, protocol, body)
+    assert again.content == seen
+
+
+def test_a_client_that_leaves_once_an_answer_is_finished_is_recorded(make: Any, client: Any, chat: Any) -> None:
+    """It has not asked for the usage, which its provider tells a moment after that."""
+    make.provider.script = lambda _: say("told to its end", pause=0.3)
+    gateway = make()
+    with gateway.open(**STEP) as access, client(access) as http:
+        with http.stream("POST", chat.path, json=chat.body(stream=True)) as answer:
+            next(line for line in answer.iter_lines() if '"finish_reason": "' in line)
+    assert gateway.usage(access).input_tokens == 100
+    (again,) = ask(make(replay=True), client, chat, chat.body(stream=True))
+    assert again.status_code == 200
+
+
 def test_record_false_records_nothing(make: Any, client: Any, messages: Any) -> None:
     ask(make(record=False), client, messages, messages.body())
     assert not list(make.cassettes.glob("??/*.json"))

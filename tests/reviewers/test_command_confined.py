@@ -18,15 +18,20 @@ from typing import Any
 import pytest
 
 from pytest_crab import reviewers
+from pytest_crab.errors import ReviewerError
 from pytest_crab.protocols import Completed
 from pytest_crab.reviewers.command import CommandReviewer
 from pytest_crab.reviewers.ruff import RuffReviewer
 from pytest_crab.runtimes import bubblewrap
+from pytest_crab.runtimes.filling import Filling
 from pytest_crab.testing.checkout import FakeCheckout
 from pytest_crab.testing.checkout import FakeWorkspace
 from pytest_crab.testing.checkout import Opening
 
 pytestmark = pytest.mark.bubblewrap
+
+#: MiB that a command may write into its clone here.
+DISK = 16
 
 
 @dataclass(kw_only=True)
@@ -48,6 +53,7 @@ class ConfinedWorkspace(FakeWorkspace):
             env=env,
             stdin=stdin,
             seconds=seconds,
+            filling=Filling([Path(self.root)], DISK),
         )
 
 
@@ -119,6 +125,12 @@ except OSError:
 {SAY}
 """
     assert findings(confined, house, script) == ["refused"]
+
+
+def test_a_command_that_fills_its_clone_is_ended(confined: ConfinedCheckout, house: Path) -> None:
+    script = "import time\nopen('large', 'wb').write(bytes(20_000_000))\ntime.sleep(60)\n"
+    with pytest.raises(ReviewerError, match=r"the command reviewer \S+ wrote more to the disk than it may; it printed"):
+        findings(confined, house, script)
 
 
 def test_ruff_works(confined: ConfinedCheckout) -> None:

@@ -101,8 +101,8 @@ def test_a_failure_is_one_sentence(script: str, said: str, folder: Path, checkou
 
 def test_a_time_out_is_a_reviewer_error(folder: Path, checkout: FakeCheckout) -> None:
     script = "print('working', file=sys.stderr, flush=True)\nimport time; time.sleep(60)"
-    with pytest.raises(ReviewerError, match=r"did not end within 2 seconds.*'working'"):
-        reviewed(checkout, make(folder, script, timeout="2"))
+    with pytest.raises(ReviewerError, match=r"did not end within 6 seconds.*'working'"):
+        reviewed(checkout, make(folder, script, timeout="6"))
 
 
 def test_it_gets_the_variables_that_are_passed_and_no_other(
