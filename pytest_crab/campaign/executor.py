@@ -15,8 +15,12 @@ from pytest_crab.trial import Crew
 from pytest_crab.types import Instance
 from pytest_crab.types import Trial
 
-#: How many trials are submitted ahead for each that may run at a time, so that there is a choice and no lane is empty.
-AHEAD = 4
+#: How many trials are submitted ahead for each that may run at a time: so many can end while one that is reported
+#: before them takes its time, and no lane is empty.
+AHEAD = 64
+
+#: The same under a disk budget, where those that ended ahead keep their environments.
+AHEAD_ON_BUDGET = 4
 
 #: Is told the name of each step that a trial begins.
 Notice = Callable[[str], None]
@@ -58,11 +62,13 @@ class Campaign:
         self._executor = executor
         self._stop_work = stop_work
         self._futures: dict[Hashable, Future[Trial]] = {}
+        self._trials: dict[Hashable, Trial] = {}
         self._steps: dict[Hashable, tuple[str, float]] = {}
         self._ended: set[Hashable] = set()
         self._done = 0
         self._cost: float | None = None
         self._guard = threading.Lock()
+        self._interrupted = False  # in a submission, so that a trial may run whose future nobody has
         self.stopped = False
 
     def submit(self, key: Hashable, work: Work) -> None:
@@ -74,13 +80,19 @@ class Campaign:
                     self._steps[key] = (step, time.monotonic())
 
         with self._guard:
-            if self.stopped or key in self._futures:
+            if self.stopped or key in self._futures or key in self._trials:
                 return
-            future = self._futures[key] = self._executor.submit(work, notice)
+            try:
+                future = self._futures[key] = self._executor.submit(work, notice)
+            except BaseException:
+                self._interrupted = True
+                raise
         future.add_done_callback(lambda ended: self._note(key, ended))
 
     def result(self, key: Hashable, tick: Callable[[Progress], None], interval: float = 0.2) -> Trial | None:
         """Wait for a trial, calling ``tick`` every ``interval`` seconds; None if it was never run to its end."""
+        if key in self._trials:
+            return self._trials[key]
         future = self._futures.get(key)
         if future is None:
             return None
@@ -88,7 +100,13 @@ class Campaign:
             if not wait([future], timeout=interval).done:
                 tick(self.progress())
         self._note(key, future)
-        return None if future.cancelled() else future.result()
+        if future.cancelled():
+            return None
+        trial = future.result()
+        with self._guard:
+            self._trials[key] = trial
+            self._futures.pop(key, None)  # which holds more than the record
+        return trial
 
     def progress(self) -> Progress:
         """What is going on now."""
@@ -105,7 +123,7 @@ class Campaign:
         for future in futures:
             future.cancel()
         try:
-            if any(not future.done() for future in futures):
+            if self._interrupted or any(not future.done() for future in futures):
                 self._stop_work()
         finally:
             self._executor.shutdown(wait=True, cancel_futures=True)

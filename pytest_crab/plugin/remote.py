@@ -50,12 +50,14 @@ def cluster_of(options: Options, crews: Crews, config: pytest.Config, *, resume:
         allow_unconfined=options.allow_unconfined,
         replay=options.replay,
         budget=options.budget,
-        shard=None if options.shard is None else "{}/{}".format(*options.shard),
+        shard=options.part,
     )
     specs = [crew.spec for crew in crews.by_reviewer.values()]
     ledger = options.store / "ledger" / f"{run}.jsonl"
     try:
-        return connect(options.cluster, plan, specs, rootdir=config.rootpath, ledger=ledger, heard=heard)
+        return connect(
+            options.cluster, plan, specs, rootdir=config.rootpath, store=options.store, ledger=ledger, heard=heard
+        )
     except (CrabError, OSError) as error:
         raise pytest.UsageError(f"--crab-cluster: {error}") from error
 
@@ -65,7 +67,16 @@ def _refused(options: Options, crews: Crews, config: pytest.Config) -> Iterator[
     if getattr(config.option, "tx", None) or getattr(config.option, "numprocesses", None):
         yield "--crab-cluster and -n both spread trials over processes: leave one of them out"
     if getattr(options, "disk_budget", None) is not None:
-        yield "--crab-disk-budget looks after images of this machine, and with --crab-cluster they are on the workers"
+        yield (
+            "--crab-disk-budget looks after images of this machine, and with --crab-cluster they are on the workers: "
+            "set CRAB_DISK_BUDGET where these are started"
+        )
+    if config.getoption("crab_jobs") is not None:
+        yield "--crab-jobs is for trials of this machine, and with --crab-cluster each worker says how many it takes"
+    for spec in (crew.spec for crew in crews.by_reviewer.values()):
+        modules = {each.path.partition(":")[0] for each in (spec.reviewer_spec, spec.agent_spec)}
+        for module in sorted(module for module in modules if module.rpartition(".")[2] == "conftest"):
+            yield f"{module} ({spec.reviewer}) is not on workers: put its class in a package that both sides install"
     if options.runtime not in ("auto", *runtimes.RUNTIMES):
         yield f"--crab-runtime={options.runtime} comes from a hook, which workers do not have: use docker or local"
     if options.replay and not _is_shared(crews.settings.models.cassettes):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import os
+import shutil
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -75,11 +77,20 @@ def test_layers_are_told_apart_by_all_that_lies_below_and_the_bases_are_left_out
     other = {**packages, "Created": 3}
     tree = {"Created": 4, "CreatedBy": "copy", "Size": 1}
     empty = {"Created": 4, "CreatedBy": "label", "Size": 0}
-    first, second, third = (layers(rows, 1) for rows in ([tree, packages, base], [packages, base], [tree, other, base]))
+    every = ([tree, packages, base], [packages, base], [tree, other, base])
+    first, second, third = (layers(rows, 1, sum(row["Size"] for row in rows)) for rows in every)
     assert sorted(first.values()) == [1, 7]
     assert set(second) < set(first)
     assert not set(first) & set(third)
-    assert layers([empty, tree, packages, base], 1) == first
+    assert layers([empty, tree, packages, base], 1, 108) == first
+
+
+def test_layers_that_an_engine_keeps_packed_as_well_take_their_share_of_the_whole() -> None:
+    rows = [{"Created": 2, "CreatedBy": "pip", "Size": 10}, {"Created": 1, "CreatedBy": "", "Size": 90}]
+    (plainly,) = layers(rows, 1, 100).items()
+    (both,) = layers(rows, 1, 150).items()
+    assert (plainly[1], both[1]) == (10, 15)
+    assert plainly[0] == both[0]
 
 
 @pytest.fixture
@@ -156,6 +167,55 @@ def test_what_somebody_who_was_killed_left_half_removed_is_in_nobodys_way(machin
     assert there(cache) == "bb"
     list(pruning.environments(cache, older_than_days=0, dry_run=False))
     assert there(cache) == ""
+
+
+def test_what_another_run_removes_meanwhile_is_not_there(
+    machine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = tmp_path / "cache"
+    for key in KEYS[:2]:
+        built(cache, key)
+    real = holding.record_of
+
+    def record_of(key: str) -> holding.Record | None:
+        if key == KEYS[0]:
+            shutil.rmtree(cache / "built" / key)
+        return real(key)
+
+    monkeypatch.setattr(holding, "record_of", record_of)
+    assert [each.key for each in LocalFolders(cache).kept()] == [KEYS[1]]
+
+
+@pytest.mark.docker
+def test_an_image_that_another_run_removes_meanwhile_is_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import docker
+
+    monkeypatch.setattr(pruning, "builder", lambda: f"test-disk.{os.getpid()}")
+    client = docker.from_env().api
+    with tarfile.open(tmp_path / "image.tar", "w") as archive:
+        archive.addfile(tarfile.TarInfo("nothing"))
+    names = [f"pytest-crab/test-disk-{os.getpid()}:{key}" for key in KEYS[:2]]
+    for name, key in zip(names, KEYS, strict=False):
+        labels = {pruning.BUILDER_LABEL: pruning.builder(), pruning.KEY_LABEL: key, pruning.BELOW_LABEL: "0"}
+        changes = [f"LABEL {label}={text}" for label, text in labels.items()]
+        client.import_image_from_file(str(tmp_path / "image.tar"), *name.split(":"), changes=changes)
+    real = holding.record_of
+
+    def record_of(key: str) -> holding.Record | None:
+        if key == KEYS[0]:
+            client.remove_image(names[0])
+        return real(key)
+
+    monkeypatch.setattr(holding, "record_of", record_of)
+    images = pruning.EngineImages()
+    try:
+        assert [each.name for each in images.kept()] == [names[1]]
+    finally:
+        images.close()
+        client.remove_image(names[1])
+        client.close()
 
 
 def test_the_least_recently_used_goes_and_no_more_than_must(machine: Path, tmp_path: Path) -> None:

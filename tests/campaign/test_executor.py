@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -71,6 +72,21 @@ def test_a_key_is_run_once_and_asked_for_often(campaign: Campaign, gate: Gate) -
         campaign.submit("a", gate)
     assert campaign.result("a", quiet) is campaign.result("a", quiet)
     assert gate.runs == 1
+
+
+def test_a_trial_that_an_interrupt_left_without_a_name_is_ended_too(gate: Gate) -> None:
+    """Ctrl-C may come when the executor has the trial and the campaign has not."""
+
+    class Interrupted(ThreadPoolExecutor):
+        def submit(self, *arguments: Any, **more: Any) -> Any:
+            super().submit(*arguments, **more)
+            raise KeyboardInterrupt
+
+    campaign = Campaign(Interrupted(1), gate.go.set)
+    with pytest.raises(KeyboardInterrupt):
+        campaign.submit("a", gate)
+    campaign.stop()
+    assert gate.go.is_set()
 
 
 def test_what_was_never_submitted_has_no_result(campaign: Campaign) -> None:

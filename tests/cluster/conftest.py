@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -14,10 +15,13 @@ import time
 from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
+from typing import NoReturn
 
 import pytest
 import yaml
@@ -29,7 +33,6 @@ from pytest_crab.testing.provider import ScriptedProvider
 from pytest_crab.testing.provider import structured
 
 CLIENTS = os.environ.get("CRAB_TEST_CLIENTS", "")
-REQUIRED = os.environ.get("CRAB_TEST_REQUIRE", "").split(",")
 SECONDS = 60
 
 #: Two repositories; of the third one the revision is wrong, and of one nothing is said.
@@ -103,11 +106,31 @@ def instance_files(name: str, repo: str) -> dict[str, str]:
     }
 
 
+class Loopback:
+    """A network whose hosts are all this machine."""
+
+    lack: str | None = "every part of the cluster is at 127.0.0.1"
+
+    def join(self, name: str) -> str:
+        """The address of a host, which is there from now on."""
+        return "127.0.0.1"
+
+    def inside(self, name: str) -> list[str]:
+        """What a command begins with to run on a host."""
+        return []
+
+    def listener(self) -> socket.socket:
+        """A bound socket that every host reaches."""
+        return socket.create_server(("127.0.0.1", 0))
+
+
 @dataclass
 class Cluster:
     """A scheduler and workers, each in a process and with a store and a key of its own."""
 
     folder: Path
+    network: Loopback
+    given: Mapping[str, Mapping[str, str]]
     workers: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
     _all: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
@@ -163,7 +186,8 @@ class Cluster:
     def environment(self, name: str) -> dict[str, str]:
         kept = {each: os.environ[each] for each in ("PATH", "HOME", "LANG") if each in os.environ}
         own = {"CRAB_STORE": str(self.folder / f"store-{name}"), "TMPDIR": str(self.folder), "CRAB_CLIENTS": CLIENTS}
-        return {**kept, **own, "ANTHROPIC_API_KEY": self.key(name), "CRAB_TAP": str(self.folder / "tap")}
+        keys = {"ANTHROPIC_API_KEY": self.key(name), "CRAB_TAP": str(self.folder / "tap")}
+        return {**kept, **own, **keys, **self.given.get(name, {})}
 
     def log(self, name: str) -> str:
         return self._log(name).decode(errors="replace")
@@ -174,7 +198,7 @@ class Cluster:
     def _start(self, name: str, kind: str, *arguments: str) -> subprocess.Popen[bytes]:
         shared = (
             "--host",
-            "127.0.0.1",
+            self.network.join(name),
             "--no-dashboard",
             "--dashboard-address",
             "127.0.0.1:0",
@@ -183,7 +207,7 @@ class Cluster:
         )
         with (self.folder / f"{name}.log").open("wb") as log:
             process = subprocess.Popen(
-                [sys.executable, "-m", "dask", kind, *shared, *arguments],
+                [*self.network.inside(name), sys.executable, "-m", "dask", kind, *shared, *arguments],
                 cwd=self.folder,
                 env=self.environment(name),
                 stdout=log,
@@ -201,16 +225,18 @@ class Room:
     folder: Path
     provider: ScriptedProvider
     tmp: Path
+    inside: Sequence[str]
+    more: dict[str, str] = field(default_factory=dict)
 
     def command(self, *arguments: str) -> list[str]:
         fixed = ("-p", "no:cacheprovider", "-q", "--crab-runtime=local", "--agent=mend")
-        return [sys.executable, "-m", "pytest", *fixed, *arguments, "instances"]
+        return [*self.inside, sys.executable, "-m", "pytest", *fixed, *arguments, "instances"]
 
     @property
     def environment(self) -> dict[str, str]:
         kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
         key = "sk-planted-controller-55aa-do-not-tell"
-        return {**kept, "TMPDIR": str(self.tmp), "CRAB_CLIENTS": CLIENTS, "ANTHROPIC_API_KEY": key}
+        return {**kept, "TMPDIR": str(self.tmp), "CRAB_CLIENTS": CLIENTS, "ANTHROPIC_API_KEY": key, **self.more}
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
@@ -293,12 +319,18 @@ def reviewing() -> Callable[[Asked], Reply]:
 
 
 @pytest.fixture
-def make_cluster() -> Iterator[Callable[..., Cluster]]:
-    """Makes clusters, which end with the test."""
+def network() -> Loopback:
+    """Where the processes of a test meet."""
+    return Loopback()
+
+
+@pytest.fixture
+def make_cluster(network: Loopback) -> Iterator[Callable[..., Cluster]]:
+    """Makes clusters, which end with the test; ``given`` are variables for some of its processes, by their names."""
     made: list[Cluster] = []
 
-    def make(*workers: str, **more: Any) -> Cluster:
-        cluster = Cluster(Path(tempfile.mkdtemp(prefix="crab-")))  # short, for the sockets in it
+    def make(*workers: str, given: Mapping[str, Mapping[str, str]] = MappingProxyType({}), **more: Any) -> Cluster:
+        cluster = Cluster(Path(tempfile.mkdtemp(prefix="crab-")), network, given)  # short, for the sockets in it
         made.append(cluster)
         cluster.start(*workers, **more)
         return cluster
@@ -310,25 +342,26 @@ def make_cluster() -> Iterator[Callable[..., Cluster]]:
 
 
 @pytest.fixture
-def room(tmp_path: Path) -> Iterator[Room]:
+def room(tmp_path: Path, network: Loopback) -> Iterator[Room]:
     """A rootdir with the made-up set."""
     for name, repo in INSTANCES.items():
         write(tmp_path / "instances" / name, instance_files(name, repo))
     write(tmp_path, {"crew/mend.py": MEND, "crew/nap.py": NAP, "pytest.ini": "[pytest]\ncrab_proof_runs = 1\n"})
-    with ScriptedProvider() as provider, tempfile.TemporaryDirectory(prefix="crab-") as tmp:
+    network.join("pytest")
+    listener = network.listener()
+    with ScriptedProvider(listener=listener) as provider, tempfile.TemporaryDirectory(prefix="crab-") as tmp:
         provider.script = review
-        yield Room(tmp_path, provider, Path(tmp))
+        yield Room(tmp_path, provider, Path(tmp), network.inside("pytest"))
 
 
 @pytest.fixture(autouse=True)
-def clients_are_here(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def clients_are_here(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, without: Callable[[str, str], NoReturn]
+) -> None:
     """Skip what needs a client that is not here, or fail where it has to be."""
     from pytest_crab.clients import installed
 
     for name in (name for mark in request.node.iter_markers("client") for name in mark.args):
         monkeypatch.setenv(installed.VARIABLE, CLIENTS)
-        lack = None if CLIENTS and installed.is_there(name) else f"CRAB_TEST_CLIENTS has no {name}"
-        if lack is not None and name in REQUIRED:
-            pytest.fail(f"CRAB_TEST_REQUIRE names {name}, and {lack}")
-        if lack is not None:
-            pytest.skip(lack)
+        if not CLIENTS or not installed.is_there(name):
+            without(name, f"CRAB_TEST_CLIENTS has no {name}")

@@ -21,17 +21,20 @@ from pytest_crab.campaign.cluster.plan import ShippedCrew
 from pytest_crab.campaign.cluster.plan import Task
 from pytest_crab.campaign.cluster.plan import understood
 from pytest_crab.campaign.cluster.plan import written
+from pytest_crab.errors import Cancelled
 from pytest_crab.errors import GatewayError
 from pytest_crab.instances import load_instance
 from pytest_crab.instances import lock
 from pytest_crab.protocols import ModelAccess
 from pytest_crab.reviewers import REVIEWERS
+from pytest_crab.runtimes import bubblewrap
 from pytest_crab.settings import Api
 from pytest_crab.settings import ModelSettings
 from pytest_crab.settings import Price
 from pytest_crab.settings import Provider
 from pytest_crab.testing.provider import ScriptedProvider
 from pytest_crab.trial import CrewSpec
+from pytest_crab.types import Instance
 
 QUICKSTART = Path(__file__).parents[2] / "instances" / "quickstart"
 
@@ -43,6 +46,9 @@ class Keeper:
         self.told: list[Mapping[str, Any]] = []
         self.why: str | None = None
         self.bench: Bench | None = None
+
+    def close(self) -> None:
+        self.told.append({"closed": True})
 
     def __call__(self, message: Mapping[str, Any]) -> None:
         self.told.append(message)
@@ -70,7 +76,7 @@ def make(folder: Path) -> Iterator[Callable[..., tuple[Bench, Keeper]]]:
             run="r", release=Release.here(), resume="t", runtime="local", base_image="b", proof_runs=1, models=models
         )
         assert understood(RunPlan, written(plan)) == plan
-        keeper.bench = Bench(plan, "w1", folder / "unpacked", keeper, lambda: keeper.told.append({"closed": True}))
+        keeper.bench = Bench(plan, "w1", folder / "unpacked", keeper, keeper, keeper.close)
         made.append(keeper.bench)
         return keeper.bench, keeper
 
@@ -80,8 +86,8 @@ def make(folder: Path) -> Iterator[Callable[..., tuple[Bench, Keeper]]]:
     assert not [path for path in folder.glob("pytest-crab-*/runs/*") if path.is_dir()]
 
 
-def test_an_instance_that_is_another_one_is_refused(make: Any, folder: Path) -> None:
-    bench, keeper = make(ModelSettings())
+def task_of(bench: Bench, folder: Path, **other: Any) -> tuple[Instance, Task]:
+    """A trial of an instance with the reference, whose files have come."""
     instance = load_instance(next(iter(sorted(QUICKSTART.glob("*/instance.yaml")))))
     files = bundles.instance_bundle(instance)
     crew = bundles.pack({"reviewer/x": b"", "agent/x": b""}, "human")
@@ -94,10 +100,43 @@ def test_an_instance_that_is_another_one_is_refused(make: Any, folder: Path) -> 
         agent_spec=AGENTS.spec("reference", {}, Path("agent")),
     )
     shipped = ShippedCrew(spec=spec, bundle=crew.digest, modules={})
-    task = Task(key="k", run=bench.plan, crew=shipped, bundle=files.digest, instance="0123456789abcdef", repeat=1)
+    told = {"key": "k", "bundle": files.digest, "instance": lock.digest(instance), "repeat": 1, **other}
+    return instance, Task(run=bench.plan, crew=shipped, **told)
+
+
+@pytest.mark.bubblewrap
+def test_an_instance_that_is_another_one_is_refused(make: Any, folder: Path) -> None:
+    bench, keeper = make(ModelSettings())
+    instance, task = task_of(bench, folder, instance="0123456789abcdef")
     refused = bench.perform(understood(Task, written(task)))["refused"]
     assert f"worker w1 has {instance.id} as {lock.digest(instance)[:12]}, and the run has it as 0123456789ab" in refused
     bench.close()
+    assert keeper.told == [{"closed": True}]
+
+
+def test_a_worker_without_a_sandbox_says_so(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bubblewrap, "problem", lambda: "bubblewrap (bwrap) is not installed")
+    bench, keeper = make(ModelSettings())
+    bench.close()
+    said = "there are workers that run code without a sandbox: bubblewrap (bwrap) is not installed"
+    assert keeper.told == [{"warning": said}, {"closed": True}]
+
+
+@pytest.mark.bubblewrap
+def test_a_trial_that_begins_as_its_run_is_closed_does_not_run(
+    make: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench, keeper = make(ModelSettings())
+    _, task = task_of(bench, folder)
+    real = lock.digest
+
+    def digest(instance: Instance) -> str:
+        bench.close()
+        return real(instance)
+
+    monkeypatch.setattr(lock, "digest", digest)
+    with pytest.raises(Cancelled, match="stopped on this worker"):
+        bench.perform(task)
     assert keeper.told == [{"closed": True}]
 
 

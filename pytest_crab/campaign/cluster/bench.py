@@ -14,17 +14,20 @@ from typing import Any
 from pytest_crab import plain
 from pytest_crab import runtimes
 from pytest_crab.campaign.cluster import bundles
+from pytest_crab.campaign.cluster.disk import Disk
 from pytest_crab.campaign.cluster.leasing import Counter
 from pytest_crab.campaign.cluster.plan import RunPlan
 from pytest_crab.campaign.cluster.plan import ShippedCrew
 from pytest_crab.campaign.cluster.plan import Task
+from pytest_crab.campaign.cluster.steps import SharedStore
 from pytest_crab.errors import BadInput
+from pytest_crab.errors import Cancelled
 from pytest_crab.errors import CrabError
 from pytest_crab.instances import lock
 from pytest_crab.models import Gateway
+from pytest_crab.protocols import Runtime
 from pytest_crab.runtimes import bubblewrap
 from pytest_crab.runtimes.runs import Run
-from pytest_crab.store import FileStore
 from pytest_crab.trial import Crew
 from pytest_crab.trial import World
 from pytest_crab.trial import run_trial
@@ -74,16 +77,20 @@ def build_crew(shipped: ShippedCrew, unpacked: Path) -> Crew:
 class Bench:
     """One run on this worker; ``name`` is what the worker is called, ``unpacked`` the folder of unpacked bundles.
 
-    ``closed`` is called when everything was given back, even where it could not be made.
+    ``tell`` sends notices and questions for money, ``share`` what is to be said of finished steps. ``closed`` is called
+    when everything was given back, even where it could not be made.
     """
 
-    def __init__(self, plan: RunPlan, name: str, unpacked: Path, tell: Tell, closed: Callable[[], None]) -> None:
+    def __init__(
+        self, plan: RunPlan, name: str, unpacked: Path, tell: Tell, share: Tell, closed: Callable[[], None]
+    ) -> None:
         self.plan = plan
         self.name = name
         self.keys: set[str] = set()
         self.stopped = False
         self._unpacked = unpacked
         self._tell = tell
+        self._share = share
         self._guard = threading.Lock()
         self._idle = threading.Condition(self._guard)
         self._crews: dict[str, Crew] = {}
@@ -97,7 +104,7 @@ class Bench:
             raise
 
     def perform(self, task: Task) -> dict[str, Any]:
-        """Run a trial: {"trial", and "pull_request" where one was shown}. Raises Cancelled once ``stop`` was called."""
+        """Run a trial: {"trial", and "pull_request" where one was shown}. Raises Cancelled once this was stopped."""
         crew = self._crew(task.crew)
         instance = bundles.read_instance(self._unpacked / task.bundle)
         found = lock.digest(instance)
@@ -108,23 +115,29 @@ class Bench:
             )
             return {"refused": sentence}
         with self._guard:
+            if self.stopped:
+                raise Cancelled("the run was stopped on this worker")
             self.keys.add(task.key)
 
         def notice(step: str) -> None:
             self._tell({"key": task.key, "step": step})
 
         try:
-            trial = run_trial(instance, crew, self.world, repeat=task.repeat, notice=notice)
+            with self._disk.trial(instance.id):
+                trial = run_trial(instance, crew, self.world, repeat=task.repeat, notice=notice)
         finally:
             with self._guard:
                 self.keys.discard(task.key)
                 self._idle.notify_all()
-        seen = self._seen.get(instance.id)
+        seen = self._seen.pop(instance.id, None)  # each trial notes it again
         return {"trial": plain.dump(trial), **({} if seen is None else {"pull_request": plain.dump(seen)})}
 
     def hear(self, answer: Mapping[str, Any]) -> None:
-        """Take what the controller answered to a question for money."""
-        self._counter.hear(answer)
+        """Take what the controller answered to a question for money, or to what was said of steps."""
+        if "steps" not in answer:
+            self._counter.hear(answer)
+        for each in answer.get("steps", ()):
+            self._store.hear(each)
 
     def stop(self) -> None:
         """End everything that runs for the run; nothing of it starts any more."""
@@ -135,11 +148,11 @@ class Bench:
     def close(self, patience: float = 60.0) -> None:
         """End what runs, wait until it has ended, and give everything back; a second call does nothing."""
         with self._guard:
+            self.stopped = True  # from here on nothing begins
             running = bool(self.keys)
         if running:
             self.stop()
         with self._guard:
-            self.stopped = True
             self._idle.wait_for(lambda: not self.keys, patience)
         self._stack.close()
 
@@ -153,9 +166,13 @@ class Bench:
     def _note(self, instance: Instance, pull_request: PullRequest) -> None:
         self._seen[instance.id] = pull_request
 
+    def _warn(self, sentence: str) -> None:
+        self._tell({"warning": f"worker {self.name}: {sentence}"})
+
     def _make_world(self) -> World:
         plan, stack = self.plan, self._stack
-        store = FileStore(store_folder())
+        cancelled, secrets = threading.Event(), secrets_of(plan.models)
+        self._store = store = SharedStore(store_folder(), self._share, self._warn, secrets=secrets, cancelled=cancelled)
         run = Run()
         stack.callback(run.close)
         self._counter = Counter(run.folder / "leases.sock", self._tell)
@@ -172,15 +189,7 @@ class Bench:
         )
         stack.callback(models.close)
         problem = bubblewrap.problem()
-        rootdir = self._unpacked / plan.rootdir if plan.rootdir else self._unpacked
-        runtime = runtimes.make(
-            runtime_of(plan), rootdir=rootdir, cache=store.cache, base=_base_image(plan), unconfined=problem is not None
-        )
-        stack.callback(runtime.close)
-        try:
-            runtime.sweep()
-        except (CrabError, OSError) as error:  # what dead runs left does not keep this one from running
-            self._tell({"warning": f"worker {self.name}: what earlier runs left could not be removed: {error}"})
+        runtime = self._make_runtime(store, problem)
         return World(
             runtime=runtime,
             store=store,
@@ -193,10 +202,29 @@ class Bench:
             allow_unconfined=plan.allow_unconfined,
             attribute=plan.attribute,
             seen=self._note,
+            cancelled=cancelled,
             versions={**versions_here(plan.shard), "worker": self.name},
             models=models,
-            secrets=secrets_of(plan.models),
+            secrets=secrets,
         )
+
+    def _make_runtime(self, store: SharedStore, problem: str | None) -> Runtime:
+        """The runtime, which has cleaned up, and what watches its disk; ``problem`` is why no sandbox is to be had."""
+        plan, name = self.plan, runtime_of(self.plan)
+        rootdir = self._unpacked / plan.rootdir if plan.rootdir else self._unpacked
+        runtime = runtimes.make(
+            name, rootdir=rootdir, cache=store.cache, base=_base_image(plan), unconfined=problem is not None
+        )
+        self._stack.callback(runtime.close)
+        if problem is not None and name == "local":  # said once for all workers that have the same
+            self._tell({"warning": f"there are workers that run code without a sandbox: {problem}"})
+        self._disk = Disk(name, store.cache, getattr(runtime, "holds", None), self._warn)
+        self._stack.callback(self._disk.close)
+        try:
+            runtime.sweep()
+        except (CrabError, OSError) as error:  # what dead runs left does not keep this one from running
+            self._warn(f"what earlier runs left could not be removed: {error}")
+        return runtime
 
 
 def _base_image(plan: RunPlan) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from concurrent.futures import Future
 from dataclasses import dataclass
 from dataclasses import field
@@ -35,24 +36,23 @@ class Job:
 
 
 class Docket:
-    """Jobs by key, in the order of asking; those that wait are not with any worker."""
+    """Jobs by key; those that were taken are, or have been, with a worker."""
 
     def __init__(self) -> None:
         self._jobs: dict[str, Job] = {}
-        self._waiting: dict[str, Job] = {}
+        self._taken: dict[str, Job] = {}
 
     def __bool__(self) -> bool:
         return bool(self._jobs)
 
-    def wait(self, job: Job) -> None:
-        """Put a job where its number says."""
+    def add(self, job: Job) -> None:
+        """Put a job down, which is not with anybody."""
         self._jobs[job.key] = job
-        waiting = sorted([*self._waiting.values(), job], key=lambda each: each.number)
-        self._waiting = {each.key: each for each in waiting}
 
     def take(self, key: str) -> Job:
-        """A job that waits, and then does not any more."""
-        return self._waiting.pop(key)
+        """A job that somebody is about to be given."""
+        job = self._taken[key] = self._jobs[key]
+        return job
 
     def get(self, key: str) -> Job | None:
         """The job of a key, unless it is done."""
@@ -63,24 +63,23 @@ class Docket:
         job = self._jobs.get(task_key.rpartition("-")[0])
         return job if job is not None and job.task_key == task_key else None
 
-    def choices(self) -> list[tuple[str, str]]:
-        """The (key, repository) of all that wait, in order."""
-        return [(key, job.work.instance.repo) for key, job in self._waiting.items()]
-
     def all(self) -> list[Job]:
         """Every job that is not done, in order."""
         return sorted(self._jobs.values(), key=lambda job: job.number)
 
     def remotes(self) -> list[RemoteFuture]:
         """What is under way on the cluster."""
-        return [job.remote for job in self._jobs.values() if job.remote is not None]
+        return [job.remote for job in self._taken.values() if job.remote is not None]
 
-    def stranded(self) -> list[Job]:
-        """Jobs that neither wait nor are under way, as their scheduler was lost meanwhile."""
-        return [job for job in self.all() if job.remote is None and job.key not in self._waiting]
+    def stranded(self, there: Container[str]) -> list[Job]:
+        """Jobs that were taken and are not under way: their scheduler was lost meanwhile, or is without their worker.
+
+        ``there`` are the addresses of the workers that it has.
+        """
+        return [job for job in self._taken.values() if job.remote is None or job.place not in there]
 
     def forget(self, job: Job) -> None:
         """Keep nothing of a job."""
         self._jobs.pop(job.key, None)
-        self._waiting.pop(job.key, None)
+        self._taken.pop(job.key, None)
         job.remote = None

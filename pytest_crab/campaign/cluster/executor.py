@@ -17,18 +17,18 @@ from typing import TypeVar
 from typing import cast
 
 from pytest_crab import plain
-from pytest_crab.campaign.cluster.bundles import Bundle
+from pytest_crab.campaign.cluster.cashier import Cashier
 from pytest_crab.campaign.cluster.connection import Connection
 from pytest_crab.campaign.cluster.connection import Greeted
 from pytest_crab.campaign.cluster.docket import Docket
 from pytest_crab.campaign.cluster.docket import Job
+from pytest_crab.campaign.cluster.news import News
 from pytest_crab.campaign.cluster.parcels import Parcels
 from pytest_crab.campaign.cluster.plan import RunPlan
 from pytest_crab.campaign.cluster.plan import ShippedCrew
 from pytest_crab.campaign.cluster.plan import Task
 from pytest_crab.campaign.cluster.roster import Member
 from pytest_crab.campaign.cluster.roster import Roster
-from pytest_crab.campaign.cluster.treasury import Answer
 from pytest_crab.campaign.cluster.treasury import Treasury
 from pytest_crab.campaign.cluster.worker import LOST
 from pytest_crab.campaign.executor import TrialWork
@@ -52,6 +52,9 @@ MOST_TRIES = 3
 #: Seconds: between looks at who is there, without a word of the scheduler, without any worker, for last bookings.
 LOOK, SILENT, ALONE, BOOKING = 1.0, 15.0, 60.0, 5.0
 
+#: What comes of reading something that is not what it should be.
+UNREADABLE = (AttributeError, KeyError, TypeError, ValueError)
+
 #: Hears of each trial that came back, with the pull request that it showed.
 Heard = Callable[[TrialWork, Trial, "PullRequest | None"], None]
 
@@ -74,17 +77,16 @@ class ClusterExecutor(Executor):
         events: queue.SimpleQueue[tuple[Any, ...]],
     ) -> None:
         self.roster = Roster()
+        self.news = News()
         self._connection = connection
         self._plan = plan
         self._crews = crews
-        self._treasury = treasury
+        self._cashier = Cashier(connection, treasury)
         self._heard = heard
         self._events = events
         self._docket = Docket()
         self._parcels = Parcels(connection, check)
         self._greeting: set[str] = set()
-        self._dead: set[str] = set()
-        self._unsaid: list[Answer] = []
         self._count = 0
         self._gone: str | None = None
         self._heard_at = self._peopled_at = time.monotonic()
@@ -94,7 +96,7 @@ class ClusterExecutor(Executor):
 
     def start(self, greeted: Greeted) -> None:
         """Begin, with these workers."""
-        self._admit(greeted)
+        self._on_greeted(set(), greeted)
         self._thread.start()
 
     def submit(self, fn: Callable[..., R], /, *args: Any, **kwargs: Any) -> Future[R]:
@@ -145,7 +147,7 @@ class ClusterExecutor(Executor):
         getattr(self, f"_on_{kind}")(*rest)
 
     def _on_submit(self, job: Job) -> None:
-        self._docket.wait(job)
+        self._wait(job)
         if self._gone is not None:
             self._break(job, self._gone)
 
@@ -161,24 +163,25 @@ class ClusterExecutor(Executor):
         self._over = True
 
     def _on_told(self, message: Mapping[str, Any]) -> None:
-        """A message of a worker: a step that began, or money."""
-        uid = str(message.get("uid"))
-        job = self._docket.tried(str(message.get("key")))
-        if job is not None:
-            job.notice(str(message["step"]))
-        elif "ask" in message and uid not in self._dead:
-            self._answer(self._treasury.ask(uid, message))
-        elif "settle" in message and uid not in self._dead:
-            self._answer(self._treasury.settle(uid, message["settle"], message["entry"]))
-        elif "warning" in message:
-            log.warning("%s", message["warning"])
+        """A message of a worker: a step that began, a warning, or money."""
+        try:
+            job = self._docket.tried(str(message.get("key")))
+            if job is not None:
+                job.notice(str(message["step"]))
+            elif "warning" in message:
+                self.news.say(str(message["warning"]))
+            else:
+                self._cashier.hear(message)
+        except UNREADABLE as error:
+            self.news.say(f"a worker sent what is no message ({error!r}), which was passed over: see the workers' logs")
 
     def _on_greeted(self, addresses: set[str], greeted: Greeted) -> None:
-        self._greeting -= addresses
+        self._greeting = (self._greeting - addresses) | greeted.unfit
         for sentence in greeted.refused:
-            self._greeting |= addresses - {member.address for member in greeted.members}
-            log.warning("%s", sentence)
-        self._admit(greeted)
+            self.news.say(f"left out: {sentence}")
+        for member in greeted.members:
+            self.roster.admit(member)
+            self._cashier.know(member)
 
     def _on_done(self, key: str, remote: RemoteFuture) -> None:
         job = self._docket.get(key)
@@ -187,21 +190,24 @@ class ClusterExecutor(Executor):
         if remote.status in ("cancelled", "lost"):
             job.remote = None  # the scheduler is gone, or has forgotten all: see _look
             return
-        if remote.status == "error":
-            error = remote.exception(timeout=5)
-            name = self._name(job)
+        name = self._name(job)
+        try:
+            error = remote.exception(timeout=10) if remote.status == "error" else None
+            answer = remote.result(timeout=10) if error is None else ""
+        except LOST:  # its worker is gone, with the result; or the scheduler has forgotten it
+            self._again(job, name)
+            return
+        if error is not None:
             if type(error).__name__ == "KilledWorker":
                 self._again(job, name)
             else:
                 self._break(job, f"worker {name} failed ({error!r}): see its log, and run again")
             return
-        try:
-            answer = json.loads(remote.result(timeout=10))
-        except LOST:  # its worker is gone, with the result; or the scheduler has forgotten it
-            self._again(job, self._name(job))
-            return
         self._parcels.arrived(job.place)
-        self._conclude(job, answer)
+        try:
+            self._conclude(job, json.loads(answer))
+        except UNREADABLE as error:
+            self._break(job, f"worker {name} sent what is no answer ({error!r}): see its log")
 
     def _conclude(self, job: Job, answer: Mapping[str, Any]) -> None:
         """Make of a worker's answer what it is."""
@@ -216,8 +222,8 @@ class ClusterExecutor(Executor):
         elif "broken" in answer:
             self._break(job, str(answer["broken"]))
         elif "refused" in answer:
-            log.warning("%s", answer["refused"])
-            member = self.roster.members.pop(job.place, None)
+            self.news.say(f"left out: {answer['refused']}")
+            member = self.roster.drop(job.place)
             self._greeting.add(job.place)  # so that it is not asked again
             if self.roster.members:
                 self._again(job, member.name if member else job.place)
@@ -226,7 +232,8 @@ class ClusterExecutor(Executor):
         else:  # lacking its files, or stopped there though nobody here has stopped it
             name = self._name(job)
             if "stopped" in answer:
-                self.roster.members.pop(job.place, None)
+                if self.roster.drop(job.place) is not None:
+                    self.news.say(f"left out: worker {name}: the run was stopped there")
                 self._greeting.add(job.place)
             self._parcels.forget(job.place)
             self._again(job, name)
@@ -242,16 +249,19 @@ class ClusterExecutor(Executor):
             seen = self._connection.seen()
         except LOST:
             self._hears = False
-            if now - self._heard_at > SILENT:
+            if time.monotonic() - self._heard_at > SILENT:
                 self._fail(self._connection.gone())
             return
         self._hears = True
         self._heard_at = now
-        for job in self._docket.stranded():
-            self._again(job, self._name(job))
-        self._answer([])
-        for member in self.roster.gone({address: each.incarnation for address, each in seen.items()}):
+        self._cashier.answer()
+        lost = self.roster.gone({address: each.incarnation for address, each in seen.items()})
+        if lost:
+            self.news.lost([member.name for member in lost], sum(len(member.running) for member in lost))
+        for member in lost:
             self._lose(member)
+        for job in self._docket.stranded(seen):
+            self._again(job, self._name(job))
         self._greeting &= set(seen)
         came = [each for address, each in seen.items() if address not in {*self.roster.members, *self._greeting}]
         if came:
@@ -267,34 +277,27 @@ class ClusterExecutor(Executor):
         try:
             greeted = self._connection.greet(came)
         except LOST:
-            greeted = Greeted(members=(), refused=())
+            greeted = Greeted(members=())
         self._events.put(("greeted", addresses, greeted))
-
-    def _admit(self, greeted: Greeted) -> None:
-        for member in greeted.members:
-            self.roster.members[member.address] = member
-            self._dead.discard(member.uid)
-            self._treasury.know(member.uid, member.name)
 
     def _lose(self, member: Member) -> None:
         """A worker is gone: book what it had under way, and give its trials to others."""
-        self._dead.add(member.uid)
-        self._answer(self._treasury.lose(member.uid))
+        self._cashier.lose(member)
         self._parcels.forget(member.address)
-        for job in self._docket.all():
-            if job.key in member.running:
-                self._again(job, member.name)
+        for job in [job for key in sorted(member.running) if (job := self._docket.get(key)) is not None]:
+            self._again(job, member.name)
 
     # --- trials -----------------------------------------------------------------------------------------------------
 
     def _give(self) -> None:
         """Give waiting trials to free workers, as long as the scheduler answers."""
-        while self._hears and (picked := self.roster.pick(self._docket.choices())):
+        while self._hears and (picked := self.roster.pick()):
             key, member = picked
             job = self._docket.take(key)
+            job.place = member.address
             if job.lost or job.future.set_running_or_notify_cancel():
                 try:
-                    self._send(job, member, *self._parcels.of(job.work))
+                    self._send(job, member)
                 except LOST:
                     self._hears = False  # and the job is taken up when the scheduler is heard again
                 except BadInput as error:
@@ -302,21 +305,25 @@ class ClusterExecutor(Executor):
             else:
                 self._forget(job)
 
-    def _send(self, job: Job, member: Member, bundle: Bundle, digest: str) -> None:
-        arriving = self._parcels.send(bundle, member.address)
+    def _send(self, job: Job, member: Member) -> None:
+        parcel = self._parcels.send(job.work.instance, member.address)
         crew = self._crews[job.work.crew.spec.reviewer]
         task = Task(
             key=job.task_key,
             run=self._plan,
             crew=crew,
-            bundle=bundle.digest,
-            instance=digest,
+            bundle=parcel.bundle,
+            instance=parcel.instance,
             repeat=job.work.repeat,
         )
-        self.roster.give(job.key, job.work.instance.repo, member)
-        job.place = member.address
-        job.remote = remote = self._connection.submit(task, member.address, arriving)
+        job.remote = remote = self._connection.submit(task, member.address, parcel.arriving)
         remote.add_done_callback(lambda done, key=job.key: self._events.put(("done", key, done)))
+
+    def _wait(self, job: Job) -> None:
+        """Let a job wait for a worker."""
+        instance = job.work.instance
+        self._docket.add(job)
+        self.roster.wait(job.key, job.number, instance.id, instance.repo)
 
     def _again(self, job: Job, name: str) -> None:
         """Let another worker try, or give up."""
@@ -325,7 +332,8 @@ class ClusterExecutor(Executor):
         self._forget(job)
         job.lost.append(name)
         if len(job.lost) < MOST_TRIES:
-            self._docket.wait(job)
+            self._wait(job)
+            self.news.again()
             job.notice(f"again after worker {name}")
             return
         names = ", ".join(job.lost)
@@ -335,9 +343,16 @@ class ClusterExecutor(Executor):
 
     def _break(self, job: Job, sentence: str) -> None:
         """Put a trial on the record as broken, with its reason."""
-        work = job.work
-        runtime = self._plan.runtime
-        trial = unmeasured(work.instance, work.crew, Reason.BROKEN, sentence, repeat=work.repeat, runtime=runtime)
+        work, plan = job.work, self._plan
+        trial = unmeasured(
+            work.instance,
+            work.crew,
+            Reason.BROKEN,
+            sentence,
+            repeat=work.repeat,
+            runtime=plan.runtime,
+            shard=plan.shard,
+        )
         self._end(job, trial, None)
 
     def _end(self, job: Job, trial: Trial, shown: PullRequest | None) -> None:
@@ -353,7 +368,7 @@ class ClusterExecutor(Executor):
 
     def _forget(self, job: Job) -> None:
         """Keep nothing of a job."""
-        self.roster.done(job.key)
+        self.roster.done(job.key, job.place)
         self._docket.forget(job)
 
     def _fail(self, sentence: str) -> None:
@@ -367,32 +382,19 @@ class ClusterExecutor(Executor):
         member = self.roster.members.get(job.place)
         return member.name if member is not None else job.place
 
-    # --- money, and the end -----------------------------------------------------------------------------------------
-
-    def _answer(self, answers: list[Answer]) -> None:
-        """Tell workers; who cannot be told now is told at the next look, unless it is gone by then."""
-        answers, self._unsaid = [*self._unsaid, *answers], []
-        for uid, message in answers:
-            try:
-                if uid not in self._dead:
-                    self._connection.answer(uid, message)
-            except LOST:
-                self._unsaid.append((uid, message))
-
     def _leave(self) -> None:
         """Take leave of the workers, hear their last bookings, and close everything."""
+        silent = self._gone is not None and not self._hears
         try:
-            self._connection.farewell(list(self.roster.members))
+            self._connection.farewell([] if silent else list(self.roster.members))
         except LOST:
             log.debug("no worker could be told that the run is over; each sees so by itself")
         try:
-            deadline = time.monotonic() + BOOKING
-            while self._treasury.outstanding and time.monotonic() < deadline:
+            deadline = time.monotonic() + (0 if silent else BOOKING)
+            while self._cashier.outstanding and time.monotonic() < deadline:
                 self._handle(timeout=0.1)
             while not self._events.empty():
                 self._handle(timeout=0)
-            for member in self.roster.members.values():
-                self._treasury.lose(member.uid)
         finally:
-            self._treasury.close()
+            self._cashier.close(self.roster.members.values())
             self._connection.close()

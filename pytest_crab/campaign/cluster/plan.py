@@ -116,9 +116,9 @@ def secret_in(content: bytes, names: Iterable[str], environ: Mapping[str, str]) 
     return next((name for name, value in values if len(value) >= SHORTEST_SECRET and value in content), None)
 
 
-def mismatch(name: str, there: Release, here: Release) -> str:
-    """Why a worker is refused, as one sentence that names both sides."""
-    return f"worker {name} has {there}, and this run {here}: install the same version on both"
+def mismatch(there: Release, here: Release) -> str:
+    """Why workers are refused, as what follows their names."""
+    return f"{there} is installed, and this run has {here}: install the same version on both"
 
 
 def source_digest(module: str) -> str | None:

@@ -20,9 +20,11 @@ from pytest_crab.campaign.cluster.plan import ShippedCrew
 from pytest_crab.campaign.cluster.plan import secret_in
 from pytest_crab.campaign.cluster.plan import source_digest
 from pytest_crab.campaign.cluster.plan import written
+from pytest_crab.campaign.cluster.steps import Desk
 from pytest_crab.campaign.cluster.treasury import Treasury
 from pytest_crab.errors import BadInput
 from pytest_crab.settings import FILE as SETTINGS
+from pytest_crab.store import FileStore
 from pytest_crab.trial import CrewSpec
 from pytest_crab.trial.world import secrets_of
 
@@ -31,9 +33,9 @@ _OWN = "pytest_crab."
 
 
 def connect(
-    address: str, plan: RunPlan, crews: Iterable[CrewSpec], *, rootdir: Path, ledger: Path, heard: Heard
+    address: str, plan: RunPlan, crews: Iterable[CrewSpec], *, rootdir: Path, store: Path, ledger: Path, heard: Heard
 ) -> ClusterExecutor:
-    """An executor whose workers take this run; ``ledger`` is the file of the run's bookings.
+    """An executor whose workers take this run and share the steps in ``store``; ``ledger`` is the file of its bookings.
 
     Raises BadInput for what cannot be sent, and EngineError for a cluster that is not there, or of which a worker
     cannot take the run: each says why, in a sentence.
@@ -58,7 +60,10 @@ def connect(
     for name, crew in shipped.items():
         check(name, written(crew).encode() + contents[crew.bundle])
     events: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
-    connection = Connection(address, plan, list(shipped.values()), contents, lambda told: events.put(("told", told)))
+    desk = Desk(FileStore(store), plan.fresh, check)
+    connection = Connection(
+        address, plan, list(shipped.values()), contents, lambda told: events.put(("told", told)), desk
+    )
     try:
         greeted = connection.first()
     except BaseException:

@@ -6,6 +6,7 @@ import asyncio
 import concurrent.futures
 import contextlib
 import json
+import queue
 import threading
 import time
 import uuid
@@ -25,6 +26,7 @@ from pytest_crab.campaign.cluster import bundles
 from pytest_crab.campaign.cluster.bench import Bench
 from pytest_crab.campaign.cluster.bench import build_crew
 from pytest_crab.campaign.cluster.bench import runtime_of
+from pytest_crab.campaign.cluster.disk import disk_budget
 from pytest_crab.campaign.cluster.plan import Release
 from pytest_crab.campaign.cluster.plan import RunPlan
 from pytest_crab.campaign.cluster.plan import ShippedCrew
@@ -61,11 +63,15 @@ class Home:
         self.guard = threading.Lock()
         self.benches: dict[str, Bench] = {}
         self.over: set[str] = set()
+        self._needed: dict[str, set[str]] = {}
         self._run = Run()
 
     @property
     def unpacked(self) -> Path:
-        """The folder of bundles of this process; no store and no scratch, so that contestants may be shown parts."""
+        """The folder of bundles of this process; no store and no scratch, so that contestants may be shown parts.
+
+        It stays as long as a run needs one of them.
+        """
         folder = _bundles() / self._run.id
         assert self._run.folder.is_dir()  # from now on this process is known to live
         folder.mkdir(mode=0o755, parents=True, exist_ok=True)
@@ -77,6 +83,27 @@ class Home:
             if is_dead(folder.name):
                 with contextlib.suppress(FileNotFoundError):  # another process is at it too
                     remove_folder(folder)
+
+    def unpack(self, run: str, contents: Mapping[str, bytes]) -> None:
+        """Unpack files that trials of a run need, unless it is over. Raises BadInput, OSError."""
+        with self.guard:
+            if run in self.over:
+                return
+            self._needed.setdefault(run, set()).update(contents)
+        for digest, content in contents.items():
+            bundles.unpack(digest, content, self.unpacked)
+
+    def drop(self, run: str) -> None:
+        """Remove the files that no other run needs; without any run this process is not one of a living run."""
+        with self.guard:
+            gone = self._needed.pop(run, set()).difference(*self._needed.values())
+            folder = _bundles() / self._run.id
+            for digest in gone:
+                remove_folder(folder / digest)
+            if not self._needed:
+                remove_folder(folder)
+                self._run.close()
+                self._run = Run()
 
     def take(self, run: str) -> Bench | None:
         """The bench of a run, which is then nobody's any more: this process does nothing more for it."""
@@ -95,6 +122,11 @@ class Home:
 
 
 HOME = Home()
+
+
+def steps_of(plan: RunPlan) -> str:
+    """The queue in which workers tell the controller of finished steps."""
+    return f"{plan.topic}-steps"
 
 
 def here() -> str:
@@ -131,12 +163,15 @@ def _problems(plan: str, crews: Sequence[str], contents: Mapping[str, bytes]) ->
     problems = []
     try:
         HOME.sweep()
-        for digest, content in contents.items():
-            bundles.unpack(digest, content, HOME.unpacked)
+        run = understood(RunPlan, plan)
+        HOME.unpack(run.run, contents)
         problems += [problem for crew in crews for problem in _faults(understood(ShippedCrew, crew))]
-        runtime_of(understood(RunPlan, plan))
+        disk_budget()
+        runtime_of(run)
     except (CrabError, OSError) as error:
-        problems.append(str(error))
+        problems.append(" ".join(str(error).split()))
+    if problems:
+        HOME.drop(json.loads(plan)["run"])
     return problems
 
 
@@ -157,9 +192,9 @@ def _faults(crew: ShippedCrew) -> list[str]:
     return faults
 
 
-def receive(digest: str, content: bytes) -> str:
-    """Unpack files that trials here will need."""
-    bundles.unpack(digest, content, HOME.unpacked)
+def receive(run: str, digest: str, content: bytes) -> str:
+    """Unpack files that trials of a run will need here."""
+    HOME.unpack(run, {digest: content})
     return digest
 
 
@@ -169,10 +204,11 @@ def perform(task: str, *_received: str) -> str:
     here, release = Release.here(), told["run"]["release"]
     name = str(get_worker().name)
     if release != {"version": here.version, "harness": here.harness}:
-        return json.dumps({"refused": mismatch(name, here, Release(**release))})
+        return json.dumps({"refused": f"worker {name}: {mismatch(here, Release(**release))}"})
     try:
         asked = understood(Task, task)
-        lacking = [each for each in (asked.bundle, asked.crew.bundle) if not (HOME.unpacked / each).is_dir()]
+        needed = () if asked.run.run in HOME.over else (asked.bundle, asked.crew.bundle)
+        lacking = [each for each in needed if not (HOME.unpacked / each).is_dir()]
         answer: dict[str, Any] = {"lacking": lacking} if lacking else _bench(asked.run).perform(asked)
     except Cancelled:
         answer = {"stopped": True}
@@ -189,6 +225,7 @@ async def farewell(run: str) -> None:
     bench = HOME.take(run)
     if bench is not None:
         await asyncio.to_thread(bench.close)
+    await asyncio.to_thread(HOME.drop, run)
 
 
 def _bench(plan: RunPlan) -> Bench:
@@ -204,15 +241,33 @@ def _bench(plan: RunPlan) -> Bench:
                 worker.log_event(plan.topic, {"uid": UID, **message})
 
             answers = Queue(f"{plan.topic}-{UID}", client=get_client())
+            steps = Queue(steps_of(plan), client=get_client())
+            outgoing: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+            sending = threading.Thread(target=_send, args=(outgoing, steps), name="crab-steps", daemon=True)
+            sending.start()
+
+            def share(message: Mapping[str, Any]) -> None:
+                outgoing.put(json.dumps({"uid": UID, **message}))
 
             def closed() -> None:
+                outgoing.put(None)
+                sending.join(10)
                 with contextlib.suppress(*LOST):
-                    answers.put({"over": True}, timeout=5)
+                    answers.put({"over": True}, timeout=5, callback_timeout=5)
 
-            bench = HOME.benches[plan.run] = Bench(plan, str(worker.name), HOME.unpacked, tell, closed)
+            bench = HOME.benches[plan.run] = Bench(plan, str(worker.name), HOME.unpacked, tell, share, closed)
             threading.Thread(target=_listen, args=(bench, answers), name="crab-answers", daemon=True).start()
             threading.Thread(target=_watch, args=(bench, worker), name="crab-watch", daemon=True).start()
         return bench
+
+
+def _send(outgoing: queue.SimpleQueue[str | None], steps: Queue) -> None:
+    """Send what there is to say of finished steps, so that no trial waits for a network."""
+    while (text := outgoing.get()) is not None:
+        with contextlib.suppress(KeyError, *LOST):  # KeyError: of a scheduler that is a new one
+            steps.put(text, timeout=20, callback_timeout=20)
+    with contextlib.suppress(*LOST):
+        steps.close()
 
 
 def _listen(bench: Bench, answers: Queue) -> None:
@@ -224,11 +279,22 @@ def _listen(bench: Bench, answers: Queue) -> None:
 
 
 def _watch(bench: Bench, worker: Worker) -> None:
-    """Stop the run here once nobody wants its trials any more: its controller is gone, or has cancelled them."""
+    """Stop the run here once nobody wants its trials any more: its controller is gone, or has cancelled them.
+
+    A trial that has just ended is unknown too; so one counts that runs still, and is unwanted at two looks in a row.
+    """
+    unwanted: set[str] = set()
     while not bench.stopped:
         time.sleep(_LOOK)
-        states = [worker.state.tasks.get(key) for key in tuple(bench.keys)]
-        if any(state is None or state.state in ("cancelled", "released", "forgotten") for state in states):
+        before = unwanted
+        unwanted = {key for key in tuple(bench.keys) if _is_unwanted(worker, key)} & bench.keys
+        if unwanted & before:
             bench.stop()
             HOME.take(bench.plan.run)
             bench.close()
+            HOME.drop(bench.plan.run)
+
+
+def _is_unwanted(worker: Worker, key: str) -> bool:
+    task = worker.state.tasks.get(key)
+    return task is None or task.state in ("cancelled", "released", "forgotten")

@@ -1,12 +1,14 @@
-"""Four workers, two of them killed, one inside a model call of a real client: the same numbers as one process."""
+"""Workers are killed, one inside a model call of a real client: the numbers of one process, and nothing made again."""
 
 from __future__ import annotations
 
+import re
 import threading
 from typing import Any
 
 import pytest
 
+from pytest_crab.store import FileStore
 from pytest_crab.testing.leaks import Leaks
 from pytest_crab.testing.provider import Asked
 from pytest_crab.testing.provider import Reply
@@ -51,9 +53,8 @@ def test_two_workers_are_killed(room: Any, make_cluster: Any, reviewing: Any, ab
     room.provider.asked.clear()
     room.provider.script = deadly = Deadly("pots-2", reviewing, about)
     cluster.until(there=4)
-    many = room.start(
-        "--reviewer=real", "--crab-store=many", "--crab-report=many-report", f"--crab-cluster={cluster.address}"
-    )
+    given = ("--reviewer=real", "--crab-store=many", f"--crab-cluster={cluster.address}")
+    many = room.start(*given, "--crab-report=many-report")
     waiting(deadly.held.is_set, "no model was asked")
     (first,) = [name for name in cluster.workers if cluster.key(name) in deadly.holder]
     second = next(name for name in cluster.workers if name != first)
@@ -61,6 +62,7 @@ def test_two_workers_are_killed(room: Any, make_cluster: Any, reviewing: Any, ab
         cluster.kill(name)
     output, _ = many.communicate(timeout=120)
     assert many.returncode == pytest.ExitCode.TESTS_FAILED, output
+    assert re.search(r"(?ms)^crab: lost .*^crab: 2 workers were lost, \d trials? \w+ given again$", output), output
 
     assert room.summary("many-report") == room.summary("one-report")
     trials = room.trials("many-report")
@@ -93,10 +95,33 @@ def test_two_workers_are_killed(room: Any, make_cluster: Any, reviewing: Any, ab
     assert len(refused) == 8 - len(room.provider.asked)
     assert all("the budget of the run is spent" in error for error in refused)
 
+    sent = cluster.tapped[before:]
+    resumes_on_another(room, cluster, given)
+
     assert Leaks("def value():").within(cluster.tapped)  # what is sent is seen
     for name in INSTANCES:
         takers = {trial["versions"]["worker"] for trial in room.trials("few-report") if trial["instance"] == name}
-        assert cluster.tapped[before:].count(f"title: {name}\n".encode()) == len(takers)  # files, once for each worker
+        assert sent.count(f"title: {name}\n".encode()) == len(takers)  # files, once for each worker
     for name in (*cluster.workers, "controller-55aa"):
         secret = cluster.key(name) if name in cluster.workers else room.environment["ANTHROPIC_API_KEY"]
         assert not Leaks(secret).within(cluster.tapped), name
+
+
+def resumes_on_another(room: Any, cluster: Any, given: tuple[str, ...]) -> None:
+    """The same run again, on a worker that has made nothing: every step comes from where pytest runs."""
+    for name in [name for name, process in cluster.workers.items() if process.poll() is None]:
+        cluster.kill(name)
+    cluster.work("new")
+    cluster.until(there=5)
+    room.provider.asked.clear()
+    room.run(*given, "--crab-report=again-report", status=1)
+    assert not room.provider.asked
+    assert room.summary("again-report") == room.summary("many-report")
+    for trial in room.trials("again-report"):
+        assert trial["versions"]["worker"] == "new"
+        steps = [step for step in trial["steps"] if step["step"] != "fetch"]
+        assert steps
+        assert all(step["reused"] for step in steps), steps
+        assert FileStore(room.folder / "many").get("transcript", trial["review"]["transcript"])
+    planned = room.run(*given, "--crab-plan", status=0)
+    assert "real: would run at least 0 proofs, 0 reviews, 0 revisions, 0 verdicts" in planned

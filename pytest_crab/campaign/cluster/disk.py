@@ -1,0 +1,86 @@
+"""A worker's own disk budget: environments go after each trial, as far as no trial uses them."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import Counter
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pytest_crab.campaign.disk import DiskBudget
+from pytest_crab.campaign.sizes import read_size
+from pytest_crab.errors import BadInput
+from pytest_crab.errors import CrabError
+from pytest_crab.runtimes import pruning
+from pytest_crab.runtimes.holding import Holds
+
+#: A worker's own setting: what --crab-disk-budget is where pytest runs trials itself.
+DISK_BUDGET = "CRAB_DISK_BUDGET"
+
+
+def disk_budget() -> int | None:
+    """The bytes that environments may take on this worker; None: there is no budget. Raises BadInput."""
+    text = os.environ.get(DISK_BUDGET, "").strip()
+    try:
+        return read_size(text) if text else None
+    except ValueError as error:
+        raise BadInput(DISK_BUDGET, [f"it is {text!r}; it should be a size such as 20G"]) from error
+
+
+class Disk:
+    """Keeps this worker's environments and cache within its budget; a worker without one keeps everything.
+
+    A worker does not know what is to come, so the least recently used goes first. ``holds`` are those of the runtime,
+    ``warn`` is told once what kept it from that. Raises BadInput.
+    """
+
+    def __init__(self, runtime: str, cache: Path, holds: Holds | None, warn: Callable[[str], None]) -> None:
+        size = disk_budget()
+        inventory = None if size is None else pruning.inventory(runtime, cache)
+        self._budget = None if size is None or inventory is None else DiskBudget(size, inventory, cache)
+        self._holds = holds
+        self._warn = warn
+        self._warned = False
+        self._running: Counter[str] = Counter()
+        self._guard = threading.Lock()
+        self._removing = threading.Lock()
+
+    @contextmanager
+    def trial(self, instance: str) -> Iterator[None]:
+        """Let a trial of an instance run, and keep within the budget when it has ended."""
+        with self._guard:
+            self._running[instance] += 1
+        try:
+            yield
+        finally:
+            if self._budget is not None:
+                self._let_go(instance)
+                self._hold(self._budget)
+
+    def close(self) -> None:
+        """Give back connections."""
+        if self._budget is not None:
+            self._budget.close()
+
+    def _let_go(self, instance: str) -> None:
+        with self._guard:
+            self._running[instance] -= 1
+            if not self._running[instance] and self._holds is not None:
+                self._holds.give_up([instance])
+
+    def _hold(self, budget: DiskBudget) -> None:
+        with self._removing:
+            try:
+                budget.hold(_rank)
+            except (CrabError, OSError) as error:  # a verdict does not depend on it
+                if not self._warned:
+                    self._warn(f"the disk budget was not kept: {error}")
+                self._warned = True
+
+
+def _rank(_instances: Iterable[str]) -> tuple[int, int]:
+    return 0, 0

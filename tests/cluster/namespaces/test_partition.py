@@ -1,0 +1,100 @@
+"""Hosts that are cut off neither die nor answer: a run goes on without them, or says soon that it cannot."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pytest_crab.testing.provider import Asked
+from pytest_crab.testing.provider import Reply
+
+pytestmark = pytest.mark.bubblewrap
+
+#: How long Dask bears with a silent connection, 30s unless set; it takes no less.
+HASTY = {"DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP": "11s"}
+
+
+class Slow:
+    """Says what a reviewer is asked for; each request about one pull request takes so many seconds, the last stays."""
+
+    def __init__(self, about: str, delays: tuple[float, ...], review: Any, title_of: Any) -> None:
+        self.asked: list[Asked] = []
+        self._about = about
+        self._delays = delays
+        self._review = review
+        self._title_of = title_of
+
+    def __call__(self, asked: Asked) -> Reply:
+        reply: Reply = self._review(asked)
+        if self._title_of(asked) != self._about:
+            return reply
+        self.asked.append(asked)
+        return replace(reply, delay=self._delays[min(len(self.asked), len(self._delays)) - 1])
+
+
+@pytest.fixture
+def network(network: Any, without: Any) -> Any:
+    """Hosts that can be cut off."""
+    if network.lack is not None:
+        without("root", network.lack)
+    return network
+
+
+def test_a_worker_is_cut_off_and_then_the_scheduler(
+    room: Any, network: Any, make_cluster: Any, reviewing: Any, about: Any, waiting: Any
+) -> None:
+    cluster = make_cluster("w1", "w2", slots=1, given={"scheduler": HASTY, "w2": HASTY})
+    room.write_settings(
+        asker={"use": "single-shot", "model": "scripted-model"},
+        thinker={"use": "reflexion", "model": "scripted-model"},
+    )
+    cluster.until(there=2)
+    room.provider.script = slow = Slow("pots-1", (300, 4), reviewing, about)
+    run = room.start(
+        *("--reviewer=asker", "-k", "pots", "--crab-store=one", "--crab-report=one-report"),
+        f"--crab-cluster={cluster.address}",
+    )
+    waiting(lambda: slow.asked, "no model was asked")
+    (first,) = [name for name in cluster.workers if cluster.key(name) in str(slow.asked[0].headers)]
+    assert first == "w1"  # the one that is patient
+    network.cut("w1")
+    waiting(lambda: len(slow.asked) == 2, "the trial was not given to the other one")
+    assert cluster.workers["w1"].poll() is None
+    network.mend("w1")
+    assert run.poll() is None
+    waiting(lambda: cluster.workers["w1"].poll() is not None, "nobody told the worker that it was given up")
+    output, _ = run.communicate(timeout=60)
+    assert run.returncode == 0, output
+    assert [(trial["instance"], trial["versions"]["worker"]) for trial in room.trials("one-report")] == [
+        ("pots-1", "w2"),
+        ("pots-2", "w2"),
+    ]
+    ledger = room.ledger("one")
+    assert Counter((entry["trial"], entry["worker"], entry.get("lost", False)) for entry in ledger) == {
+        ("pots-1::asker[1]", "w1", True): 1,
+        ("pots-1::asker[1]", "w2", False): 1,
+        ("pots-2::asker[1]", "w2", False): 1,
+    }
+    assert len(room.provider.asked) == len(ledger)
+
+    room.provider.asked.clear()
+    room.provider.script = slow = Slow("pots-1", (3,), reviewing, about)
+    run = room.start(
+        *("--reviewer=thinker", "-k", "pots-1", "--crab-store=two", "--crab-report=two-report"),
+        f"--crab-cluster={cluster.address}",
+    )
+    waiting(lambda: slow.asked, "no model was asked")
+    network.cut("scheduler")
+    output, _ = run.communicate(timeout=60)
+    assert run.returncode == pytest.ExitCode.TESTS_FAILED, output
+    (error,) = {trial["error"] for trial in room.trials("two-report")}
+    assert f"the Dask scheduler at {cluster.address} does not answer any more: see that it runs and can be" in error
+    runs = cluster.folder / f"pytest-crab-{os.getuid()}" / "runs"
+    waiting(lambda: not [path for path in runs.iterdir() if path.is_dir()], "a trial outlived its scheduler")
+    (lost,) = room.ledger("two")
+    assert lost["lost"]
+    assert len(room.provider.asked) == 1  # the model could be reached all the time, but nobody granted another request

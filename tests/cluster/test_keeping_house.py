@@ -1,0 +1,99 @@
+"""What a worker keeps on its machine: environments within its budget, and files as long as a run needs them."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from pytest_crab.campaign.cluster import bundles
+from pytest_crab.campaign.cluster import disk
+from pytest_crab.campaign.cluster.disk import Disk
+from pytest_crab.campaign.cluster.worker import Home
+from pytest_crab.errors import BadInput
+from pytest_crab.runtimes import runs
+from pytest_crab.runtimes.holding import Holds
+from pytest_crab.runtimes.runs import Run
+
+MB = 1024**2
+A, B = "a" * 32, "b" * 32
+
+
+@pytest.fixture(autouse=True)
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine of the test's own, where nobody else runs anything."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+def built(cache: Path, key: str) -> None:
+    """An environment of a megabyte as the local runtime leaves it."""
+    (cache / "built" / key).mkdir(parents=True)
+    (cache / "built" / key / "layout.json").write_bytes(os.urandom(MB))
+
+
+def there(cache: Path) -> list[str]:
+    return sorted(folder.name for folder in (cache / "built").iterdir())
+
+
+def test_after_each_trial_environments_are_within_the_budget(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CRAB_DISK_BUDGET", "1.5M")
+    cache, run, told = machine / "cache", Run(), []
+    holds = Holds(run)
+    kept = Disk("local", cache, holds, told.append)
+    with kept.trial("shop-1"):
+        holds.take("shop-1", A)
+        built(cache, A)
+    assert there(cache) == [A]
+    os.utime(runs.machine_folder() / "environments" / A, (1e9, 1e9))
+    with kept.trial("shop-2"), kept.trial("shop-2"):
+        holds.take("shop-2", B)
+        built(cache, B)
+    assert there(cache) == [B]
+    with kept.trial("shop-2"):
+        holds.take("shop-2", B)
+        with kept.trial("shop-1"), kept.trial("shop-2"):
+            holds.take("shop-1", A)
+            built(cache, A)
+        assert there(cache) == [B]  # the other trial uses it
+    kept.close()
+    run.close()
+    assert not told
+
+
+def test_without_a_budget_nothing_goes(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CRAB_DISK_BUDGET", raising=False)
+    kept = Disk("local", machine / "cache", None, print)
+    with kept.trial("shop-1"):
+        built(machine / "cache", A)
+    assert there(machine / "cache") == [A]
+
+
+def test_a_budget_that_is_no_size_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CRAB_DISK_BUDGET", "lots")
+    with pytest.raises(BadInput, match="CRAB_DISK_BUDGET: it is 'lots'; it should be a size such as 20G"):
+        disk.disk_budget()
+
+
+def test_what_a_run_sent_goes_with_the_last_run_that_needs_it() -> None:
+    home = Home()
+    both, alone = bundles.pack({"a": b"1"}, "x"), bundles.pack({"a": b"2"}, "x")
+    home.unpack("one", {both.digest: both.content, alone.digest: alone.content})
+    home.unpack("two", {both.digest: both.content})
+    folder = home.unpacked
+    home.drop("one")
+    assert [path.name for path in folder.iterdir()] == [both.digest]
+    assert runs.any_alive()
+    home.drop("two")
+    assert not folder.exists()
+    assert not runs.any_alive()  # so that environments may be pruned meanwhile
+
+    home.unpack("three", {both.digest: both.content})
+    assert (home.unpacked / both.digest / "a").read_bytes() == b"1"
+    home.take("three")
+    home.drop("three")
+    home.unpack("three", {both.digest: both.content})  # comes late, and nobody would drop it
+    assert not runs.any_alive()
+    home.close()

@@ -1,0 +1,171 @@
+"""Finished steps between stores: what one side has the other need not make, and nothing is sent twice."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_crab.campaign.cluster import steps
+from pytest_crab.campaign.cluster.plan import secret_in
+from pytest_crab.campaign.cluster.steps import Desk
+from pytest_crab.campaign.cluster.steps import SharedStore
+from pytest_crab.errors import BadInput
+from pytest_crab.store import FileStore
+
+SECRET = "sk-planted-0123456789"
+KEY, OTHER, THIRD = "a" * 64, "b" * 64, "c" * 64
+REVIEW = {"findings": [{"body": "3."}], "transcript": OTHER}
+
+
+class Wire:
+    """A controller's store and those of workers, with everything that went over."""
+
+    def __init__(self, folder: Path) -> None:
+        self.store = FileStore(folder / "controller")
+        self.asked: list[Mapping[str, Any]] = []
+        self.answered: list[Mapping[str, Any]] = []
+        self.warnings: list[str] = []
+        self.cancelled = threading.Event()
+        self.loses = 0
+        self._folder = folder
+
+    def worker(self, name: str, *, fresh: tuple[str, ...] = ()) -> SharedStore:
+        desk = Desk(self.store, fresh, self._check)
+
+        def send(message: Mapping[str, Any]) -> None:
+            self.asked.append(message)
+            if self.loses:
+                self.loses -= 1
+                return
+            for answer in desk.hear([json.dumps({"uid": name, **message})])[name]:
+                self.answered.append(answer)
+                store.hear(answer)
+
+        store = SharedStore(
+            self._folder / name, send, self.warnings.append, secrets=["PLANTED"], cancelled=self.cancelled
+        )
+        return store
+
+    def own(self, name: str) -> FileStore:
+        return FileStore(self._folder / name)
+
+    def _check(self, what: str, content: bytes) -> None:
+        if secret_in(content, ["PLANTED"], {"PLANTED": SECRET}):
+            raise BadInput(what, ["the value of PLANTED stands in it"])
+
+    def clear(self) -> None:
+        self.asked.clear()
+        self.answered.clear()
+
+
+@pytest.fixture
+def wire(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Wire:
+    monkeypatch.setenv("PLANTED", SECRET)
+    monkeypatch.setattr(steps, "PATIENCE", (0.01, 0.01))
+    monkeypatch.setattr(steps, "_LOOK", 0.01)
+    return Wire(tmp_path)
+
+
+def test_what_one_worker_made_another_one_need_not(wire: Wire) -> None:
+    wire.worker("w1").put("review", KEY, REVIEW)
+    assert wire.store.get("review", KEY) == REVIEW
+    second = wire.worker("w2")
+    assert second.get("review", KEY) == wire.own("w2").get("review", KEY) == REVIEW
+    wire.clear()
+    assert second.get("review", KEY) == REVIEW
+    assert not [message for message in (*wire.asked, *wire.answered) if "value" in message]
+
+
+def test_what_a_worker_has_from_earlier_comes_to_the_controller_with_its_transcript(wire: Wire) -> None:
+    wire.own("w1").put("transcript", OTHER, {"text": "said"})
+    wire.own("w1").put("review", KEY, REVIEW)
+    assert wire.worker("w1").get("review", KEY) == REVIEW
+    assert wire.store.get("review", KEY) == REVIEW
+    assert wire.store.get("transcript", OTHER) == {"text": "said"}
+
+
+def test_what_nobody_has_is_asked_for_once_and_not_again_under_its_lock(wire: Wire) -> None:
+    worker = wire.worker("w1")
+    assert worker.get("verdict", KEY) is worker.get("verdict", KEY) is None
+    assert len(wire.asked) == 1
+    wire.store.put("verdict", KEY, {"damage": False})
+    assert worker.get("verdict", KEY) == {"damage": False}
+
+
+def test_what_was_made_anew_stands_on_the_controller_and_then_everywhere(wire: Wire) -> None:
+    for name in ("w1", "w2"):
+        wire.worker(name).put("review", KEY, {"findings": [name]})
+    assert wire.store.get("review", KEY) == {"findings": ["w1"]}  # the first of two that made the same
+    wire.worker("w2", fresh=("review",)).put("review", KEY, {"findings": ["anew"]})
+    for name in ("w1", "w2"):
+        assert wire.worker(name).get("review", KEY) == {"findings": ["anew"]}
+
+
+def test_a_message_may_be_lost_and_a_controller_silent(wire: Wire) -> None:
+    wire.store.put("review", KEY, REVIEW)
+    worker = wire.worker("w1")
+    wire.loses = 1
+    assert worker.get("review", KEY) == REVIEW
+    wire.loses = 100
+    worker.put("review", OTHER, REVIEW)
+    assert worker.get("review", OTHER) == REVIEW
+    assert worker.get("review", THIRD) is None
+    wire.clear()
+    wire.loses = 0
+    wire.cancelled.set()
+    worker.put("review", THIRD, REVIEW)  # still told, and not waited for
+    assert wire.store.get("review", THIRD) == REVIEW
+
+
+def test_nothing_with_a_key_in_it_goes_over_and_nothing_too_large(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
+    planted = {"findings": [f"use {SECRET}"]}
+    worker = wire.worker("w1")
+    worker.put("review", KEY, planted)
+    wire.store.put("review", OTHER, planted)
+    assert worker.get("review", OTHER) is None
+    assert SECRET not in json.dumps([*wire.asked, *wire.answered])
+    assert wire.store.get("review", KEY) is None
+    monkeypatch.setattr(steps, "MOST_BYTES", 100)
+    wire.store.put("review", THIRD, {"findings": ["x" * 100]})
+    assert wire.worker("w2").get("review", THIRD) is None
+    worker.put("revision", KEY, {"diff": "x" * 100})
+    assert wire.store.get("revision", KEY) is None
+    assert worker.get("revision", KEY) == {"diff": "x" * 100}
+    planted_one, large_one = wire.warnings[:2]
+    assert planted_one == f"the review {KEY} holds the value of PLANTED and is kept here only"
+    assert large_one.startswith(f"the revision {KEY} has ")
+
+
+def told(**changed: Any) -> str:
+    return json.dumps({"uid": "u", "call": "1", "step": "review", "key": KEY, "value": "{}", **changed})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "nothing",
+        "[]",
+        "[" * 100_000,
+        told(key="../../x"),
+        told(key=f"../{'a' * 61}"),
+        told(key=f"{KEY}\n"),
+        told(step="../review"),
+        told(value="[]"),
+        told(value=7),
+        told(value="["),
+        json.dumps({"uid": "u", "call": "1", "step": "locks/..", "key": KEY, "have": None}),
+    ],
+)
+def test_what_is_no_step_is_not_kept(text: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING)
+    desk = Desk(FileStore(tmp_path / "store"), (), lambda _what, _content: None)
+    assert desk.hear([text, told()]) == {"u": [{"call": "1"}]}
+    assert "a worker sent what is no finished step" in caplog.text
+    files = [path.relative_to(tmp_path) for path in tmp_path.rglob("*.json")]
+    assert files == [Path("store", "steps", "review", "aa", f"{KEY}.json")]
