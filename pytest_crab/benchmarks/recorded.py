@@ -53,7 +53,7 @@ def write_result(folder: Path, tool: str, instance: str, result: Result, diff: s
     place = folder / FOLDER / tool
     place.mkdir(parents=True, exist_ok=True)
     data = plain.dump(result) | {"findings": result.findings}
-    (place / f"{instance}.json").write_text(json.dumps(data, indent=1) + "\n")
+    (place / f"{instance}.json").write_text(json.dumps(data, indent=1, allow_nan=False) + "\n")
     if diff is not None:
         (place / f"{instance}.diff").write_bytes(diffs.normalise(diff).encode("utf-8", "surrogateescape"))
 

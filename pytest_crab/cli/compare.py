@@ -82,7 +82,7 @@ def compare(
     except BadInput as error:
         raise click.UsageError(str(error)) from error  # 2, since 1 is a gate that failed
     if as_json:
-        click.echo(json.dumps({one.reviewer: plain.dump(one) for one in against}, indent=1))
+        click.echo(json.dumps({one.reviewer: plain.dump(one) for one in against}, indent=1, allow_nan=False))
     elif margin is None:
         for one in against:
             click.echo(_visible(rule_against(one)[1]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,8 +10,8 @@ import click
 
 from pytest_crab.errors import BadInput
 from pytest_crab.report import subjects
-from pytest_crab.report.files import read_trials
-from pytest_crab.report.files import write_trials
+from pytest_crab.report.files import copy_trials
+from pytest_crab.report.files import locate_trials
 from pytest_crab.report.loading import SUMMARY
 from pytest_crab.report.loading import TRIALS
 from pytest_crab.report.loading import load_summary
@@ -40,15 +39,16 @@ def merge(reports: Sequence[Path], into: Path, *, incomplete: bool) -> None:
     try:
         files = [trials_file(report) for report in reports]
         shards: set[str] = set()
+        strict = False
+        for file in files:
+            if file.with_name(SUMMARY).is_file():
+                told = load_summary(file.with_name(SUMMARY))
+                shards.update([told.shard] if told.shard is not None else [])
+                strict = strict or told.errors_as_misses
         order = _order(files, shards)
         if not incomplete:
             _insist(into, shards)
-        write_trials(into / TRIALS, _chosen(files, order))
-        strict = any(
-            load_summary(file.with_name(SUMMARY)).errors_as_misses
-            for file in files
-            if file.with_name(SUMMARY).is_file()
-        )
+        copy_trials(into / TRIALS, order)
         for file in files:
             if file.with_name(subjects.FOLDER).is_dir():
                 shutil.copytree(file.with_name(subjects.FOLDER), into / subjects.FOLDER, dirs_exist_ok=True)
@@ -78,33 +78,21 @@ def _insist(into: Path, shards: set[str]) -> None:
         raise BadInput(str(into), [f"no report is that of shard {missing}; name it too, or merge with --incomplete"])
 
 
-def _order(files: Sequence[Path], shards: set[str]) -> dict[_Key, tuple[int, int]]:
-    """The place (file, line) of the record that counts for each trial, in the order that a single run reports them.
+def _order(files: Sequence[Path], shards: set[str]) -> list[tuple[Path, int]]:
+    """The place (file, byte) of the record that counts for each trial, by instance, reviewer and repeat.
 
     The ``shards`` that trials were run in are added to the set.
     """
-    chosen: dict[_Key, tuple[bool, tuple[int, int]]] = {}
+    chosen: dict[_Key, tuple[bool, tuple[Path, int]]] = {}
     reviewers: dict[str, int] = {}
-    for at, file in enumerate(files):
-        for line, trial in enumerate(read_trials(file)):
+    for file in files:
+        for start, trial in locate_trials(file):
             reviewers.setdefault(trial.reviewer, len(reviewers))
             if "shard" in trial.versions:
                 shards.add(str(trial.versions["shard"]))
             ran = any(result.reason is not Reason.NOT_RUN for result in trial.results)
             before = chosen.get(_key(trial))
             if before is None or ran or not before[0]:
-                chosen[_key(trial)] = ran, (at, line)
+                chosen[_key(trial)] = ran, (file, start)
     ordered = sorted(chosen, key=lambda key: (key[0], reviewers[key[1]], key[2]))
-    return {key: chosen[key][1] for key in ordered}
-
-
-def _chosen(files: Sequence[Path], order: dict[_Key, tuple[int, int]]) -> Iterator[Trial]:
-    """Yield the records that count, in order."""
-    wanted = set(order.values())
-    kept = {
-        _key(trial): trial
-        for at, file in enumerate(files)
-        for line, trial in enumerate(read_trials(file))
-        if (at, line) in wanted
-    }
-    yield from (kept[key] for key in order)
+    return [chosen[key][1] for key in ordered]

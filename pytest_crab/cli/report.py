@@ -64,7 +64,7 @@ def report(place: Path | None, folder: Path | None, trials: Path | None, *, as_j
     except OSError as error:
         raise click.ClickException(f"{error.filename} cannot be written: {error.strerror}") from error
     if as_json:
-        click.echo(json.dumps(plain.dump(found), indent=1))
+        click.echo(json.dumps(plain.dump(found), indent=1, allow_nan=False))
         return
     for line in lines:
         click.echo(line)
@@ -73,7 +73,7 @@ def report(place: Path | None, folder: Path | None, trials: Path | None, *, as_j
 def _again(place: Path) -> tuple[Any, Iterable[str]]:
     file = trials_file(place)
     before = read_summary(file.with_name(SUMMARY)) if file.with_name(SUMMARY).is_file() else Summary()
-    summary = remake(file.parent, errors_as_misses=before.errors_as_misses, gate=before.gate)
+    summary = remake(file.parent, errors_as_misses=before.errors_as_misses, shard=before.shard, gate=before.gate)
     width = shutil.get_terminal_size().columns
     return summary, [*(line.text for line in summary_lines(summary, max(80, width))), f"report: {file.with_name(PAGE)}"]
 

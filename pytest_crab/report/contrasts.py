@@ -16,6 +16,7 @@ from pytest_crab.report.oracles import measured
 from pytest_crab.statistics import sets
 from pytest_crab.statistics.comparison import Comparison
 from pytest_crab.statistics.comparison import Key
+from pytest_crab.statistics.comparison import Measured
 from pytest_crab.statistics.comparison import compare
 from pytest_crab.statistics.paired import holm
 from pytest_crab.statistics.paired import kappa
@@ -130,7 +131,8 @@ def together(contestants: Sequence[Contestant]) -> Together:
     first, *rest = values.values()
     keys = [key for key in first if all(own.get(key) is not None for own in (first, *rest))]
     caught = {name: {key for key in keys if _caught(own, key)} for name, own in values.items()}
-    pairs = [_pair(one, other, values) for one, other in itertools.combinations(contestants, 2)]
+    known = {one.name: measured(one.oracles) for one in contestants}
+    pairs = [_pair(one, other, values, known) for one, other in itertools.combinations(contestants, 2)]
     adjusted = holm({f"{at}": pair.comparison.p_clusters for at, pair in enumerate(pairs)})
     return Together(
         reviewers=tuple(values),
@@ -145,14 +147,19 @@ def together(contestants: Sequence[Contestant]) -> Together:
     )
 
 
-def _pair(one: Contestant, other: Contestant, values: Mapping[str, Mapping[Key, Fraction | None]]) -> Pair:
+def _pair(
+    one: Contestant,
+    other: Contestant,
+    values: Mapping[str, Mapping[Key, Fraction | None]],
+    known: Mapping[str, Mapping[Key, Measured]],
+) -> Pair:
     first, second = values[one.name], values[other.name]
     keys = [key for key in first if first[key] is not None and second.get(key) is not None]
     mine, theirs = {key for key in keys if _caught(first, key)}, {key for key in keys if _caught(second, key)}
     return Pair(
         first=one.name,
         second=other.name,
-        comparison=compare(measured(one.oracles), measured(other.oracles)),
+        comparison=compare(known[one.name], known[other.name]),
         p_holm=1.0,
         both=len(mine & theirs),
         only_first=sets.added(theirs, mine),

@@ -7,7 +7,9 @@ import os
 from collections.abc import Iterable
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 from typing import BinaryIO
 from typing import TypeVar
 
@@ -31,7 +33,7 @@ class TrialLog(AbstractContextManager["TrialLog"]):
         path.parent.mkdir(parents=True, exist_ok=True)
         if resume and path.exists():
             _mend(path)
-        self._file: BinaryIO = path.open("ab" if resume else "wb", buffering=0)
+        self._file: BinaryIO = path.open("ab", buffering=0) if resume else _made_anew(path)
 
     def append(self, trial: Trial) -> None:
         """Add one record, or nothing of it. Raises OSError."""
@@ -65,15 +67,31 @@ def read_trials(path: Path) -> Iterator[Trial]:
 
     A half-written last line, as a killed run leaves it, is dropped; any other fault raises BadInput with file and line.
     """
+    for _, trial in locate_trials(path):
+        yield trial
+
+
+def locate_trials(path: Path) -> Iterator[tuple[int, Trial]]:
+    """Yield the records of a trials.jsonl as ``read_trials`` does, each with the byte that its line starts at."""
+    start = 0
     for at, line in enumerate(_lines(path), start=1):
         value = _load(line, f"{path}:{at}", last=not line.endswith(b"\n"))
         if value is not None:
-            yield _record(Trial, value, f"{path}:{at}")
+            yield start, _record(Trial, value, f"{path}:{at}")
+        start += len(line)
+
+
+def copy_trials(path: Path, places: Iterable[tuple[Path, int]]) -> None:
+    """Write the records at these places (file, byte) to ``path``, in this order, holding one at a time.
+
+    Whoever reads sees the old file or the whole new one. Raises OSError.
+    """
+    write_atomically(path, _copied(places))
 
 
 def write_summary(path: Path, summary: Summary) -> None:
     """Write summary.json: whoever reads sees the old file or the whole new one. Raises OSError."""
-    write_atomically(path, [json.dumps(plain.dump(summary), indent=2).encode() + b"\n"])
+    write_atomically(path, [_laid_out(plain.dump(summary)).encode() + b"\n"])
 
 
 def read_summary(path: Path) -> Summary:
@@ -96,8 +114,40 @@ def write_atomically(path: Path, chunks: Iterable[bytes]) -> None:
         aside.unlink(missing_ok=True)
 
 
+def _laid_out(value: Any, margin: str = "\n") -> str:
+    """JSON with a line for whatever holds nothing that is nested: json's own indent is slow, and longer to read."""
+    within = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    if not any(one and isinstance(one, (dict, list)) for one in within):
+        return json.dumps(value, allow_nan=False)
+    inner = f"{margin}  "
+    if isinstance(value, dict):
+        parts = [f"{json.dumps(key)}: {_laid_out(one, inner)}" for key, one in value.items()]
+        return f"{{{inner}{f',{inner}'.join(parts)}{margin}}}"
+    return f"[{inner}{f',{inner}'.join(_laid_out(one, inner) for one in value)}{margin}]"
+
+
+def _made_anew(path: Path) -> BinaryIO:
+    """A file that nobody else has open: another run may write to the one before still."""
+    while True:
+        path.unlink(missing_ok=True)
+        try:
+            return path.open("xb", buffering=0)
+        except FileExistsError:  # another was faster, and is replaced
+            continue
+
+
 def _line(trial: Trial) -> bytes:
     return plain.canonical(trial).encode() + b"\n"
+
+
+def _copied(places: Iterable[tuple[Path, int]]) -> Iterator[bytes]:
+    with ExitStack() as stack:
+        opened: dict[Path, BinaryIO] = {}
+        for path, start in places:
+            if path not in opened:
+                opened[path] = stack.enter_context(path.open("rb"))
+            opened[path].seek(start)
+            yield opened[path].readline().rstrip(b"\n") + b"\n"
 
 
 def _lines(path: Path) -> Iterator[bytes]:
@@ -111,11 +161,15 @@ def _lines(path: Path) -> Iterator[bytes]:
 def _load(line: bytes, where: str, *, last: bool) -> object:
     """Return the JSON value of a line; None for a last line that ends in the middle."""
     try:
-        return json.loads(line)
+        return json.loads(line, parse_constant=_no_number)
     except ValueError as error:
         if last:
             return None
         raise BadInput(where, [f"is not JSON: {error}"]) from error
+
+
+def _no_number(word: str) -> object:
+    raise ValueError(f"{word} is no number")
 
 
 def _record(cls: type[T], value: object, where: str) -> T:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable
 from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -63,19 +64,59 @@ class OracleRecord:
 
     def share(self, outcome: str) -> Fraction:
         """The share of repeats that came to this outcome."""
-        return _fraction(sum(OUTCOMES[one] == outcome for one in self.verdicts), len(self.verdicts))
+        return share(self.verdicts, outcome)
+
+    def bound(self) -> Fraction:
+        """The share that was caught, with everything unknown taken as caught."""
+        return _fraction(sum(OUTCOMES[one] != Verdict.MISSED.value for one in self.verdicts), len(self.verdicts))
 
     def value(self, *, strict: bool = False) -> Fraction | None:
         """The mean over known repeats; ``strict``: over all, what is unknown being missed. None: nothing is known."""
-        caught = self.verdicts.count(CAUGHT)
-        known = len(self.verdicts) if strict else caught + sum(map(self.verdicts.count, (MISSED, EMPTY)))
-        return _fraction(caught, known) if known else None
+        return _value(self.verdicts, strict)
+
+
+#: Cached from here on: there are few strings of verdicts and few fractions, and many oracles.
+
+
+@functools.cache
+def share(verdicts: str, outcome: str) -> Fraction:
+    """The share of these repeats that came to this outcome."""
+    return _fraction(sum(OUTCOMES[one] == outcome for one in verdicts), len(verdicts))
+
+
+@functools.cache
+def _value(verdicts: str, strict: bool) -> Fraction | None:  # noqa: FBT001 - a cache knows arguments by their place
+    caught = verdicts.count(CAUGHT)
+    known = len(verdicts) if strict else caught + sum(map(verdicts.count, (MISSED, EMPTY)))
+    return _fraction(caught, known) if known else None
 
 
 @functools.cache
 def _fraction(part: int, whole: int) -> Fraction:
-    """The fraction, made once: there are few of them and many oracles."""
     return Fraction(part, whole)
+
+
+def total(values: Iterable[Fraction]) -> Fraction:
+    """The sum, exact; denominators are few, and adding fractions takes long."""
+    parts: dict[int, int] = {}
+    for value in values:
+        parts[value.denominator] = parts.get(value.denominator, 0) + value.numerator
+    return sum((Fraction(part, whole) for whole, part in parts.items()), Fraction())
+
+
+def instance_means(values: Mapping[Key, Fraction]) -> dict[str, Fraction]:
+    """The mean of each instance's oracles, exact."""
+    own: dict[str, list[Fraction]] = {}
+    for (instance, _), value in values.items():
+        own.setdefault(instance, []).append(value)
+    return {instance: _mean(several) for instance, several in own.items()}
+
+
+def _mean(values: Sequence[Fraction]) -> Fraction:
+    whole = values[0].denominator
+    if any(value.denominator != whole for value in values):
+        return sum(values, Fraction()) / len(values)
+    return _fraction(sum(value.numerator for value in values), whole * len(values))
 
 
 def letter(reason: Reason) -> str:
@@ -117,10 +158,7 @@ def micro_interval(values: Mapping[Key, Fraction], repos: Mapping[Key, str]) -> 
     return Interval(low=low, high=high, by=by, clusters=len(set(labels)))
 
 
-def macro_interval(values: Mapping[Key, Fraction], repos: Mapping[Key, str]) -> Interval | None:
+def macro_interval(means: Mapping[str, Fraction], repos: Mapping[Key, str]) -> Interval | None:
     """The interval of the mean over instances of an instance's mean; None of nothing."""
-    own: dict[str, list[Fraction]] = {}
-    for (instance, _), value in values.items():
-        own.setdefault(instance, []).append(value)
-    means = {(name, ""): sum(several, Fraction()) / len(several) for name, several in own.items()}
-    return micro_interval(means, {(instance, ""): repos[instance, comment] for instance, comment in values})
+    own = {(instance, ""): repo for (instance, _), repo in repos.items()}
+    return micro_interval({(instance, ""): mean for instance, mean in means.items()}, own)

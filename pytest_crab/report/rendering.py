@@ -18,20 +18,25 @@ from pytest_crab.report.page import Page
 from pytest_crab.report.page import open_page
 from pytest_crab.report.summary import Gate
 from pytest_crab.report.summary import Summary
-from pytest_crab.report.summary import summarise
+from pytest_crab.report.summary import Summing
 from pytest_crab.report.tables import write_csv
 from pytest_crab.types import Trial
 
 
-def remake(report: Path, *, errors_as_misses: bool, gate: Gate | None = None) -> Summary:
+def remake(report: Path, *, errors_as_misses: bool, shard: str | None = None, gate: Gate | None = None) -> Summary:
     """Make summary.json and the other files of a report anew from its trials.jsonl; returns the summary.
 
-    ``gate`` is what an earlier run's gate decided. Raises BadInput, OSError.
+    ``shard`` is the part of a run that it is, ``gate`` what an earlier run's gate decided. Trials are read once, one at
+    a time. Raises BadInput, OSError.
     """
-    summary = summarise(read_trials(report / TRIALS), errors_as_misses=errors_as_misses)
-    summary = dataclasses.replace(summary, gate=gate)
-    write_summary(report / SUMMARY, summary)
-    render(report, summary)
+    summing = Summing()
+    with open_page(report) as page:
+        write_csv(report / tables.FILE, _shown(report, page, summing))
+        found = summing.summary(errors_as_misses=errors_as_misses)
+        summary = dataclasses.replace(found, shard=shard, gate=gate)
+        write_summary(report / SUMMARY, summary)
+        write_markdown(report / markdown.FILE, summary)
+        page.write(summary)
     return summary
 
 
@@ -42,12 +47,14 @@ def render(report: Path, summary: Summary) -> Path:
     """
     write_markdown(report / markdown.FILE, summary)
     with open_page(report) as page:
-        write_csv(report / tables.FILE, _shown(read_trials(report / TRIALS), page))
+        write_csv(report / tables.FILE, _shown(report, page))
         page.write(summary)
     return report / FILE
 
 
-def _shown(trials: Iterator[Trial], page: Page) -> Iterator[Trial]:
-    for trial in trials:
-        page.add(trial)
+def _shown(report: Path, *takers: Page | Summing) -> Iterator[Trial]:
+    """Yield a report's trials, each after all of these took it in."""
+    for trial in read_trials(report / TRIALS):
+        for taker in takers:
+            taker.add(trial)
         yield trial

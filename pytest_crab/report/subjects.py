@@ -79,7 +79,7 @@ def subject_of(instance: Instance, pull_request: PullRequest) -> Subject:
 
 def write_subject(report: Path, subject: Subject) -> None:
     """Put a subject into a report's folder; an older one of the same instance is replaced. Raises OSError."""
-    text = json.dumps(plain.dump(subject), indent=1)
+    text = json.dumps(plain.dump(subject), indent=1, allow_nan=False)
     write_atomically(report / FOLDER / f"{subject.instance}.json", [text.encode() + b"\n"])
 
 

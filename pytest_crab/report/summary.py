@@ -162,9 +162,10 @@ class Gate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """A run's reviewers in order of first appearance; ``superseded`` counts trials that a later record replaced.
+    """A run's reviewers as they come in the first instance; ``superseded`` counts trials that a later record replaced.
 
-    ``digests`` say by instance what it was made of, where that is on record.
+    ``digests`` say by instance what it was made of, where that is on record. ``shard``, as in 2/4, is the part of a run
+    that this is; None: it is a whole.
     """
 
     schema: int = SCHEMA
@@ -173,6 +174,7 @@ class Summary:
     reviewers: tuple[ReviewerSummary, ...] = ()
     together: Together = field(default_factory=Together)
     digests: Mapping[str, str] = field(default_factory=dict)
+    shard: str | None = None
     gate: Gate | None = None
 
 
@@ -182,28 +184,49 @@ def summarise(trials: Iterable[Trial], *, errors_as_misses: bool = False) -> Sum
     An oracle's value is the mean over its repeats with a known verdict; one without any is unknown, stays out of every
     rate and widens the bounds. ``errors_as_misses`` is the paper's rule: every unknown verdict counts as missed in the
     rates, while outcomes and bounds stay as they are. Of several records of one (instance, reviewer, repeat) the last
-    one counts.
+    one counts. Instances are taken by id, so that a run and the merged parts of it come to the same; those of one
+    instance in the order that they are in.
     """
-    rows: dict[tuple[str, str, int], Row] = {}
-    superseded = 0
+    summing = Summing()
     for trial in trials:
+        summing.add(trial)
+    return summing.summary(errors_as_misses=errors_as_misses)
+
+
+class Summing:
+    """A summary in the making, for who reads the trials for something else too; see ``summarise``."""
+
+    def __init__(self) -> None:
+        self._rows: dict[tuple[str, str, int], Row] = {}
+        self._superseded = 0
+
+    def add(self, trial: Trial) -> None:
+        """Take a trial in; nothing of its texts is kept."""
         key = (trial.reviewer, trial.instance, trial.repeat)
-        superseded += key in rows
-        rows[key] = row_of(trial)
-    by_reviewer: dict[str, list[Row]] = {}
-    for (reviewer, _, _), row in rows.items():
-        by_reviewer.setdefault(reviewer, []).append(row)
-    unasked = _unasked(by_reviewer.values())
-    found = [_reviewer(name, own, unasked, strict=errors_as_misses) for name, own in by_reviewer.items()]
-    return Summary(
-        errors_as_misses=errors_as_misses,
-        superseded=superseded,
-        reviewers=tuple(_contrasted(found)),
-        together=together(
-            [_contestant(own) for own in found if own.arm is None and own.reviewer not in (*own.privileged, *own.leaky)]
-        ),
-        digests={row.instance: row.digest for row in rows.values() if row.digest is not None},
-    )
+        self._superseded += key in self._rows
+        self._rows[key] = row_of(trial)
+
+    def summary(self, *, errors_as_misses: bool = False) -> Summary:
+        """The numbers of the trials so far."""
+        by_reviewer: dict[str, list[Row]] = {}
+        for reviewer, instance, repeat in sorted(self._rows, key=_place):
+            by_reviewer.setdefault(reviewer, []).append(self._rows[reviewer, instance, repeat])
+        unasked = _unasked(by_reviewer.values())
+        found = [_reviewer(name, own, unasked, strict=errors_as_misses) for name, own in by_reviewer.items()]
+        honest = [own for own in found if own.arm is None and own.reviewer not in (*own.privileged, *own.leaky)]
+        rows = (row for own in by_reviewer.values() for row in own)
+        return Summary(
+            errors_as_misses=errors_as_misses,
+            superseded=self._superseded,
+            reviewers=tuple(_contrasted(found)),
+            together=together([_contestant(own) for own in honest]),
+            digests={row.instance: row.digest for row in rows if row.digest is not None},
+        )
+
+
+def _place(key: tuple[str, str, int]) -> tuple[str, int]:
+    _, instance, repeat = key
+    return instance, repeat
 
 
 def _unasked(reviewers: Iterable[Sequence[Row]]) -> AbstractSet[Key]:
@@ -243,7 +266,7 @@ def _reviewer(name: str, rows: Sequence[Row], unasked: AbstractSet[Key], *, stri
         resolvable=_score(resolvable, strict=strict) if resolvable else None,
         by_kind={kind.value: _score(_of(oracles, kind), strict=strict) for kind in Kind if _of(oracles, kind)},
         by_category={word.value: _score(_of(oracles, word), strict=strict) for word in Category if _of(oracles, word)},
-        outcomes={outcome: float(_sum(oracle.share(outcome) for oracle in oracles)) for outcome in OUTCOMES},
+        outcomes={outcome: float(letters.total(oracle.share(outcome) for oracle in oracles)) for outcome in OUTCOMES},
         damage=Damage(
             damaged=sum(row.damage is True for row in rows), measured=sum(row.damage is not None for row in rows)
         ),
@@ -298,31 +321,24 @@ def _of(oracles: Iterable[OracleRecord], word: Kind | Category) -> list[OracleRe
 
 def _score(oracles: Sequence[OracleRecord], *, strict: bool) -> Score:
     values = {oracle.key: value for oracle in oracles if (value := oracle.value(strict=strict)) is not None}
-    by_instance: dict[str, list[Fraction]] = {}
-    for (instance, _), value in values.items():
-        by_instance.setdefault(instance, []).append(value)
+    means = letters.instance_means(values)
     repos = {oracle.key: oracle.repo for oracle in oracles}
     return Score(
         oracles=len(oracles),
         known=len(values),
-        caught=float(_sum(values.values())),
+        caught=float(letters.total(values.values())),
         micro=_mean(list(values.values())),
-        macro=_mean([_sum(own) / len(own) for own in by_instance.values()]),
+        macro=_mean(list(means.values())),
         low=_mean([oracle.share(Verdict.CAUGHT.value) for oracle in oracles]),
-        high=_mean([1 - oracle.share(Verdict.MISSED.value) for oracle in oracles]),
+        high=_mean([oracle.bound() for oracle in oracles]),
         interval=letters.micro_interval(values, repos),
-        macro_interval=letters.macro_interval(values, repos),
+        macro_interval=letters.macro_interval(means, repos),
     )
 
 
 def _mean(values: Sequence[Fraction]) -> float | None:
     """Return the mean, exact until the end, so that 7 of 10 is what a person types as 0.7; None of nothing."""
-    return float(_sum(values) / len(values)) if values else None
-
-
-def _sum(values: Iterable[Fraction]) -> Fraction:
-    """Return the sum, exact; many values are alike, and adding fractions takes long."""
-    return sum((value * count for value, count in Counter(values).items()), Fraction())
+    return float(letters.total(values) / len(values)) if values else None
 
 
 def _distinct(words: Iterable[str]) -> tuple[str, ...]:

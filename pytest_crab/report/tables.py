@@ -71,7 +71,8 @@ def oracle_rows(trials: Iterable[Trial]) -> Iterator[dict[str, Any]]:
                 "reason": result.reason.value,
                 "resolvable": result.resolvable,
             }
-            yield {name: {**shared, **own}[name] for name in COLUMNS}
+            row = {**shared, **own}
+            yield {name: row[name] for name in COLUMNS}
 
 
 def write_csv(path: Path, trials: Iterable[Trial]) -> None:

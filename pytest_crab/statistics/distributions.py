@@ -50,7 +50,10 @@ def even_odds(fewer: int, total: int) -> float:
     """The two-sided exact chance that of ``total`` fair coins at most ``fewer`` show one of the sides."""
     if not total:
         return 1.0
-    tail = sum(math.comb(total, heads) for heads in range(fewer + 1))
+    ways = tail = 1
+    for heads in range(fewer):
+        ways = ways * (total - heads) // (heads + 1)
+        tail += ways
     return float(min(1, 2 * tail / 2**total))
 
 

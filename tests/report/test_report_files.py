@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable
 from collections.abc import Iterator
@@ -75,6 +76,17 @@ def test_a_new_log_replaces_and_a_resumed_one_goes_on(tmp_path: Path, make_trial
     assert [trial.instance for trial in read_trials(path)] == ["c", "d"]
 
 
+def test_two_runs_that_write_the_same_report_leave_whole_records(tmp_path: Path, make_trial: MakeTrial) -> None:
+    path = tmp_path / "trials.jsonl"
+    first, second, third = (make_trial("codex", name, Reason.GREEN) for name in "abc")
+    with TrialLog(path) as one:
+        one.append(first)
+        with TrialLog(path) as two:
+            two.append(second)
+            one.append(third)
+    assert list(read_trials(path)) == [second]
+
+
 def test_what_a_kill_leaves_at_any_byte_is_read_and_resumed(tmp_path: Path, make_trial: MakeTrial) -> None:
     path = tmp_path / "trials.jsonl"
     first, second, third = (make_trial("codex", name, Reason.GREEN) for name in "abc")
@@ -101,6 +113,7 @@ def damaged(trial: Trial) -> Iterator[tuple[bytes, str]]:
     for change, sentence in (
         ({"schema": 2}, "schema 2 is not known here; this version reads 1"),
         ({"colour": "red"}, "colour is not a known key"),
+        ({"versions": {"harness": float("inf")}}, "is not JSON: Infinity is no number"),
         ({"repeat": "once"}, "repeat is 'once'; it should be a whole number"),
         ({"results": [{**result, "verdict": "missed"}]}, "results[0].verdict is missed, but green means caught"),
     ):
@@ -139,6 +152,14 @@ def test_a_bad_summary_is_refused(tmp_path: Path, text: str) -> None:
     path.write_text(text)
     with pytest.raises(BadInput):
         read_summary(path)
+
+
+def test_a_number_that_is_none_is_in_no_file(tmp_path: Path, make_trial: MakeTrial) -> None:
+    (codex,) = summarise([make_trial("codex", "a", Reason.GREEN)]).reviewers
+    endless = Summary(reviewers=(dataclasses.replace(codex, cost_usd=float("inf")),))
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        write_summary(tmp_path / "summary.json", endless)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path, make_trial: MakeTrial) -> None:

@@ -179,4 +179,4 @@ def _hash(text: str) -> str:
 
 def _json(data: Any) -> str:
     """JSON that cannot end the element it lies in."""
-    return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
+    return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")

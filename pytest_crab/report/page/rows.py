@@ -92,13 +92,15 @@ def diff_files(diff: str) -> Iterator[dict[str, Any]]:
     """
     lines = diff.splitlines()
     shown = [*lines[:DIFF_LINES], *(["\\ more lines are in trials.jsonl"] if len(lines) > DIFF_LINES else [])]
+    as_they_are = "".join(shown).isprintable() and max(map(len, shown), default=0) <= LINE
     file: dict[str, Any] = {"path": None, "rows": []}
     old = new = 0
     for line in shown:
         mark = line[:1]
         if mark in _MARKS and (old or new):
             left, right = mark != "+", mark != "-"
-            file["rows"].append([mark, old if left else None, new if right else None, _safe_line(line[1:])])
+            text = line[1:] if as_they_are else _safe_line(line[1:])
+            file["rows"].append([mark, old if left else None, new if right else None, text])
             old, new = old + left, new + right
         elif line.startswith("diff --git "):
             if file["rows"] or file["path"]:
@@ -136,12 +138,15 @@ def _distance(finding: Finding, result: OracleResult) -> int | None:
 
 
 def _result(result: OracleResult) -> dict[str, Any]:
-    data: dict[str, Any] = plain.dump(result)
     return {
-        **{
-            name: data.get(name)
-            for name in ("comment", "lines", "side", "category", "kind", "verdict", "reason", "resolvable")
-        },
+        "comment": result.comment,
+        "lines": result.lines,
+        "side": result.side.value,
+        "category": result.category.value,
+        "kind": result.kind.value,
+        "verdict": result.verdict.value,
+        "reason": result.reason.value,
+        "resolvable": result.resolvable,
         "path": safe(result.path) or None,
         "detail": safe(result.detail) or None,
         "tests": [[safe(test.id), test.outcome, safe(test.exception)] for test in result.tests[:50]],
