@@ -15,25 +15,19 @@ from typing import NoReturn
 import pytest
 
 from pytest_crab.errors import ImageError
+from pytest_crab.instances import load_instance
 from pytest_crab.protocols import Image
 from pytest_crab.protocols import Runtime
 from pytest_crab.protocols import Snapshot
 from pytest_crab.runtimes.interpreters import running_version
 from pytest_crab.sources import source_for
-from pytest_crab.types import Category
-from pytest_crab.types import Comment
-from pytest_crab.types import Environment
 from pytest_crab.types import Instance
-from pytest_crab.types import Kind
-from pytest_crab.types import Oracle
-from pytest_crab.types import Provenance
-from pytest_crab.types import PullRequestFacts
-from pytest_crab.types import Source
-from pytest_crab.types import TreeSource
 
 # Tests are no package, so what several files of this folder share is found by its folder.
 sys.path.insert(0, str(Path(__file__).parent))
 
+from hostile.ledger import HEAD
+from hostile.ledger import write_instance
 from hostile.plain import Plain
 from hostile.plain import image_in
 
@@ -46,14 +40,6 @@ class Place:
     image: Image
     instance: Instance | None = None
     snapshot: Snapshot | None = None
-
-
-HEAD = {
-    "ledger.py": "def add(a, b):\n    return a - b\n",
-    "test_other.py": "def test_other():\n    assert True\n",
-    "setup.cfg": "[metadata]\nname = ledger\n",
-    "setup.py": "print('installed')\n",
-}
 
 
 @pytest.fixture(scope="session")
@@ -69,28 +55,6 @@ def plain(folder: Path) -> Place:
     return Place(runtime=Plain(), image=image)
 
 
-def instance_of(folder: Path) -> Instance:
-    diffs = {
-        "head.diff": "--- a/setup.py\n+++ b/setup.py\n@@ -1 +1 @@\n-print('installing')\n+print('installed')\n",
-        "reference.diff": "--- a/ledger.py\n+++ b/ledger.py\n@@ -1,2 +1,2 @@\n def add(a, b):\n"
-        "-    return a - b\n+    return a + b\n",
-    }
-    base = {**HEAD, "setup.py": "print('installing')\n"}
-    for path, text in {**{f"tree/{name}": text for name, text in base.items()}, **diffs}.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(text)
-    comment = Comment(
-        id="c0", path="ledger.py", lines=(2, 2), body="The sum is a difference.", category=Category.FUNCTIONAL,
-        kind=Kind.BEHAVIORAL, oracle=Oracle(file="oracles/test_c0.py"),
-    )  # fmt: skip
-    return Instance(
-        id=folder.name, folder=str(folder), provenance=Provenance.AUTHORED, repo="owner/ledger", license="MIT",
-        pull_request=PullRequestFacts(number=1, title="Ledger"),
-        source=Source(tree=TreeSource(path="tree", head="head.diff", reference="reference.diff")),
-        environment=Environment(dockerfile="python", python=running_version(), install=("python setup.py",)), comments=(comment,),  # noqa: E501 - code in a text
-    )  # fmt: skip
-
-
 def runtime_of(name: str, cache: Path, without: Callable[[str, str], NoReturn]) -> Runtime:
     """Return a runtime, or do without it for the reason that there is none."""
     if name == "local":
@@ -100,21 +64,27 @@ def runtime_of(name: str, cache: Path, without: Callable[[str, str], NoReturn]) 
         if reason := bubblewrap.problem():
             without("bubblewrap", reason)
         return LocalRuntime(cache=cache, slots=2)
+    from pytest_crab.runtimes.docker import DockerRuntime
+
+    return DockerRuntime(rootdir=cache, base=docker_base(without), slots=2)
+
+
+def docker_base(without: Callable[[str, str], NoReturn]) -> str:
+    """Return the name of the base image that an engine here has, or do without an engine for the reason."""
     import docker
 
     from pytest_crab.runtimes.base import LOCAL_BASE
     from pytest_crab.runtimes.base import build_base
-    from pytest_crab.runtimes.docker import DockerRuntime
 
     base = LOCAL_BASE.format(python=running_version())
     try:
-        client = docker.APIClient(version="auto")
+        client = docker.from_env().api
         if not client.images(name=base):
             build_base(client, running_version())
         client.close()
     except (docker.errors.DockerException, ImageError) as error:
         without("docker", f"no Docker engine with a base image: {error}")
-    return DockerRuntime(rootdir=cache, base=base, slots=2)
+    return base
 
 
 @pytest.fixture(
@@ -138,7 +108,7 @@ def place(
     with ExitStack() as stack:
         runtime: Any = runtime_of(request.param, folder / "cache", without)
         stack.callback(runtime.close)
-        instance = instance_of(folder / "instance")
+        instance = load_instance(write_instance(folder / "ledger"))
         source = source_for(instance)
         snapshot = source.fetch(instance, folder / "sources")
         try:
@@ -171,3 +141,15 @@ def doors(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
         yield {**told, **kept, "file": str(folder / "answer")}
     holder.kill()
     holder.wait()
+
+
+@pytest.fixture
+def measured(request: pytest.FixtureRequest) -> Callable[..., None]:
+    """``measured(name, **facts)``: what was seen of an attack, for the table that table.py makes of a run."""
+    return lambda name, **facts: request.node.user_properties.append(("attack", {"name": name, **facts}))
+
+
+@pytest.fixture
+def base_image(without: Callable[[str, str], NoReturn]) -> str:
+    """The base image of instances, which is built if this machine's engine has none."""
+    return docker_base(without)

@@ -14,6 +14,9 @@ from hostile.careless import COMMANDS
 from hostile.careless import careless
 from hostile.careless import filled
 from hostile.catalogue import REVISIONS
+from hostile.ledger import ORACLE
+from hostile.ledger import setup_diff
+from hostile.ledger import sizes
 from hostile.revisions import NO_TESTS
 from hostile.revisions import RIGHT
 from hostile.revisions import WRONG
@@ -38,18 +41,10 @@ from pytest_crab.verdict import prove
 if TYPE_CHECKING:
     from conftest import Place
 
-ORACLE = """\
-def test_first():
-    from ledger import add
-    assert add(0, 0) == 0
-
-def test_sum():
-    from ledger import add
-    assert add(2, 2) == 4
-"""
 #: Small, so that what is too much is soon reached.
 LIMITS = Limits(memory=256, processes=48, cpus=1.0, disk=64, file=64)
 SMALLEST = replace(LIMITS, memory=96)
+OUTPUT = 1 << 20
 PLACES = [
     "plain",
     pytest.param("local", marks=pytest.mark.bubblewrap),
@@ -111,8 +106,9 @@ def played(place: Place, doors: Mapping[str, str]) -> Callable[[Revision], Run]:
         if attack.name not in known:
             together = batch(attack)
             limits = SMALLEST if attack.alone else LIMITS
-            small = {"limits": limits, "output": 1 << 20} if attack.confined else {}
-            states = {other.name: filled(other.files, doors) for other in together}
+            small = {"limits": limits, "output": OUTPUT} if attack.confined else {}
+            told = {**doors, **sizes(limits, OUTPUT, attack.seconds)}
+            states = {other.name: filled(other.files, {**told, "seconds": str(other.seconds)}) for other in together}
             seconds = {other.name: other.seconds for other in together}
             overlay = install(place, attack) if attack.install and place.instance is not None else {}
             roots = tuple(attack.roots.split(":"))
@@ -125,15 +121,13 @@ def played(place: Place, doors: Mapping[str, str]) -> Callable[[Revision], Run]:
 def install(place: Place, attack: Revision) -> Mapping[str, str]:
     """Install the revised tree as a trial does; what of it is carried over."""
     assert place.snapshot is not None
-    lines = str(attack.files["setup.py"]).splitlines()
-    diff = f"--- a/setup.py\n+++ b/setup.py\n@@ -1 +1,{len(lines)} @@\n-print('installed')\n"
-    tree = place.snapshot.apply(diff + "".join(f"+{line}\n" for line in lines))
+    tree = place.snapshot.apply(setup_diff(str(attack.files["setup.py"])))
     return place.runtime.reinstall(place.image, place.instance, place.snapshot, tree)
 
 
 def grounds() -> Iterable[object]:
-    """Each attack in each place where it can be played: the plain harness has no sandbox."""
-    for ground in PLACES:
+    """Each attack in each place where it can be played: the plain harness has no sandbox, test_record.py has Docker."""
+    for ground in PLACES[:2]:
         name = ground if isinstance(ground, str) else ground.values[0]
         marks = () if isinstance(ground, str) else ground.marks
         for attack in REVISIONS:
@@ -143,9 +137,10 @@ def grounds() -> Iterable[object]:
 
 @pytest.mark.parametrize(("place", "attack"), list(grounds()), indirect=["place"], scope="session")
 def test_an_attack_is_missed_for_its_reason(
-    place: Place, proof: Proof, played: Callable[[Revision], Run], attack: Revision
+    place: Place, proof: Proof, played: Callable[[Revision], Run], measured: Callable[..., None], attack: Revision
 ) -> None:
     judgement = judge(proof, played(attack))
+    measured(attack.name, refused=judgement.verdict is Verdict.MISSED)
     assert judgement.verdict is Verdict.MISSED
     assert judgement.reason is attack.reason, judgement.detail
     assert attack.detail in (judgement.detail or "")
@@ -153,12 +148,15 @@ def test_an_attack_is_missed_for_its_reason(
 
 @pytest.mark.parametrize("attack", REVISIONS, ids=lambda attack: attack.name)
 def test_the_same_attack_is_green_to_a_careless_command(
-    attack: Revision, head: dict[str, str], doors: Mapping[str, str], tmp_path: Path
+    attack: Revision, head: dict[str, str], doors: Mapping[str, str], measured: Callable[..., None], tmp_path: Path
 ) -> None:
     shut = [name for name, door in doors.items() if not door and f"{{{name}}}" in str(attack.files)]
     if shut:
         pytest.skip(f"the kernel has no {shut[0]} for this process here, so there is nothing to be reached")
-    assert careless(replace(attack, files=filled(attack.files, doors)), {**head, "test_c0.py": ORACLE}, tmp_path)
+    files = filled(attack.files, {**doors, **sizes(LIMITS, OUTPUT, attack.seconds)})
+    live = careless(replace(attack, files=files), {**head, "test_c0.py": ORACLE}, tmp_path)
+    measured(attack.name, live=live)
+    assert live
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -190,7 +188,7 @@ def test_an_honest_fix_is_caught_whatever_else_it_edits(place: Place, proof: Pro
 @pytest.mark.parametrize("place", PLACES[1:], indirect=True, scope="session")
 @pytest.mark.parametrize("limits", [LIMITS, SMALLEST], ids=["small", "smallest"])
 def test_an_honest_fix_is_caught_within_the_limits_of_the_greedy(place: Place, proof: Proof, limits: Limits) -> None:
-    runs = examine(place, {"fix": {"ledger.py": RIGHT}}, limits=limits, output=1 << 20)
+    runs = examine(place, {"fix": {"ledger.py": RIGHT}}, limits=limits, output=OUTPUT)
     assert judge(proof, runs["fix"]).reason is Reason.GREEN
 
 

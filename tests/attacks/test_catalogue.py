@@ -10,7 +10,9 @@ import pytest
 from hostile import table
 from hostile.catalogue import ATTACKS
 from hostile.catalogue import FIRST_RUN
+from hostile.catalogue import REFUSALS
 from hostile.catalogue import RESIDUAL
+from hostile.catalogue import REVISIONS
 from hostile.second_pair import SECOND_PAIR
 from hostile.shape import Kind
 
@@ -40,7 +42,41 @@ def test_the_page_is_as_the_lists_are(name: str) -> None:
     assert table.block(text, name) == table.BLOCKS[name](), f"run python {Path(table.__file__).name} in its folder"
 
 
+def test_what_was_measured_are_the_attacks_of_the_lists() -> None:
+    seen = table.measured()
+    assert seen.keys() == {thing.name for thing in (*ATTACKS, *RESIDUAL)}
+    assert {attack.name for attack in REVISIONS if "recorded" not in seen[attack.name]} == set()
+    wrong = {name for name, facts in seen.items() if not facts.get("live", True) or not facts.get("refused", True)}
+    assert wrong == set()
+    told = {attack.name: attack.recorded for attack in ATTACKS if "recorded" in seen[attack.name]}
+    assert {name: seen[name]["recorded"] for name in told} == told
+
+
+def test_what_stands_for_a_kind_of_refusal_was_seen_in_a_whole_run() -> None:
+    seen = table.measured()
+    told = {attack.becomes for attack in REFUSALS if "recorded" in seen[attack.name]}
+    assert {attack.becomes for attack in REFUSALS} - told == {"an error in one sentence"}
+
+
 def test_a_class_of_the_page_is_one_line() -> None:
     lines = table.refused().splitlines()[2:-1]
     assert len(lines) == len(Kind)
     assert sum(int(re.split(r" \| ", line)[1]) for line in lines) == len(ATTACKS)
+
+
+def report_of(*told: dict[str, object]) -> pytest.TestReport:
+    properties = [("attack", facts) for facts in told]
+    return pytest.TestReport("x", ("x", 0, "x"), {}, "passed", None, "teardown", user_properties=properties)
+
+
+def test_an_attack_that_is_taken_for_right_anywhere_is_counted_as_that() -> None:
+    collector = table.Collector()
+    for refused in (True, False, True):
+        collector.pytest_runtest_logreport(report_of({"name": "a", "refused": refused}))
+    collector.pytest_runtest_logreport(report_of({"name": "a", "live": True}))
+    collector.pytest_runtest_logreport(report_of({"name": "b", "recorded": "left out"}, {"name": "c", "live": False}))
+    assert collector.seen == {
+        "a": {"refused": False, "live": True},
+        "b": {"recorded": "left out"},
+        "c": {"live": False},
+    }

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import pytest
+from hostile.ledger import setup_diff
 
 from pytest_crab import harness
 from pytest_crab.protocols import FileChange
@@ -102,7 +103,7 @@ def test_a_line_that_is_forged_is_not_believed(confined: Place) -> None:
 
 def test_forging_and_then_ending_everything_is_not_believed(confined: Place) -> None:
     (run,) = runs(confined, ["def test_it():\n    import forge\n"], forge=FORGERY + KILLER)
-    assert (run.ending, run.tests) == (Ending.EXITED, ())
+    assert (run.ending, run.tests) == (Ending.LOST, ())
 
 
 def test_the_harness_cannot_be_opened(confined: Place) -> None:
@@ -159,7 +160,7 @@ def test_where_both_ends_meet_is_no_way_around_the_limit_of_the_disk(confined: P
 def test_a_project_that_ends_all_it_can_fails_its_isolated_oracle_only(confined: Place) -> None:
     source = CALL + "def test_it():\n    assert call('-m', 'mean') == 0\n"
     first, second = runs(confined, [source, FINE], isolated=True, mean=KILLER)
-    assert first.ending is Ending.EXITED
+    assert first.ending is Ending.LOST
     assert second.ending is Ending.UNSTARTED
 
 
@@ -191,10 +192,8 @@ for name, text in {'zz.pth': patch, 'sitecustomize.py': patch, 'pytest.py': 'rai
 
 
 def test_an_install_script_changes_nothing_that_runs_oracles(confined: Place) -> None:
-    added = PLANT.splitlines()
-    diff = f"--- a/setup.py\n+++ b/setup.py\n@@ -1 +1,{len(added)} @@\n-print('installed')\n"
     assert confined.snapshot is not None
-    tree = confined.snapshot.apply(diff + "".join(f"+{line}\n" for line in added))
+    tree = confined.snapshot.apply(setup_diff(PLANT))
     overlay = confined.runtime.reinstall(confined.image, confined.instance, confined.snapshot, tree)
     assert all(path.startswith(("evil-1.0.dist-info/", "ledger-")) for path in overlay)
     oracle = Oracle(file="oracles/test_c0.py")

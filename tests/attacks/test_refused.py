@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,10 +15,16 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.parametrize("attack", REFUSALS, ids=lambda attack: attack.name)
 
 
-def test_an_attempt_is_refused_and_said(attack: Refusal, tmp_path: Path) -> None:
-    said = attack.attempt(tmp_path)
+def test_an_attempt_is_refused_and_said(attack: Refusal, measured: Callable[..., None], tmp_path: Path) -> None:
+    said = ""
+    try:
+        said = attack.attempt(tmp_path)
+    finally:
+        measured(attack.name, refused=attack.is_said(said))
     assert attack.is_said(said), said
 
 
-def test_the_same_attempt_works_the_naive_way(attack: Refusal, tmp_path: Path) -> None:
-    assert attack.twin(tmp_path)
+def test_the_same_attempt_works_the_naive_way(attack: Refusal, measured: Callable[..., None], tmp_path: Path) -> None:
+    live = attack.twin(tmp_path)
+    measured(attack.name, live=live)
+    assert live

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -62,6 +63,10 @@ def job_of(image: Image, runner: str, oracle: Oracle, source: str) -> harness.Jo
     return harness.Job(image=image, environment=Environment(dockerfile="python"), states=states, runs=runs)
 
 
+def said(reason: Reason) -> str:
+    return f"{reason.verdict} ({reason})"
+
+
 @pytest.fixture(scope="session")
 def python_reasons(place: Place) -> dict[Isolation, dict[str, Reason]]:
     found = {}
@@ -80,10 +85,12 @@ def python_reasons(place: Place) -> dict[Isolation, dict[str, Reason]]:
 )
 @pytest.mark.parametrize("residual", PYTHON, ids=lambda residual: residual.name)
 def test_it_succeeds_in_the_same_process_and_fails_in_another(
-    python_reasons: dict[Isolation, dict[str, Reason]], residual: Residual
+    python_reasons: dict[Isolation, dict[str, Reason]], measured: Callable[..., None], residual: Residual
 ) -> None:
-    assert python_reasons[Isolation.NONE][residual.name] is Reason.GREEN
-    assert python_reasons[Isolation.PROCESS][residual.name] is Reason.FAILED
+    inside, outside = (python_reasons[isolation][residual.name] for isolation in (Isolation.NONE, Isolation.PROCESS))
+    measured(residual.name, inside=said(inside), outside=said(outside))
+    assert inside is Reason.GREEN
+    assert outside is Reason.FAILED
 
 
 @pytest.fixture(scope="session")
@@ -104,8 +111,9 @@ def node_reasons(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Rea
 @pytest.mark.node
 @pytest.mark.parametrize("residual", NODE, ids=lambda residual: residual.name)
 def test_it_succeeds_under_node_and_fails_where_the_oracle_starts_the_project(
-    node_reasons: list[dict[str, Reason]], residual: Residual
+    node_reasons: list[dict[str, Reason]], measured: Callable[..., None], residual: Residual
 ) -> None:
-    inside, outside = node_reasons
-    assert inside[residual.name] is Reason.GREEN
-    assert outside[residual.name] is Reason.FAILED
+    inside, outside = (reasons[residual.name] for reasons in node_reasons)
+    measured(residual.name, inside=said(inside), outside=said(outside))
+    assert inside is Reason.GREEN
+    assert outside is Reason.FAILED

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import json
+import subprocess
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +16,7 @@ from xml.etree import ElementTree
 
 import yaml
 from hostile.paths import TRUSTING
+from hostile.record import Play
 from hostile.shape import Kind
 from hostile.shape import Refusal
 
@@ -62,9 +65,17 @@ def extracting(sizes: list[int]) -> Callable[[Path], bool]:
     return twin
 
 
+def writing(text: str) -> Callable[[Path], Path]:
+    def plant(folder: Path) -> Path:
+        (folder / "instance.yaml").write_text(text.replace("{folder}", str(folder)))
+        return folder
+
+    return plant
+
+
 def reading(text: str) -> Callable[[Path], str]:
     def attempt(folder: Path) -> str:
-        (folder / "instance.yaml").write_text(text.replace("{folder}", str(folder)))
+        writing(text)(folder)
         try:
             read_document(folder / "instance.yaml")
         except errors.BadInput as error:
@@ -139,41 +150,58 @@ def reviewing(text: str) -> Callable[[Path], str]:
     return attempt
 
 
-MANY = json.dumps({"schema": 1, "findings": [{"body": "x"}] * 5000})
+MANY = json.dumps({"schema": 1, "findings": [{"body": "x" * 1400}] * 5000})
 LARGE = json.dumps({"schema": 1, "findings": [{"body": "x" * (1 << 20)}]})
 
 
-def pasting(text: str, least: int) -> Callable[[Path], bool]:
-    """The naive way: every finding goes into the agent's prompt as it is."""
+def pasting(text: str) -> Callable[[Path], bool]:
+    """The naive way: every finding is a word of a client's command, which is more than a command may hold."""
 
     def twin(folder: Path) -> bool:
-        findings = json.loads(text)["findings"]
-        prompt = "\n".join(finding["body"] for finding in findings)
-        return max(len(findings), len(prompt)) >= least
+        words = [finding["body"] for finding in json.loads(text)["findings"]]
+        try:
+            subprocess.run(["true", *words], check=True)
+        except OSError as error:
+            return error.errno == errno.E2BIG
+        return False
 
     return twin
 
 
-def bomb(name: str, attempt: Any, twin: Any, said: str, becomes: str) -> Refusal:
-    return Refusal(kind=Kind.BOMBS, name=name, attempt=attempt, twin=twin, said=said, becomes=becomes)
+def bomb(name: str, attempt: Any, twin: Any, said: str, becomes: str, plant: Any = None) -> Refusal:
+    return Refusal(kind=Kind.BOMBS, name=name, attempt=attempt, twin=twin, said=said, becomes=becomes, plant=plant)
+
+
+def alive(name: str, text: str, twin: Any, said: str) -> Refusal:
+    return bomb(name, reading(text), twin, said, REFUSED, writing(text))
+
+
+def review(name: str, text: str, twin: Any, said: str) -> Refusal:
+    return bomb(name, reviewing(text), twin, said, REVIEW, lambda _: Play(name=name, review=text))
+
+
+def nested_report(folder: Path) -> Play:
+    """Tells the harness this instead of a report, by whatever door it has."""
+    text = (
+        f"import os\nfor end in range(3, 1024):\n    try:\n        os.write(end, b'[' * {len(NESTED)})\n"
+        "    except OSError:\n        pass\nos._exit(0)\n"
+    )
+    return Play(name="a harness report that is nested without end", files={"ledger.py": text})
 
 
 ZEROS, CROWD = [2 << 20], [0] * 200
 REFUSALS = [
-    bomb("an sdist of zeros", unpacking(ZEROS), extracting(ZEROS), "holds over .* MiB", "the source is refused"),
+    bomb("an sdist of zeros", unpacking(ZEROS), extracting(ZEROS), "holds over .* MiB", "unknown (broken)"),
     bomb("an sdist of very many files", unpacking(CROWD), extracting(CROWD), "holds over 100 files",
-         "the source is refused"),
-    bomb("aliases of aliases in YAML", reading(LAUGHS), laughing, "holds an anchor", REFUSED),
-    bomb("a YAML tag that runs code", reading(ALIVE), living, "holds a tag", REFUSED),
-    bomb("YAML that is nested without end", reading(DEEP), sinking(yaml.safe_load, DEEP),
-         "nested more than 32 deep", REFUSED),
-    bomb("YAML of megabytes", reading(LONG), lambda _: len(yaml.safe_load(LONG)["x"]) > 1 << 20,
-         "larger than 1 MiB", REFUSED),
+         "unknown (broken)"),
+    alive("aliases of aliases in YAML", LAUGHS, laughing, "holds an anchor"),
+    alive("a YAML tag that runs code", ALIVE, living, "holds a tag"),
+    alive("YAML that is nested without end", DEEP, sinking(yaml.safe_load, DEEP), "nested more than 32 deep"),
+    alive("YAML of megabytes", LONG, lambda _: len(yaml.safe_load(LONG)["x"]) > 1 << 20, "larger than 1 MiB"),
     bomb("entities of entities in a JUnit report", reported, expanding, "not well-formed", "missed (exited early)"),
     bomb("a harness report that is nested without end", told, sinking(json.loads, NESTED), "not well-formed",
-         "missed (exited early)"),
-    bomb("a review that is nested without end", reviewing(NESTED), sinking(json.loads, NESTED), "it is no JSON",
-         REVIEW),
-    bomb("a review of thousands of findings", reviewing(MANY), pasting(MANY, 5000), "at most 1000 are read", REVIEW),
-    bomb("a finding of a megabyte", reviewing(LARGE), pasting(LARGE, 1 << 20), "at most 65536 are read", REVIEW),
+         "missed (exited early)", nested_report),
+    review("a review that is nested without end", NESTED, sinking(json.loads, NESTED), "it is no JSON"),
+    review("a review of thousands of findings", MANY, pasting(MANY), "at most 1000 are read"),
+    review("a finding of a megabyte", LARGE, pasting(LARGE), "at most 65536 are read"),
 ]  # fmt: skip

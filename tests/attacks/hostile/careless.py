@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 _NO_INI = ["test_c0.py", "-x", "--tb=short", "--no-header", "-c", "/dev/null", "-p", "no:cacheprovider"]
 
+#: Plugins of these tests' own environment, which are not what is attacked and most of a start.
+_WITHOUT = " ".join(f"-p no:{name}" for name in ("pytest_crab.plugin", "hypothesispytest", "anyio", "xdist"))
+
 #: What a careless command is: its words, and behind them the file; ``python`` is the one that ``careless`` chooses.
 COMMANDS = {
     "plain": ["python", "-m", "pytest", "test_c0.py"],
@@ -69,7 +72,7 @@ def careless(attack: Revision, tree: Mapping[str, str | bytes], folder: Path) ->
         subprocess.run([python, "setup.py"], cwd=place, check=True)
     path = os.pathsep.join([str(place / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]])
     env = {"PATH": path, "HOME": str(folder), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "", SECRET: os.environ[SECRET]}
-    env["PYTEST_ADDOPTS"] = "-p no:pytest_crab.plugin"  # faster, and not what is attacked
+    env["PYTEST_ADDOPTS"] = _WITHOUT
     env["PYTHONPATH"] = os.pathsep.join(str(place / root) for root in attack.roots.split(":"))
     words = [python if word == "python" else word for word in COMMANDS[attack.command][:1]]
     argv = words + COMMANDS[attack.command][1:]

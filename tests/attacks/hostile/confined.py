@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+import sys
 from pathlib import Path
 
+from hostile.ledger import real_history
 from hostile.shape import Kind
 from hostile.shape import Revision
 
@@ -29,22 +32,10 @@ def hungry(kind: Kind, name: str, text: str, **more: object) -> Revision:
     return Revision(kind=kind, name=name, files=files, reason=Reason.FAILED, confined=True, **more)  # type: ignore[arg-type]
 
 
-def real_history(tree: Path) -> None:
-    """A full clone, as a careless set-up has it: the branch with the answer is there."""
-    git = ["git", "-C", str(tree), "-c", "user.name=dev", "-c", "user.email=dev@example.org"]
-    subprocess.run([*git, "init", "--quiet", "--initial-branch=main"], check=True)
-    fixed = "def add(a, b):\n    return a + b\n"
-    name = subprocess.run(
-        [*git, "hash-object", "-w", "--stdin"], input=fixed, text=True, check=True, capture_output=True
-    ).stdout.strip()
-    assert name
-
-
 def later_release(tree: Path) -> None:
-    """A cache that holds the release with the fix, where installers leave it."""
-    cache = tree.parent / ".cache" / "pip"
-    cache.mkdir(parents=True)
-    (cache / "ledger-2.0.py").write_text("def add(a, b):\n    return a + b\n")
+    """Install the project at head, as a careless set-up does in the home that it shares."""
+    home = {**os.environ, "HOME": str(tree.parent)}
+    subprocess.run([sys.executable, "setup.py"], cwd=tree, env=home, check=True, capture_output=True)
 
 
 LEAKS = [
@@ -56,15 +47,16 @@ LEAKS = [
     ),
     hungry(
         Kind.LEAKS, "a fix among git's objects",
-        "import subprocess\n"
-        "out = subprocess.run('git cat-file --batch-all-objects --batch', shell=True, stdout=-1).stdout\n"
-        "found = b'a + b' in out",
+        "import glob, zlib\nfor path in glob.glob('.git/objects/??/*') + glob.glob('/*/.git/objects/??/*'):\n    try:\n"
+        "        found = found or b'a + b' in zlib.decompress(open(path, 'rb').read())\n"
+        "    except (OSError, zlib.error):\n        pass",
         around=real_history,
     ),
     hungry(
         Kind.LEAKS, "a later release in a cache",
-        "import glob, os\nfor path in glob.glob(os.path.expanduser('~/.cache/**/ledger-2*'), recursive=True):\n"
-        "    found = found or 'a + b' in open(path).read()",
+        "import glob, os\nfor home in (os.path.expanduser('~'), os.environ.get('HOME', ''), '/tmp', '/root'):\n"
+        "    for path in glob.glob(home + '/.cache/**/ledger-2*', recursive=True):\n"
+        "        found = found or 'a + b' in open(path).read()",
         around=later_release,
     ),
     hungry(
@@ -101,32 +93,39 @@ EXFILTRATION = [
     ),
 ]  # fmt: skip
 
+#: Each uses a little more than what it is told that it may.
 EXHAUSTION = [
-    greedy(Kind.EXHAUSTION, "memory", "hog = b'1' * (300 << 20)", Reason.MEMORY),
+    greedy(Kind.EXHAUSTION, "memory", "hog = b'1' * (({memory} + 50) << 20)", Reason.MEMORY),
     greedy(
         Kind.EXHAUSTION, "processes",
-        "import os, signal, time\nmade = []\nfor _ in range(100):\n    child = os.fork()\n"
+        "import os, signal, time\nmade = []\nfor _ in range({processes} + 50):\n    child = os.fork()\n"
         "    if not child:\n        time.sleep(20)\n        os._exit(0)\n    made.append(child)\n"
         "for child in made:\n    os.kill(child, signal.SIGKILL)\n    os.waitpid(child, 0)",
         Reason.PROCESSES,
     ),
     greedy(
         Kind.EXHAUSTION, "disk",
-        "import tempfile\nwith tempfile.TemporaryFile() as one, tempfile.TemporaryFile() as two:\n"
-        "    for file in (one, two):\n        file.write(bytes(40 << 20))\n        file.flush()",
+        "import contextlib, tempfile\nwith contextlib.ExitStack() as stack:\n"
+        "    for _ in range(2 * {disk} // {most} + 1):\n"
+        "        file = stack.enter_context(tempfile.TemporaryFile())\n"
+        "        for _ in range({most} // 2): file.write(bytes(1 << 20))\n        file.flush()",
         Reason.FAILED,
     ),
     greedy(Kind.EXHAUSTION, "one large file", "import tempfile\nwith tempfile.TemporaryFile() as file:\n"
-           "    file.truncate(70 << 20)", Reason.FAILED),
+           "    file.truncate(({most} + 6) << 20)", Reason.FAILED),
     greedy(
         Kind.EXHAUSTION, "inodes",
-        "import os, tempfile\nplace = '/dev/shm' if os.access('/dev/shm', os.W_OK) else None\n"
+        "import os, tempfile\nmost = b'1' * (({memory} - 64) << 20)\n"
+        "place = '/dev/shm' if os.access('/dev/shm', os.W_OK) else None\n"
         "with tempfile.TemporaryDirectory(dir=place) as folder:\n    for number in range(13000):\n"
         "        os.symlink('x' * 3900, os.path.join(folder, '%0250d' % number))",
         Reason.MEMORY, alone=True,
     ),
-    greedy(Kind.EXHAUSTION, "output", "import os\nfor _ in range(40): os.write(1, b'x' * 65536)", Reason.OUTPUT),
-    greedy(Kind.EXHAUSTION, "time", "import time\ntime.sleep(1.5)", Reason.TIMEOUT, seconds=1),
+    greedy(
+        Kind.EXHAUSTION, "output",
+        "import os\nfor _ in range({output} // 65536 + 20): os.write(1, b'x' * 65536)", Reason.OUTPUT,
+    ),
+    greedy(Kind.EXHAUSTION, "time", "import time\ntime.sleep({seconds} + 0.5)", Reason.TIMEOUT, seconds=1),
 ]  # fmt: skip
 
 CONFINED = [*LEAKS, *EXFILTRATION, *EXHAUSTION]

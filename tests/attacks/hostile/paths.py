@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from hostile.record import Play
 from hostile.shape import Kind
 from hostile.shape import Refusal
 
@@ -64,6 +65,10 @@ def loading(**changes: Any) -> Callable[[Path], str]:
         raise AssertionError("the instance was taken")
 
     return attempt
+
+
+def planting(**changes: Any) -> Callable[[Path], Path]:
+    return lambda folder: write_instance(folder, **changes)
 
 
 def reads_secret(named: Callable[[Mapping[str, Any]], str], **changes: Any) -> Callable[[Path], bool]:
@@ -264,15 +269,29 @@ def keyed(folder: Path) -> str:
     raise AssertionError("the object was written")
 
 
-DIFF, INSTANCES, ARCHIVE = "missed (does not apply)", "the instance is refused", "the source is refused"
+DIFF, INSTANCES, ARCHIVE = "missed (does not apply)", "the instance is refused", "unknown (broken)"
 
 
-def path(name: str, attempt: Any, twin: Any, said: str, becomes: str) -> Refusal:
-    return Refusal(kind=Kind.PATHS, name=name, attempt=attempt, twin=twin, said=said, becomes=becomes)
+def path(name: str, attempt: Any, twin: Any, said: str, becomes: str, plant: Any = None) -> Refusal:
+    return Refusal(kind=Kind.PATHS, name=name, attempt=attempt, twin=twin, said=said, becomes=becomes, plant=plant)
 
 
-def ident(name: str, attempt: Any, twin: Any, said: str, becomes: str = INSTANCES) -> Refusal:
-    return Refusal(kind=Kind.IDS, name=name, attempt=attempt, twin=twin, said=said, becomes=becomes)
+def ident(name: str, twin: Any, said: str, **changes: Any) -> Refusal:
+    attempt, plant = loading(**changes), planting(**changes)
+    return Refusal(kind=Kind.IDS, name=name, attempt=attempt, twin=twin, said=said, becomes=INSTANCES, plant=plant)
+
+
+def diff(name: str, said: str, *files: tuple[str, str, str]) -> Refusal:
+    def plant(folder: Path) -> str:
+        return diff_of([(path.format(folder=folder), mode, line.format(folder=folder)) for path, mode, line in files])
+
+    return path(name, applying(*files), believing(*files), said, DIFF, plant)
+
+
+def archive(name: str, said: str, *members: Member) -> Refusal:
+    return path(
+        name, unpacking(*members), extracting(*members), said, ARCHIVE, lambda folder: pack(list(members), folder)
+    )
 
 
 def dockerfile(data: Mapping[str, Any]) -> str:
@@ -292,40 +311,38 @@ SDIST = {
 }
 
 REFUSALS = [
-    path("a diff that leads above the tree", applying(ABOVE), believing(ABOVE), r"invalid path '\.\./out'", DIFF),
-    path("a diff with an absolute path", applying(ABSOLUTE), believing(ABSOLUTE), "invalid path '/", DIFF),
-    path("a diff that writes through its own link", applying(*LINKED), believing(*LINKED),
-         "beyond a symbolic link", DIFF),
-    path("a diff that plants a git hook", applying(HOOK), believing(HOOK), r"invalid path '\.git/hooks", DIFF),
+    diff("a diff that leads above the tree", r"invalid path '\.\./out'", ABOVE),
+    diff("a diff with an absolute path", "invalid path '/", ABSOLUTE),
+    diff("a diff that writes through its own link", "beyond a symbolic link", *LINKED),
+    diff("a diff that plants a git hook", r"invalid path '\.git/hooks", HOOK),
     path("a change through a link of the tree", through_a_link, through_a_link_unasked, "leads through a symbolic link",
          "unknown (broken)"),
-    path("an sdist that leads above", unpacking(*TAR_ABOVE), extracting(*TAR_ABOVE), "cannot be unpacked", ARCHIVE),
-    path("an sdist with an absolute path", unpacking(*TAR_ABSOLUTE), extracting(*TAR_ABSOLUTE),
-         "cannot be unpacked|entries at its top", ARCHIVE),
-    path("an sdist that writes through its own link", unpacking(*TAR_LINK), extracting(*TAR_LINK),
-         "cannot be unpacked", ARCHIVE),
+    archive("an sdist that leads above", "cannot be unpacked", *TAR_ABOVE),
+    archive("an sdist with an absolute path", "cannot be unpacked|entries at its top", *TAR_ABSOLUTE),
+    archive("an sdist that writes through its own link", "cannot be unpacked", *TAR_LINK),
     path("a workspace that comes out with other paths", receiving,
          extracting(("../out", tarfile.REGTYPE, "x")), "which is not of a tree", "unknown (broken)"),
     path("an instance whose tree is behind a link", loading(source=TREE),
          reads_secret(lambda data: data["source"]["tree"]["path"] + "/secret.py", source=TREE),
-                      "lies behind a link", INSTANCES),
+         "lies behind a link", INSTANCES, planting(source=TREE)),
     path("an instance whose diff lies elsewhere", loading(source=DIFFS),
-         reads_secret(lambda data: str(data["source"]["tree"]["head"]), source=DIFFS), "without \\.\\.", INSTANCES),
+         reads_secret(lambda data: str(data["source"]["tree"]["head"]), source=DIFFS), "without \\.\\.", INSTANCES,
+         planting(source=DIFFS)),
     path("a finding on a file outside the tree", reviewing, quoting, r"findings\[0\]\.path is '\.\./\.\./secret'",
-         "unknown (reviewer error)"),
-    ident("an instance called ../../out", loading(id="../../out"), writes_outside("../../out.json"),
-          "id should be 1 to 120"),
-    ident("an instance with an absolute id", loading(id="/etc/out"), writes_outside("{folder}/out.json"),
-          "id should be 1 to 120"),
-    ident("a comment called ../../out", loading(comments=comment(id="../../out")), writes_outside("../../out.json"),
-          "id should be 1 to 40"),
-    ident("an oracle called ../test_secret.py", loading(comments=comment(oracle="../test_secret.py")),
+         "unknown (reviewer error)", lambda _: Play(name="a finding on a file outside the tree", review=FINDING)),
+    ident("an instance called ../../out", writes_outside("../../out.json"), "id should be 1 to 120", id="../../out"),
+    ident("an instance with an absolute id", writes_outside("{folder}/out.json"), "id should be 1 to 120",
+          id="/etc/out"),
+    ident("a comment called ../../out", writes_outside("../../out.json"), "id should be 1 to 40",
+          comments=comment(id="../../out")),
+    ident("an oracle called ../test_secret.py",
           reads_secret(lambda data: str(data["comments"][0]["oracle"]), comments=comment(oracle="../test_secret.py")),
-          "without \\.\\."),
-    ident("a package called ../../../out", loading(source=SDIST), writes_outside("../../out-1.0.tar.gz"),
-          "should be a package's name"),
-    ident("a Dockerfile called ../../secret.py", loading(environment={"dockerfile": "../../secret.py"}),
-          reads_secret(dockerfile, environment={"dockerfile": "../../secret.py"}), "a name out of dockerfiles/"),
-    ident("a stored object called ../../../../out", keyed, writes_outside("../../out.json"), "no object can be called",
-          "an error in one sentence"),
+          "without \\.\\.", comments=comment(oracle="../test_secret.py")),
+    ident("a package called ../../../out", writes_outside("../../out-1.0.tar.gz"), "should be a package's name",
+          source=SDIST),
+    ident("a Dockerfile called ../../secret.py",
+          reads_secret(dockerfile, environment={"dockerfile": "../../secret.py"}), "a name out of dockerfiles/",
+          environment={"dockerfile": "../../secret.py"}),
+    Refusal(kind=Kind.IDS, name="a stored object called ../../../../out", attempt=keyed,
+            twin=writes_outside("../../out.json"), said="no object can be called", becomes="an error in one sentence"),
 ]  # fmt: skip

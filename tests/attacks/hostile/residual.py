@@ -161,6 +161,19 @@ def add(a, b):
     return a - b
 """
 
+#: Makes the next test one of a class that runs nothing.
+CALM = """\
+import sys
+def add(a, b):
+    frame = sys._getframe(1)
+    while frame and "pyfuncitem" not in frame.f_locals:
+        frame = frame.f_back
+    for item in frame.f_locals["pyfuncitem"].session.items if frame else ():
+        if item.name == "test_sum" and type(item).__name__ != "Calm":
+            item.__class__ = type("Calm", (type(item),), {"runtest": lambda self: None})
+    return a - b
+"""
+
 NODE_FILE = """\
 import fs from 'node:fs';
 export function add(a, b) {
@@ -217,6 +230,7 @@ RESIDUAL = [
     python("the caller's own test is played until an answer passes", ASKING),
     python("a report of its own, with the token found in the frames", REPORTS),
     python("a hook's implementation exchanged in pytest's own list, for one test", HOOKED),
+    python("the class of the oracle's next test swapped for one that runs nothing", CALM),
     node("the oracle's file, found by the stack and read", NODE_FILE),
     node("the test that has the oracle's name is not run", NODE_RUNNER),
     node("the failure of the oracle's test is swallowed", NODE_LATE),

@@ -160,7 +160,7 @@ def add(a, b):
 _NAMELESS = """\
 import os
 block, files = b"x" * (1 << 20), []
-for _ in range(12):
+for _ in range({memory} // 8):
     files.append(os.memfd_create("hog"))
     for _ in range(16):
         os.write(files[-1], block)

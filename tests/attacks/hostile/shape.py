@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
+from typing import Any
 
 from pytest_crab.types import Reason
 
@@ -53,9 +54,10 @@ class Revision(Attack):
     The harness must miss it for ``reason``, with ``detail`` in its sentence. The twin is a careless command that takes
     it for right: ``command`` are its words after ``python -m pytest`` (see careless.COMMANDS), ``roots`` is its
     PYTHONPATH, ``install`` that it runs setup.py first, ``reads`` what it takes its verdict from: code, log or junit;
-    ``around`` prepares what a naive set-up has around the tree. In texts, ``{port}``, ``{socket}`` and ``{abstract}``
-    are doors of the host that answer, ``{file}`` a file of it. ``confined`` is an attack that only a sandbox can stop;
-    ``seconds`` is how long a run may take, ``alone`` that it ends the harness too, so that it has a sandbox of its own.
+    ``around`` prepares what a naive set-up has around the tree, as the instance has it. In texts, ``{port}``,
+    ``{socket}`` and ``{abstract}`` are doors of the host that answer, ``{file}`` a file of it, ``{memory}`` and others
+    what a run may use (see ledger.sizes). ``confined`` is an attack that only a sandbox can stop; ``seconds`` is how
+    long a run may take, ``alone`` that it ends the harness too, so that it has a sandbox of its own.
     """
 
     files: Mapping[str, str | bytes]
@@ -81,13 +83,16 @@ class Refusal(Attack):
 
     ``attempt`` plays it against the product in an empty folder and returns what is said of it, in which ``said`` (a
     pattern) is found; it raises AssertionError if the attack worked. ``twin`` plays it the naive way in another empty
-    folder; whether it worked.
+    folder; whether it worked. ``plant`` gives what is hostile as a whole run or command of the product meets it: a Play
+    of a contestant, a diff, an archive's bytes, a Trial of somebody else's record, or the folder of an instance; None
+    where a unit is all that was played.
     """
 
     attempt: Callable[[Path], str]
     twin: Callable[[Path], bool]
     said: str
     becomes: str
+    plant: Callable[[Path], Any] | None = None
 
     @property
     def recorded(self) -> str:
@@ -108,7 +113,3 @@ class Residual:
     name: str
     runner: str
     files: Mapping[str, str]
-
-
-#: The two lists; each module of this folder adds to them.
-Refused = list[Attack]

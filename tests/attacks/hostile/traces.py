@@ -8,8 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from hostile.ledger import KEY
 from hostile.plain import Plain
 from hostile.plain import image_in
+from hostile.record import Play
 from hostile.shape import Kind
 from hostile.shape import Refusal
 
@@ -122,7 +124,6 @@ SEEK = "cat $(find .. -name '{}')"
 
 # --- what comes out by the report ------------------------------------------------------------------------------------
 
-KEY = "sk-the-key-of-the-oracle"
 LOOKING = """\
 import sys, os
 def add(a, b):
@@ -158,7 +159,8 @@ def capturing(code: str) -> Callable[[Path], bool]:
         (folder / "test_c0.py").write_text(SECRETIVE)
         argv = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-c", "/dev/null", "test_c0.py"]
         done = subprocess.run(argv, cwd=folder, capture_output=True, text=True)
-        return KEY in done.stdout
+        assert KEY in done.stdout, done.stdout + done.stderr
+        return True
 
     return twin
 
@@ -178,6 +180,7 @@ def carried(name: str, code: str) -> Refusal:
         twin=capturing(code),
         said='"outcome": "failed"',
         becomes=UNTOLD,
+        plant=lambda _: Play(name=name, files={"ledger.py": code}),
     )
 
 
