@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import shutil
@@ -21,10 +22,12 @@ from pathlib import Path
 from typing import Any
 from typing import ClassVar
 
+import docker
 import pytest
 import yaml
 
 from pytest_crab.instances import load_instance
+from pytest_crab.runtimes.engine import MACHINE_LABEL
 from pytest_crab.runtimes.interpreters import running_version
 from pytest_crab.testing.provider import Asked
 from pytest_crab.testing.provider import Reply
@@ -37,7 +40,14 @@ HEAD = "def value():\n    return 1\n"
 ANSWERS: Mapping[str, str | None] = {"caught-1": "3", "missed-2": "4", "silent-3": None}
 #: What must come of it, whatever happened on the way.
 REASONS = {"caught-1": "green", "missed-2": "test failed", "silent-3": "no findings"}
-STEPS = Counter(["review caught-1", "review missed-2", "review silent-3", "revision caught-1", "revision missed-2"])
+#: The steps of each trial but the fetch and the image, in order; a review that says nothing is the end of it.
+COURSE: Mapping[str, tuple[str, ...]] = {
+    title: ("proof", "review", *(("revision", "verdict") if answer else ())) for title, answer in ANSWERS.items()
+}
+#: How often the crew's own steps begin.
+STEPS = Counter(
+    f"{step} {title}" for title, steps in COURSE.items() for step in steps if step in ("review", "revision")
+)
 
 SCRIPT = """\
 #!/bin/sh
@@ -117,6 +127,7 @@ class Place:
 
     REASONS: ClassVar[Mapping[str, str]] = REASONS
     STEPS: ClassVar[Counter[str]] = STEPS
+    COURSE: ClassVar[Mapping[str, tuple[str, ...]]] = COURSE
 
     folder: Path
     runtime: str = "local"
@@ -126,20 +137,33 @@ class Place:
     provider: ScriptedProvider | None = None
 
     @classmethod
-    def make(cls, folder: Path) -> Place:
+    def make(cls, folder: Path, runtime: str = "local") -> Place:
         """A place with the three instances and nothing in its store."""
         for name in ("ledger", "tmp"):
             (folder / name).mkdir(parents=True)
         for title in ANSWERS:
             write(folder / "set" / title, instance_files(title))
-        place = cls(folder)
+        place = cls(folder, runtime)
         place.settle()
+        return place
+
+    @classmethod
+    def proven(cls, folder: Path, runtime: str) -> Place:
+        """A place whose oracles are proved, and in which nothing else has been done."""
+        place = cls.make(folder, runtime)
+        output = place.run()
+        assert place.reasons() == REASONS, output
+        assert place.began() == STEPS
+        for step in ("review", "revision", "verdict", "transcript"):
+            shutil.rmtree(place.store / "steps" / step, ignore_errors=True)
+        shutil.rmtree(place.store / "report")
+        assert place.left() == []
         return place
 
     def copy(self, folder: Path) -> Place:
         """The same somewhere else, with what its store knows."""
         shutil.copytree(self.folder, folder, symlinks=True)
-        place = Place(folder)
+        place = Place(folder, self.runtime)
         place.settle()
         place.ledger.write_text("")
         return place
@@ -236,12 +260,20 @@ class Place:
         """How often each step began."""
         return Counter(line.removesuffix(" start") for line in self.lines() if line.endswith(" start"))
 
-    def reasons(self) -> dict[str, str]:
-        """Why the verdicts of the last run are what they are, by instance."""
-        records = (self.store / "report" / "trials.jsonl").read_text().splitlines()
-        trials = [json.loads(line) for line in records]
+    def reasons(self, report: Path | None = None) -> dict[str, str]:
+        """Why the verdicts of the last run are what they are, by instance; none where it has left no record."""
+        path = (report or self.store / "report") / "trials.jsonl"
+        trials = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
         assert len({trial["instance"] for trial in trials}) == len(trials)
         return {trial["instance"]: trial["results"][0]["reason"] for trial in trials}
+
+    def steps(self) -> dict[str, bool]:
+        """The steps of the last run's trials, and whether each was taken from the store as it was."""
+        records = map(json.loads, (self.store / "report" / "trials.jsonl").read_text().splitlines())
+        found = [(f"{step['step']} {trial['instance']}", step) for trial in records for step in trial["steps"]]
+        kept = {name: step["reused"] for name, step in found if step["step"] not in ("fetch", "image")}
+        assert len(kept) == len([name for name, _ in found if not name.startswith(("fetch ", "image "))])
+        return kept
 
     def trial(self, name: str) -> dict[str, Any]:
         """One record of the last run."""
@@ -250,12 +282,29 @@ class Place:
         return dict(found)
 
     def left(self) -> list[str]:
-        """What runs of this place have left: processes, scratch, control groups, half-written files."""
+        """What runs of this place have left: processes, containers, scratch, control groups, half-written files."""
         machine = self.folder / "tmp" / f"pytest-crab-{os.getuid()}"
         found = [str(path) for path in (machine / "runs").glob("*")]
         found += processes_naming(self.folder)
+        found += self.containers() if self.runtime == "docker" else []
         found += [str(path) for path in self.store.rglob(".*.json.*")]
         return found
+
+    @functools.cached_property
+    def machine(self) -> str:
+        """What containers of this place are labelled with: its TMPDIR makes it a machine of its own."""
+        argv = [sys.executable, "-c", "from pytest_crab.runtimes.runs import machine_id; print(machine_id())"]
+        env = {**os.environ, "TMPDIR": str(self.folder / "tmp")}
+        return subprocess.run(argv, env=env, capture_output=True, text=True, check=True).stdout.strip()
+
+    def containers(self) -> list[str]:
+        """The containers that runs of this place have, running or not."""
+        client = docker.from_env().api
+        try:
+            found = client.containers(all=True, filters={"label": f"{MACHINE_LABEL}={self.machine}"})
+        finally:
+            client.close()
+        return [str(entry["Id"]) for entry in found]
 
     def processes(self, *words: str) -> list[str]:
         """The command lines (pid first) of processes that name this place and these words."""
@@ -324,24 +373,16 @@ def processes_naming(folder: Path, *words: str) -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def proven(tmp_path_factory: pytest.TempPathFactory) -> Place:
-    """A place whose oracles are proved, and in which nothing else has been done."""
-    place = Place.make(tmp_path_factory.mktemp("faults") / "proven")
-    output = place.run()
-    assert place.reasons() == REASONS, output
-    assert place.began() == STEPS
-    for step in ("review", "revision", "verdict", "transcript"):
-        shutil.rmtree(place.store / "steps" / step, ignore_errors=True)
-    shutil.rmtree(place.store / "report")
-    assert place.left() == []
-    return place
+def proven(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Place]:
+    """Gives the place of a runtime whose oracles are proved, made when first asked for."""
+    return functools.cache(lambda runtime: Place.proven(tmp_path_factory.mktemp("faults") / "proven", runtime))
 
 
-@pytest.fixture
-def place(proven: Place) -> Iterator[Place]:
-    """A copy of it, in a folder whose path is short enough for sockets in it."""
+@pytest.fixture(params=["local"])
+def place(request: pytest.FixtureRequest, proven: Callable[[str], Place]) -> Iterator[Place]:
+    """A copy of it, in a folder whose path is short enough for sockets in it; tests may ask for other runtimes."""
     with tempfile.TemporaryDirectory(prefix="crab-") as folder:
-        copy = proven.copy(Path(folder) / "place")
+        copy = proven(request.param).copy(Path(folder) / "place")
         yield copy
         copy.close()
 

@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
 from pathlib import Path
@@ -27,8 +28,7 @@ import pytest
 from pytest_crab.testing.provider import garbage
 from pytest_crab.testing.provider import say
 
-pytestmark = pytest.mark.bubblewrap
-
+PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "faults.md"
 ONE = ("--crab-jobs=1",)
 
 
@@ -38,27 +38,34 @@ class Fault:
 
     ``make`` runs pytest with it. ``during`` is what the verdicts of that run are where they are not those of an
     undisturbed one; None: the run left no whole record. ``repeated`` are the steps that begin once more than in an
-    undisturbed run, all runs together; ``words`` stand in what the disturbed run printed.
+    undisturbed run, all runs together; ``unfinished`` is the first step of a trial that was not finished, so that the
+    run after makes it and those behind it, and takes all others from the store. ``words`` stand in what the disturbed
+    run printed. ``retried`` is what steps of that run were tried again for. ``runtimes`` are where it is played.
+    ``does`` tells users what the run does; ``record`` what is on the record where ``during`` does not say it.
     """
 
     name: str
+    does: str
     make: Callable[[Any], str]
+    record: str = ""
+    retried: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
     during: Mapping[str, str] | None = field(default_factory=dict)
     repeated: tuple[str, ...] = ()
+    unfinished: Mapping[str, str] = field(default_factory=dict)
     words: str = ""
     root: bool = False
     reviewer: str = "sharp"
+    runtimes: tuple[str, ...] = ("local",)
 
 
 # --- what is killed --------------------------------------------------------------------------------------------------
 
 
 def killed_harness(place: Any) -> str:
-    """The process of pytest, in the agent's step of the first trial, the next one's review being done."""
-    place.hold("revision caught-1")
+    """The process of pytest, in a revision of the first trial and the review of the third, the second being over."""
+    place.hold("revision caught-1", "review silent-3")
     process = place.start("--crab-jobs=2")
-    place.wait_for("revision caught-1 start", "revision missed-2 done")
-    place.until(lambda: len(list(place.store.glob("steps/revision/*/*.json"))) == 1, "no revision was kept")
+    place.wait_for("revision caught-1 start", "review silent-3 start")
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
     place.let_go()
@@ -75,7 +82,7 @@ def killed_worker(place: Any) -> str:
         for path in Path("/proc").glob("[0-9]*/stat")
         if (text := _text(path)) and text.rsplit(")", 1)[1].split()[1] == str(process.pid)
     ]
-    (worker,) = [pid for pid in children if b"python" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    (worker,) = [pid for pid in children if "python" in _text(Path(f"/proc/{pid}/cmdline"))]
     os.kill(int(worker), signal.SIGKILL)
     place.until(lambda: not place.processes("review.sh"), "a client outlived its worker")
     place.let_go()
@@ -111,6 +118,19 @@ def interrupted_twice(place: Any) -> str:
     place.let_go()
     assert process.returncode == pytest.ExitCode.INTERRUPTED, output
     return str(output)
+
+
+def in_an_oracle(place: Any, *signals: signal.Signals) -> str:
+    """The process of pytest is sent signals while the container of the first trial's verdict runs."""
+    script = place.folder / "crew" / "revision.sh"
+    script.write_text(script.read_text().replace("return 3", "import time; time.sleep(2); return 3"))
+    assert not place.containers()
+    process = place.start(*ONE)
+    place.until(place.containers, "no container was seen")
+    for number in signals:
+        with contextlib.suppress(ProcessLookupError):
+            process.send_signal(number)
+    return str(place.end(process))
 
 
 # --- what is wrong with the disk -------------------------------------------------------------------------------------
@@ -172,7 +192,9 @@ def full_report(place: Any) -> str:
 def read_only_store(place: Any) -> str:
     with mounted(place.store, "--bind", str(place.store)):
         subprocess.run(["mount", "-o", "remount,ro,bind", str(place.store)], check=True)
-        return str(place.run(*ONE, f"--crab-report={place.folder / 'elsewhere'}"))
+        output = str(place.run(*ONE, f"--crab-report={place.folder / 'elsewhere'}"))
+    assert place.reasons(place.folder / "elsewhere") == dict.fromkeys(place.REASONS, "not run"), output
+    return output
 
 
 def corrupt_objects(place: Any) -> str:
@@ -185,7 +207,10 @@ def corrupt_objects(place: Any) -> str:
     first.write_bytes(second.read_bytes())
     for path in (place.store / "steps" / "verdict").glob("*/*.json"):
         path.write_bytes(path.read_bytes().replace(b'"green"', b'"failed"').replace(b"test failed", b"green"))
-    return str(place.run(*ONE))
+    output = str(place.run(*ONE))
+    made = {step for step, reused in place.steps().items() if not reused}
+    assert made == {"review caught-1", "revision caught-1", "verdict caught-1", "verdict missed-2"}
+    return output
 
 
 # --- time, and others ------------------------------------------------------------------------------------------------
@@ -224,9 +249,7 @@ def two_at_once(place: Any) -> str:
     place.until(lambda: list(place.folder.glob("tmp/*/runs/*.lock"))[1:], "the second run did not begin")
     place.let_go()
     output = f"{place.end(first)}{place.end(second)}"
-    records = (place.folder / "second" / "trials.jsonl").read_text().splitlines()
-    found = {trial["instance"]: trial["results"][0]["reason"] for trial in map(json.loads, records)}
-    assert found == place.REASONS, output
+    assert place.reasons(place.folder / "second") == place.REASONS, output
     return output
 
 
@@ -243,7 +266,6 @@ def killed_gateway(place: Any) -> str:
     place.wait_for("review caught-1 start")
     place.kill(GATEWAY)
     output = place.end(process)
-    assert retried(place, "caught-1") == {"review": ["gateway"]}
     return str(output)
 
 
@@ -261,7 +283,7 @@ def dead_gateway(place: Any) -> str:
 #: Waits that nobody would wait for here.
 WATCHFUL = """
 from pytest_crab.models import gateway, line
-gateway._PULSE, line.ANSWER = 0.2, 2.0
+gateway._PULSE, line.ANSWER = 0.2, 5.0
 """
 
 
@@ -278,16 +300,14 @@ def hung_gateway(place: Any) -> str:
     os.kill(int(stopped.split()[0]), signal.SIGSTOP)
     output = place.end(process)
     settings.write_text(before)
-    assert retried(place, "caught-1") == {"review": ["gateway"]}
     return str(output)
 
 
 def slow_provider(place: Any) -> str:
     """An answer that does not come in the reviewer's time, once."""
-    place.ask_models(timeout=1)
+    place.ask_models(timeout=5)
     place.replies["missed-2"] = [say("", delay=600)]
     output = place.run(*ONE, reviewer="asked")
-    assert retried(place, "missed-2") == {"review": ["timeout"]}
     return str(output)
 
 
@@ -298,87 +318,191 @@ def lying_provider(place: Any) -> str:
     return str(place.run(*ONE, reviewer="asked"))
 
 
-def retried(place: Any, name: str) -> dict[str, list[str]]:
-    """What a trial's steps were tried again for."""
-    return {step["step"]: step["retried"] for step in place.trial(name)["steps"] if step.get("retried")}
+def retried(place: Any) -> dict[str, dict[str, list[str]]]:
+    """What the steps of the last run were tried again for, by trial; trials in which none was are left out."""
+    steps = {name: place.trial(name)["steps"] for name in place.REASONS}
+    found = {name: {one["step"]: one["retried"] for one in own if one.get("retried")} for name, own in steps.items()}
+    return {name: again for name, again in found.items() if again}
 
 
 BROKEN = dict.fromkeys(["caught-1", "missed-2", "silent-3"], "broken")
+UNASKED = dict.fromkeys(BROKEN, "review")
+IN_VERDICT = {"caught-1": "verdict", "missed-2": "review", "silent-3": "review"}
+UNREVISED = dict.fromkeys(["caught-1", "missed-2"], "revision")
 FAULTS = [
-    Fault(name="the harness is killed", make=killed_harness, during=None, repeated=("revision caught-1",)),
+    Fault(
+        name="the harness is killed",
+        does="The next run removes what it left, and goes on where it was",
+        record="the trials that were reported before",
+        make=killed_harness,
+        during=None,
+        repeated=("revision caught-1", "review silent-3"),
+        unfinished={"caught-1": "revision", "silent-3": "review"},
+    ),
+    Fault(
+        name="the harness is killed in an oracle",
+        does="The next run removes its containers, and runs the oracle again",
+        record="the trials that were reported before",
+        make=lambda place: in_an_oracle(place, signal.SIGKILL),
+        during=None,
+        unfinished=IN_VERDICT,
+        runtimes=("docker",),
+    ),
+    Fault(
+        name="Ctrl-C twice in an oracle",
+        does="It removes its containers and exits",
+        record="the trials that were over; the others are not on it, or unknown (not run)",
+        make=lambda place: in_an_oracle(place, signal.SIGINT, signal.SIGINT),
+        during=None,
+        unfinished=IN_VERDICT,
+        runtimes=("docker",),
+    ),
     Fault(
         name="a worker is killed",
+        does="pytest-xdist starts another worker, which takes the trials that were not begun",
         make=killed_worker,
         during={"caught-1": "broken"},
         repeated=("review caught-1",),
+        unfinished={"caught-1": "review"},
         words="crashed while running",
     ),
     Fault(
         name="a reviewer is killed",
+        does="The trial ends, and the others go on",
         make=killed_client,
         during={"caught-1": "reviewer error"},
         repeated=("review caught-1",),
+        unfinished={"caught-1": "review"},
     ),
     Fault(
         name="Ctrl-C twice",
+        does="It ends its clients and exits",
+        record="the trials that were over; the others are not on it, or unknown (not run)",
         make=interrupted_twice,
         during=None,
         repeated=("review missed-2",),
+        unfinished={"missed-2": "review", "silent-3": "review"},
     ),
     Fault(
         name="the store is full",
+        does="A trial whose step cannot be kept ends, with what to do",
         make=full_store,
         during={"caught-1": "broken", "missed-2": "broken"},
         repeated=("revision caught-1", "revision missed-2"),
+        unfinished=UNREVISED,
         words="No space left on device",
         root=True,
     ),
-    Fault(name="the scratch is full", make=full_scratch, during=BROKEN, words="git init failed", root=True),
+    Fault(
+        name="the scratch is full",
+        does="No trial gets a checkout, and each says so",
+        make=full_scratch,
+        during=BROKEN,
+        unfinished=UNASKED,
+        words="git init failed",
+        root=True,
+    ),
     Fault(
         name="the repositories are full",
+        does="A revision that git cannot write down is not taken for one that does not apply",
         make=full_objects,
         during={"caught-1": "broken", "missed-2": "broken"},
         repeated=("revision caught-1", "revision missed-2"),
+        unfinished=UNREVISED,
         words="No space left on device",
         root=True,
     ),
-    Fault(name="the report is full", make=full_report, during=None, words="cannot be written", root=True),
+    Fault(
+        name="the report is full",
+        does="It says that the report cannot be written; the store keeps what was finished",
+        record="as many whole lines as fit",
+        make=full_report,
+        during=None,
+        words="cannot be written",
+        root=True,
+    ),
     Fault(
         name="the store is read-only",
+        does="It says so, and to choose another folder; no step is made",
+        record="unknown (not run), in a report elsewhere",
         make=read_only_store,
         during=None,
+        unfinished=UNASKED,
         words="choose a folder on a writable disk with --crab-store",
         root=True,
     ),
     Fault(
         name="objects are corrupt",
+        does="What is damaged counts as absent, and is made again",
         make=corrupt_objects,
         repeated=("review caught-1", "revision caught-1"),
     ),
-    Fault(name="the clock jumps", make=jumping_clock),
-    Fault(name="two runs on one store", make=two_at_once),
-    Fault(name="the gateway is killed", make=killed_gateway, repeated=("review caught-1",), reviewer="asked"),
-    Fault(name="the gateway hangs", make=hung_gateway, repeated=("review caught-1",), reviewer="asked"),
+    Fault(
+        name="the clock jumps",
+        does="Nothing: no time-out and no duration is taken from the wall clock",
+        make=jumping_clock,
+    ),
+    Fault(
+        name="two runs on one store",
+        does="Each step is made by one of them, and the other takes it from the store",
+        make=two_at_once,
+        runtimes=("local", "docker"),
+    ),
+    Fault(
+        name="the gateway is killed",
+        does="It is started anew, and the step is tried again",
+        make=killed_gateway,
+        retried={"caught-1": {"review": ["gateway"]}},
+        repeated=("review caught-1",),
+        reviewer="asked",
+    ),
+    Fault(
+        name="the gateway hangs",
+        does="It is ended and started anew, and the step is tried again",
+        make=hung_gateway,
+        retried={"caught-1": {"review": ["gateway"]}},
+        repeated=("review caught-1",),
+        reviewer="asked",
+    ),
     Fault(
         name="the gateway dies again and again",
+        does="It is not started a third time: no model can be asked",
         make=dead_gateway,
         during=BROKEN,
         repeated=("review caught-1", "review caught-1"),
+        unfinished=UNASKED,
         words="the gateway died again",
         reviewer="asked",
     ),
-    Fault(name="the provider is slow", make=slow_provider, repeated=("review missed-2",), reviewer="asked"),
+    Fault(
+        name="the provider is slow",
+        does="The step is tried again",
+        make=slow_provider,
+        retried={"missed-2": {"review": ["timeout"]}},
+        repeated=("review missed-2",),
+        reviewer="asked",
+    ),
     Fault(
         name="the provider lies",
+        does="The review has failed; nothing counts as missed",
         make=lying_provider,
         during={"caught-1": "reviewer error", "missed-2": "reviewer error"},
         repeated=("review caught-1", "review missed-2"),
+        unfinished={"caught-1": "review", "missed-2": "review"},
         reviewer="asked",
     ),
 ]
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def played() -> Iterator[Any]:
+    for fault in FAULTS:
+        for runtime in fault.runtimes:
+            marks = [pytest.mark.docker] if runtime == "docker" else []
+            yield pytest.param(fault, runtime, id=f"{fault.name}-{runtime}", marks=marks)
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.parametrize(("fault", "place"), list(played()), indirect=["place"])
 def test_nothing_is_lost_repeated_or_invented(
     fault: Fault, place: Any, without: Callable[[str, str], NoReturn]
 ) -> None:
@@ -388,10 +512,36 @@ def test_nothing_is_lost_repeated_or_invented(
     assert fault.words in " ".join(output.split()), output
     assert "Traceback" not in output, output
     assert "INTERNALERROR" not in output, output
-    if fault.during is not None:
+    if fault.during is None:
+        assert all(reason in (place.REASONS[name], "not run") for name, reason in place.reasons().items()), output
+    else:
         assert place.reasons() == {**place.REASONS, **fault.during}, output
+        assert retried(place) == fault.retried, output
     place.env.pop("PYTHONPATH", None)
     again = place.run(*ONE, reviewer=fault.reviewer)
     assert place.reasons() == place.REASONS, again
     assert place.began() == place.STEPS + Counter(fault.repeated)
+    assert place.steps() == dict(kept_after(fault, place.COURSE)), again
     assert place.left() == []
+
+
+def kept_after(fault: Fault, courses: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, bool]]:
+    """Each step of all trials, and whether it was finished when the fault was over."""
+    for title, course in courses.items():
+        finished = course.index(fault.unfinished[title]) if title in fault.unfinished else len(course)
+        yield from ((f"{step} {title}", at < finished) for at, step in enumerate(course))
+
+
+def row(fault: Fault) -> str:
+    """What users are told of a fault."""
+    told = ", ".join(sorted({f"unknown ({reason})" for reason in (fault.during or {}).values()}))
+    again = {kind for steps in fault.retried.values() for kinds in steps.values() for kind in kinds}
+    told = "; ".join([told or fault.record or "as ever", *(f"`retried` of the step is `{kind}`" for kind in again)])
+    return f"| {fault.name} | {fault.does} | {told} |"
+
+
+def test_the_page_on_faults_lists_them() -> None:
+    assert [fault.name for fault in FAULTS if bool(fault.record) is not (fault.during is None)] == []
+    wanted = "\n".join(row(fault) for fault in FAULTS)
+    table = PAGE.read_text("utf-8").split("<!-- as tests/faults play them -->\n\n")[1].split("\n\n")[0]
+    assert table.split("\n", 2)[2] == wanted, f"the rows below the marks should be\n{wanted}"
