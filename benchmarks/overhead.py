@@ -1,4 +1,4 @@
-"""What a trial costs above the tests that it runs: ours, a script written by hand, and swebench, alternated.
+"""What a trial costs above the tests that it runs: ours, a script by hand, swebench and inspect-ai, alternated.
 
     python benchmarks/overhead.py
 
@@ -35,6 +35,7 @@ from typing import cast
 from rivals import Rival
 from rivals import inspect_ai
 from rivals import swebench
+from traces import no_images_left
 
 from pytest_crab.agents import AGENTS
 from pytest_crab.instances import load_instance
@@ -54,6 +55,10 @@ from pytest_crab.types import Verdict
 
 SAME, AFTER, SHARE, MANY, PROCESSOR, MEMORY = 1.25, 1.25, 0.25, 1.15, 0.15, 80.0
 BATCH, JOBS = 8, 2
+
+#: The instances' names, which their images have too.
+NAMES = tuple(f"counted-{number}" for number in range(BATCH))
+RIVALS = ("swebench", "inspect-ai")
 
 #: Where the tree lies in the image; swebench knows no other place.
 WORKDIR = "/testbed"
@@ -140,8 +145,7 @@ def write_instances(folder: Path) -> list[Instance]:
     recorded = folder.parent / "recorded"
     recorded.mkdir()
     fix = replaced(PATH, WRONG, RIGHT)
-    for number in range(BATCH):
-        name = f"counted-{number}"
+    for name in NAMES:
         place = folder / name
         (place / "oracles").mkdir(parents=True)
         python = ".".join(platform.python_version_tuple()[:2])
@@ -260,9 +264,16 @@ class Verdicts:
 
     def say(self, what: str, numbers: Sequence[float], budget: float, unit: str = "") -> None:
         """Print one line; the median counts."""
-        fine = statistics.median(numbers) <= budget
+        self._say(what, spread(numbers), statistics.median(numbers), budget, unit)
+
+    def say_once(self, what: str, number: float, budget: float, unit: str = "") -> None:
+        """Print one line of what was measured once."""
+        self._say(what, f"{number:.0f}", number, budget, unit)
+
+    def _say(self, what: str, words: str, number: float, budget: float, unit: str) -> None:
+        fine = number <= budget
         self.good = self.good and fine
-        print(f"  {what}: {spread(numbers)}{unit}; budget {budget:g}{unit}: {'met' if fine else 'EXCEEDED'}")
+        print(f"  {what}: {words}{unit}; budget {budget:g}{unit}: {'met' if fine else 'EXCEEDED'}")
 
 
 @contextmanager
@@ -292,18 +303,20 @@ def one_instance(verdicts: Verdicts, ways: dict[str, Callable[[], float]], runs:
     print(f"One instance, {runs} alternated runs, seconds:")
     for name, numbers in took.items():
         print(f"  {name}: {spread(numbers)}")
-    both = zip(took["ours, unproved"], took["by hand, before and after"], strict=True)
-    verdicts.say("ours, unproved / by hand, before and after", [ours / hand for ours, hand in both], SAME)
-    both = zip(took["ours, proved"], took["by hand, after"], strict=True)
-    verdicts.say("ours, proved / by hand, after", [ours / hand for ours, hand in both], AFTER)
-    if "swebench" not in took:
-        print("  overhead above the script by hand, ours / swebench's: not measured")
-        return
-    rows = list(zip(took["ours, proved"], took["by hand, after"], took["swebench"], strict=True))
-    print(f"  swebench's overhead above the script by hand: {spread([rival - hand for _, hand, rival in rows])} s")
-    print(f"  our overhead above the script by hand: {spread([ours - hand for ours, hand, _ in rows])} s")
-    share = [(ours - hand) / (rival - hand) for ours, hand, rival in rows]
-    verdicts.say("our overhead / swebench's", share, SHARE)
+    unproved = zip(took["ours, unproved"], took["by hand, before and after"], strict=True)
+    verdicts.say("ours, unproved / by hand, before and after", [ours / hand for ours, hand in unproved], SAME)
+    proved = list(zip(took["ours, proved"], took["by hand, after"], strict=True))
+    verdicts.say("ours, proved / by hand, after", [ours / hand for ours, hand in proved], AFTER)
+    above = [ours - hand for ours, hand in proved]
+    print(f"  our overhead above the script by hand: {spread(above)} s")
+    for rival in RIVALS:
+        what = f"our overhead above the script by hand / {rival}'s"
+        if rival not in took:
+            print(f"  {what}: not measured")
+            continue
+        theirs = [other - hand for other, hand in zip(took[rival], took["by hand, after"], strict=True)]
+        print(f"  {rival}'s overhead above the script by hand: {spread(theirs)} s")
+        verdicts.say(what, [ours / other for ours, other in zip(above, theirs, strict=True)], SHARE)
 
 
 def many_instances(verdicts: Verdicts, instances: Sequence[Instance], ours: Ours, hand: ByHand, runs: int) -> None:
@@ -344,7 +357,7 @@ def whole_run(verdicts: Verdicts, folder: Path, spent: Sequence[float]) -> None:
     if process.returncode != 0:
         raise RuntimeError(f"pytest failed: {said}")
     megabytes = usage.ru_maxrss / 1024
-    verdicts.say(f"peak memory of a pytest run of {BATCH} trials", [megabytes] * 2, MEMORY, " MB")
+    verdicts.say_once(f"peak memory of a pytest run of {BATCH} trials", megabytes, MEMORY, " MB")
 
 
 def conditions() -> str:
@@ -362,6 +375,7 @@ def main() -> int:
     verdicts = Verdicts()
     with tempfile.TemporaryDirectory(prefix="pytest-crab-overhead-") as name, ExitStack() as stack:
         folder = Path(name)
+        stack.enter_context(no_images_left(NAMES))
         instances, ours, hand, image = stack.enter_context(prepared(folder))
         print(conditions())
         first = instances[0]
@@ -393,9 +407,10 @@ def main() -> int:
 
 def rivals(stack: ExitStack, folder: Path, image: str) -> Iterator[tuple[str, Callable[[], float]]]:
     """The other harnesses that can be had here, with their names; of the others it is said why not."""
+    patch = replaced(PATH, WRONG, RIGHT)
     made = {
-        "swebench": swebench(folder, image, replaced(PATH, WRONG, RIGHT), ORACLE),
-        "inspect-ai": inspect_ai(engine_version()),
+        "swebench": swebench(folder, image, patch, ORACLE),
+        "inspect-ai": inspect_ai(folder, image, patch, ORACLE, engine_version()),
     }
     for name, context in made.items():
         rival = stack.enter_context(context)

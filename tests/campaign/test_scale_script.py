@@ -21,7 +21,7 @@ def test_known_limits_hold(script: Any) -> None:
 
 
 def test_a_wrong_model_is_noticed(script: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(script.Queue, "take", lambda self, now, amount: now)
+    monkeypatch.setattr("scale_model.Queue.take", lambda self, now, amount: now)
     with pytest.raises(AssertionError, match="scarce"):
         script.check()
 
