@@ -28,6 +28,7 @@ _ENDINGS = {
     Ending.OUTPUT: Reason.OUTPUT,
     Ending.CRASHED: Reason.CRASHED,
     Ending.EXITED: Reason.EXITED,
+    Ending.LOST: Reason.EXITED,
     Ending.UNSTARTED: Reason.BROKEN,
 }
 _SKIPPED = ("skipped", "xfailed", "xpassed")

@@ -89,8 +89,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the folder with the longest tests first: no worker has one of them left when the others are done."""
-    items.sort(key=lambda item: "trial" not in item.path.parts)
+    """Put the folders with the longest tests first: no worker has one of them left when the others are done."""
+    items.sort(key=lambda item: not {"trial", "namespaces"} & set(item.path.parts))
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -128,7 +128,11 @@ def benchmark_script() -> Callable[[str], Any]:
         assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         sys.modules[spec.name] = module  # dataclasses look their module up
-        spec.loader.exec_module(module)
+        sys.path.insert(0, str(place.parent))  # as where the script is run
+        try:
+            spec.loader.exec_module(module)
+        finally:
+            sys.path.remove(str(place.parent))
         return module
 
     return load

@@ -29,6 +29,7 @@ from pytest_crab.plugin.options import Options
 from pytest_crab.report.account import instance_line
 from pytest_crab.report.files import TrialLog
 from pytest_crab.report.files import write_summary
+from pytest_crab.report.files import write_trials
 from pytest_crab.report.junit import write_junit
 from pytest_crab.report.rendering import render
 from pytest_crab.report.summary import Summary
@@ -82,6 +83,7 @@ class Account:
         self.problems: list[str] = []
         self.warnings: tuple[str, ...] = ()
         self.complete = False
+        self.elsewhere = 0
         self._expected: dict[str, Planned | None] = {}
         self._reported: dict[str, Trial] = {}
         self._places: dict[str, int] = {}
@@ -106,6 +108,10 @@ class Account:
         """Note an item whose process died."""
         self._faults[node] = "the worker process that ran this trial died; run again, finished steps are kept"
 
+    def deal(self, elsewhere: int) -> None:
+        """Note that this shard was left without an instance, and that the other shards have so many."""
+        self.elsewhere = elsewhere
+
     def hear(self, report: pytest.TestReport) -> None:
         """Take a report; the trial's record comes with its setup."""
         fault = getattr(report, "crab_fault", None)
@@ -118,6 +124,10 @@ class Account:
             self.add(trial)
         if report.failed and not hasattr(report, "crab_item") and self.planned(report.nodeid) is None:
             self.foreign_failures += 1
+
+    def reported(self, node: str) -> Trial | None:
+        """The trial of an item whose report was heard."""
+        return self._reported.get(node)
 
     def add(self, trial: Trial) -> None:
         """Put a trial on the record, once."""
@@ -136,14 +146,19 @@ class Account:
 
     def close(self, status: int) -> int:
         """Complete the record with what was not run, write the files and return the exit status of the run."""
+        if self.elsewhere and status == pytest.ExitCode.NO_TESTS_COLLECTED:
+            status = int(pytest.ExitCode.OK)
         missing = list(self._missing())
         self.complete = not missing
         for trial in missing:
             self.add(trial)
+        if self.elsewhere:
+            self._write_no_trials()
         if self._log is not None:
             self._log.close()
         summary = self.summary()
-        if self.trials:
+        reported = bool(self.trials or self.elsewhere)
+        if reported:
             self._write_summary(summary)
         try:
             if self.options.junit is not None:
@@ -157,15 +172,16 @@ class Account:
         self.decision = self._decide(status, summary, [text for text in objections if text], against)
         summary = dataclasses.replace(summary, gate=gate_record(self.decision, self.options, against or ()))
         self.warnings = summary.gate.warnings if summary.gate is not None else ()
-        if summary.gate is not None and self.trials:
+        if summary.gate is not None and reported:
             self._write_summary(summary)
-        if self.trials:
+        if reported:
             self._render(summary)
         return self.decision.exit_code
 
     def summary(self) -> Summary:
         """The numbers so far."""
-        return summarise(self.in_order(), errors_as_misses=self.options.errors_as_misses)
+        summary = summarise(self.in_order(), errors_as_misses=self.options.errors_as_misses)
+        return dataclasses.replace(summary, shard=self.options.part)
 
     def in_order(self) -> list[Trial]:
         """The trials in the order of their items, whichever was reported first."""
@@ -194,6 +210,13 @@ class Account:
                 objections=tuple(objections),
             )
         )
+
+    def _write_no_trials(self) -> None:
+        """Replace the records of an earlier run: a shard without an instance reports that it has none."""
+        try:
+            write_trials(self.options.report / "trials.jsonl", ())
+        except OSError as error:
+            self._complain(f"{self.options.report / 'trials.jsonl'} cannot be written: {error.strerror}")
 
     def _write_summary(self, summary: Summary) -> None:
         try:
@@ -227,6 +250,7 @@ class Account:
                 fault or "the run ended before it",
                 repeat=planned.repeat,
                 runtime=self.options.runtime,
+                shard=self.options.part,
             )
 
     def planned(self, node: str) -> Planned | None:
@@ -302,14 +326,17 @@ class Account:
 
     def print(self, reporter: pytest.TerminalReporter) -> None:
         """Print a line per instance, the tables, and why the gate decided as it did; the last alone if -qq."""
-        if not self.trials:
+        if self.elsewhere:
+            count = "the one instance is" if self.elsewhere == 1 else f"all {self.elsewhere} instances are"
+            reporter.write_line(f"crab: shard {self.options.part} is empty: {count} in other shards")
+        elif not self.trials:
             return
-        if reporter.verbosity >= 0:
+        if self.trials and reporter.verbosity >= 0:
             reporter.write_sep("-", "trials")
             for trial in self.in_order():
                 repeat = "" if trial.repeat == 1 else f"[{trial.repeat}]"
                 reporter.write_line(f"{trial.instance}::{trial.reviewer}{repeat}  {instance_line(trial)}")
-        if reporter.verbosity >= -1:
+        if self.trials and reporter.verbosity >= -1:
             self._print_tables(reporter)
         for problem in self.problems:
             reporter.write_line(problem, red=True)
@@ -360,6 +387,9 @@ class Account:
 
 
 def _read(data: object) -> Trial:
+    """The trial of a report: one of this process as it is, one of another process as plain data."""
+    if isinstance(data, Trial):
+        return data
     problems: list[str] = []
     trial = plain.read(Trial, data, problems)
     assert trial is not None, problems

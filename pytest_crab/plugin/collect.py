@@ -76,7 +76,7 @@ class InstanceSet(pytest.Collector):
             yield from (InstanceFolder.from_parent(self, path=folder, name=folder.name) for folder in folders)
             return
         plugin = session_of(self.config)
-        with nothing_collected(), unchanged(self.path, plugin.options.store) as index:
+        with nothing_collected(self.config), unchanged(self.path, plugin.options.store) as index:
             for path in folders:
                 folder = InstanceFolder.from_parent(self, path=path, name=path.name)
                 file = folder.file()
@@ -90,17 +90,17 @@ class InstanceSet(pytest.Collector):
 
 
 @contextmanager
-def nothing_collected() -> Iterator[None]:
-    """Keep Python from looking for garbage while a large set is made, which is all there to stay."""
+def nothing_collected(config: pytest.Config) -> Iterator[None]:
+    """Keep Python from looking for garbage while a large set is made, and in it until pytest is done with it."""
     enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if enabled:
-            if not gc.get_freeze_count():  # else somebody else froze something, which is theirs to thaw
-                gc.freeze()
-                gc.unfreeze()  # so that what was made is old at once, and not walked through twice before
+            if not gc.get_freeze_count():  # else it is to be thawed already, or somebody else's
+                config.add_cleanup(gc.unfreeze)
+            gc.freeze()
             gc.enable()
 
 

@@ -78,8 +78,9 @@ class Disk:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note whether a trial built its environment."""
-        steps = getattr(report, "crab_trial", {}).get("steps", ())
-        if any(step["step"] == "image" and not step["reused"] for step in steps):
+        account = self._session.account
+        trial = None if account is None or report.when != "setup" else account.reported(report.nodeid)
+        if trial is not None and any(step.step == "image" and not step.reused for step in trial.steps):
             self._built.add(report.nodeid)
 
     @pytest.hookimpl(trylast=True)
@@ -116,11 +117,6 @@ class Disk:
         self._waiting = Waiting({node: (instance, repository) for node, instance, repository in trials})
         if self._session.is_worker or not self._session.runs_trials or self._budget is not None:
             return
-        if self._session.options.cluster is not None:
-            raise pytest.UsageError(
-                "--crab-disk-budget looks after this machine, and with --crab-cluster others run the trials: "
-                "leave it out, and call pytest-crab prune --environments there"
-            )
         cache = FileStore(self._session.options.store).cache
         inventory = pruning.inventory(self._session.work.choice.name, cache)
         if inventory is None:

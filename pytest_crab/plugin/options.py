@@ -90,6 +90,11 @@ class Options:
         """Whether a gate decides the exit status."""
         return self.fail_under is not None or self.baseline is not None
 
+    @property
+    def part(self) -> str | None:
+        """The shard as records name it, as in 2/4; None: the run is a whole."""
+        return None if self.shard is None else "{}/{}".format(*self.shard)
+
     @classmethod
     def read(cls, config: pytest.Config) -> Options:
         """Read every option. Raises pytest.UsageError that names all bad values."""

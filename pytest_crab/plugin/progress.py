@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from pytest_crab.campaign.executor import Progress
@@ -40,7 +41,7 @@ class ProgressLine:
     """A line that is written behind what pytest has printed, and wiped before pytest prints on."""
 
     def __init__(self, config: pytest.Config) -> None:
-        reporter = config.pluginmanager.get_plugin("terminalreporter")
+        reporter = self._terminal = config.pluginmanager.get_plugin("terminalreporter")
         self._reporter = reporter if reporter is not None and reporter.isatty and reporter.verbosity >= 0 else None
         self._capture = config.pluginmanager.get_plugin("capturemanager")
         self._shown = ""
@@ -62,11 +63,22 @@ class ProgressLine:
             self._write(_erased(self._shown))
             self._shown = ""
 
+    def say(self, text: str) -> None:
+        """Write a whole line that stays; pytest then begins its own again."""
+        self.wipe()
+        if self._terminal is not None:
+            with self._uncaptured():
+                self._terminal.write_line(text, yellow=True)
+                self._terminal.flush()
+
     def _write(self, text: str) -> None:
         """Write past pytest's capturing, and past its reporter, which counts the columns of the line."""
-        with self._capture.global_and_fixture_disabled() if self._capture else contextlib.nullcontext():
+        with self._uncaptured():
             sys.stdout.write(text)
             sys.stdout.flush()
+
+    def _uncaptured(self) -> AbstractContextManager[None]:
+        return self._capture.global_and_fixture_disabled() if self._capture else contextlib.nullcontext()
 
 
 def _erased(text: str) -> str:

@@ -74,6 +74,7 @@ class CrabSession:
             config.pluginmanager.register(self.disk)
         self._items: list[TrialItem] = []
         self._places: dict[TrialItem, int] = {}
+        self._submitted = 0
         self._claims: dict[str, Path] = {}
         self._line: ProgressLine | None = None
         self._needs: list[str] = []
@@ -120,11 +121,20 @@ class CrabSession:
         at, of = self.options.shard
         names = sorted({item.instance.id for item in items if isinstance(item, TrialItem)})
         mine = set(names[at - 1 :: of])
+        if names and not mine:
+            self._deal(len(names))
         others = [item for item in items if isinstance(item, TrialItem) and item.instance.id not in mine]
         if others:
             config.hook.pytest_deselected(items=others)
             gone = set(others)
             items[:] = [item for item in items if item not in gone]
+
+    def _deal(self, elsewhere: int) -> None:
+        """Note, where the report is written, that every instance went to another shard."""
+        if self.account is not None:
+            self.account.deal(elsewhere)
+        elif self.is_worker:
+            self.config.workeroutput["crab_elsewhere"] = elsewhere  # type: ignore[attr-defined]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -170,10 +180,11 @@ class CrabSession:
         """Start this item's trial and have some of the items that follow wait for their turn to run."""
         if not isinstance(item, TrialItem) or not self.runs_trials:
             return
-        ahead = 1 if self.is_worker else self.work.ahead
-        start = self._places[item]
-        for following in self._items[start : start + ahead]:
+        place = self._places[item]
+        until = place + (1 if self.is_worker else self.work.ahead)
+        for following in self._items[max(place, self._submitted) : until]:
             self.work.submit(following.instance, following.reviewer, following.repeat)
+        self._submitted = max(self._submitted, until)
 
     def finish(self, item: TrialItem) -> Trial:
         """Wait for the item's trial, showing what goes on. Raises CrabError if it was never run to its end."""
@@ -191,11 +202,16 @@ class CrabSession:
         line = self._progress_line()
 
         def tick(progress: Progress) -> None:
+            self._say_news(line)
             line.show(progress_text(progress, len(self._items)))
 
         try:
             trial = self.work.result(TrialKey(instance.id, reviewer, repeat), tick)
+        except KeyboardInterrupt:
+            self._leave_at_the_next()
+            raise
         finally:
+            self._say_news(line)
             line.wipe()
         if trial is None:
             raise CrabError("the run was stopped before this trial was finished; run again, finished steps are kept")
@@ -213,7 +229,7 @@ class CrabSession:
             trial = item.trial
             report.duration = trial.seconds if trial and (call.when == "call" or ended_in_setup) else 0.0
             if trial is not None and call.when == "setup":
-                report.crab_trial = plain.dump(trial)  # type: ignore[attr-defined]
+                report.crab_trial = plain.dump(trial) if self.is_worker else trial  # type: ignore[attr-defined]
                 if call.excinfo is not None and call.excinfo.errisinstance(Unmeasured):
                     report.longrepr = "\n".join(explain(trial))  # pytest asks an item only about its call phase
             elif report.failed and call.excinfo is not None and not call.excinfo.errisinstance(CrabError):
@@ -223,11 +239,14 @@ class CrabSession:
 
     # --- the account, on the controller -----------------------------------------------------------------------------
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Take the trial's record from the report."""
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None, object, object]:
+        """Take the trial's record from the report, and out of it once all have heard: pytest keeps reports."""
         if self.account is not None:
             self.account.hear(report)
+        done = yield
+        vars(report).pop("crab_trial", None)
+        return done
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """A file that cannot be loaded is a failure that no gate forgives."""
@@ -256,12 +275,17 @@ class CrabSession:
         if self.account is None:
             return []
         where = self.work.runtime_in_words()
-        return [*self.account.header(where, self.work.at_a_time), *self.work.models_in_words()]
+        news = [f"crab: {sentence}" for sentence in self.work.news()]
+        return [*self.account.header(where, self.work.at_a_time), *self.work.models_in_words(), *news]
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the tables."""
         if self.account is not None and self.runs_trials and not self.config.option.no_summary:
             self.account.print(terminalreporter)
+            losses = self.work.losses()
+            for sentence in (*self.work.news(), *([] if losses is None else [losses])):
+                if terminalreporter.verbosity >= -1:
+                    terminalreporter.write_line(f"crab: {sentence}", yellow=True)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_crab_summary_lines(self) -> Sequence[str]:
@@ -283,6 +307,10 @@ class CrabSession:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_keyboard_interrupt(self) -> None:
+        """See _leave_at_the_next; where no trial was waited for."""
+        self._leave_at_the_next()
+
+    def _leave_at_the_next(self) -> None:
         """From here on another Ctrl-C ends the process at once, also while pytest still writes about this one."""
         if self._interrupts is None and threading.current_thread() is threading.main_thread():
             leave = int(pytest.ExitCode.INTERRUPTED)
@@ -317,6 +345,13 @@ class CrabSession:
                     reporter.write_line(line)
 
     @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Hear from a worker, which collects, that this shard is empty."""
+        elsewhere = getattr(node, "workeroutput", {}).get("crab_elsewhere")
+        if self.account is not None and elsewhere:
+            self.account.deal(elsewhere)
+
+    @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str) -> None:
         """A worker that died takes a trial with it: broken, not missed."""
         if self.account is not None:
@@ -326,6 +361,12 @@ class CrabSession:
     def runs_trials(self) -> bool:
         """Whether this run is to measure anything."""
         return not self.options.plan and runs_items(self.config)
+
+    def _say_news(self, line: ProgressLine) -> None:
+        """Say what happened to workers; in quiet output, whose letters a line would tear, the summary does."""
+        if self.config.pluginmanager.has_plugin("terminalreporter") and self.config.get_verbosity() >= 0:
+            for sentence in self.work.news():
+                line.say(f"crab: {sentence}")
 
     def _progress_line(self) -> ProgressLine:
         if self._line is None:

@@ -41,13 +41,23 @@ OPTIONS = (
         "reviewer",
         str,
         (),
-        "measure this reviewer; repeatable (built in: human, none, ruff, command, replay; others in crab.yaml)",
+        "measure this reviewer; repeatable (built in: claude-code, codex, command, devin, human, hunks, none, "
+        "pr-agent, reflexion, replay, ruff, single-shot; others in crab.yaml)",
         "a name",
         "NAME",
         many=True,
         short="--reviewer",
     ),
-    Option("agent", str, None, "let this coding agent act on the findings", "a name", "NAME", short="--agent"),
+    Option(
+        "agent",
+        str,
+        None,
+        "let this coding agent act on the findings (built in: anthropic, claude-code, codex, command, mini, reference, "
+        "replay, suggestions; others in crab.yaml)",
+        "a name",
+        "NAME",
+        short="--agent",
+    ),
     Option(
         "runtime",
         str,

@@ -20,6 +20,7 @@ import pytest
 from pytest_crab import runtimes
 from pytest_crab.adapters import Family
 from pytest_crab.campaign.executor import AHEAD
+from pytest_crab.campaign.executor import AHEAD_ON_BUDGET
 from pytest_crab.campaign.executor import Campaign
 from pytest_crab.campaign.executor import Notice
 from pytest_crab.campaign.executor import Progress
@@ -108,13 +109,24 @@ class Work:
         """How many trials may run at a time."""
         return self.options.jobs if self._cluster is None else self._cluster.roster.slots
 
+    def news(self) -> list[str]:
+        """What is to be said of a cluster's workers, and was not taken before."""
+        return [] if self._cluster is None else self._cluster.news.take()
+
+    def losses(self) -> str | None:
+        """How many of a cluster's workers were lost, and trials given again; None: none."""
+        return None if self._cluster is None else self._cluster.news.total()
+
     @property
     def ahead(self) -> int:
         """How many trials are submitted from the one on that is reported.
 
-        More than run at a time, since behind a long one other lanes would wait; no more where the run may end early.
+        Many more than run at a time, since behind a long one other lanes would wait; no more where the run may end
+        early, and few under a disk budget, which environments leave once their trials are reported.
         """
-        return max(1, self.at_a_time) * (1 if self.config.option.maxfail else AHEAD)
+        if self.config.option.maxfail:
+            return max(1, self.at_a_time)
+        return max(1, self.at_a_time) * (AHEAD if self.options.disk_budget is None else AHEAD_ON_BUDGET)
 
     def _check_runtime(self) -> None:
         name = self.options.runtime
@@ -133,11 +145,11 @@ class Work:
             return (
                 f"{self.choice.name} (as each worker has it); {self.options.cluster} with {counted(workers, 'worker')}"
             )
-        return (
-            self.choice.name
-            if self.choice.name == self.options.runtime
-            else f"{self.choice.name} ({self.choice.reason})"
-        )
+        words = [self.choice.reason] if self.choice.name != self.options.runtime else []
+        problem = bubblewrap.problem() if self.choice.name == "local" else None
+        if problem is not None:
+            words.append(f"without a sandbox: {problem}")
+        return f"{self.choice.name} ({'; '.join(words)})" if words else self.choice.name
 
     @functools.cached_property
     def resume(self) -> str:
@@ -272,7 +284,7 @@ class Work:
             allow_unconfined=options.allow_unconfined,
             attribute=options.attribute,
             seen=self._note_subject,
-            versions=versions_here(None if options.shard is None else "{}/{}".format(*options.shard)),
+            versions=versions_here(options.part),
             models=self.models,
             secrets=secrets_of(self.crews.settings.models),
         )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import itertools
+from collections import Counter
 from collections.abc import Mapping
 from collections.abc import Sequence
 from pathlib import PurePosixPath
@@ -34,8 +36,10 @@ from pytest_crab.types import TestOutcome
 PACKAGING = frozenset({"setup.py", "setup.cfg", "pyproject.toml", "MANIFEST.in"})
 
 
-#: How often a tree runs again whose run came to no end, while the reference's does.
-_AGAIN = 2
+#: How many runs of a tree may lose their sandbox and be made again: what kills one from outside may do so twice.
+_LOSSES = 2
+#: How runs end whose sandbox did: under way, or before their turn.
+_GONE = (Ending.LOST, Ending.UNSTARTED)
 
 
 def examine(stage: Stage, proven: Sequence[Proven], revision: Revision) -> tuple[dict[str, OracleResult], bool | None]:
@@ -64,7 +68,7 @@ def examine(stage: Stage, proven: Sequence[Proven], revision: Revision) -> tuple
         measured = damage is not None or not stage.instance.pass_to_pass or not installed
         step.reused = measured and not todo
         if not step.reused:
-            found, broke = _judge(stage, todo, tree)
+            found, broke = _judge(stage, todo, tree, step.again)
             if stage.instance.pass_to_pass:
                 damage = {"damage": broke}
                 stage.world.store.put("verdict", damage_key, damage)
@@ -117,7 +121,9 @@ def _stored(stage: Stage, proved: Sequence[Proven], named: Mapping[str, str]) ->
     return results
 
 
-def _judge(stage: Stage, todo: Sequence[Proven], tree: str) -> tuple[dict[str, OracleResult], bool | None]:
+def _judge(
+    stage: Stage, todo: Sequence[Proven], tree: str, again: list[str]
+) -> tuple[dict[str, OracleResult], bool | None]:
     overlay: Mapping[str, str] = {}
     environment = stage.instance.environment
     if environment.install and environment.node is None and _touches_packaging(stage, tree):
@@ -129,7 +135,10 @@ def _judge(stage: Stage, todo: Sequence[Proven], tree: str) -> tuple[dict[str, O
     answers = ask(stage, list(questions.values()), pass_to_pass=tree, overlay=overlay)
     runs = {name: answers.runs[question.id] for name, question in questions.items()}
     suspects = [one for one in todo if runs[one.comment.id].ending is not Ending.COMPLETED]
-    broken = _blame(stage, suspects, tree, overlay, runs)
+    broken, unsure = _blame(stage, suspects, runs)
+    endings = (runs[one.comment.id].ending for one in unsure)
+    again.extend(dict.fromkeys(str(Ending.LOST if ending in _GONE else ending) for ending in endings))
+    runs |= _run_again(stage, unsure, tree, overlay)
     results = {}
     for one in todo:
         assert one.proof is not None
@@ -152,44 +161,63 @@ def _damaged(stage: Stage, run: Run | None) -> bool | None:
 
 
 def _blame(
-    stage: Stage, suspects: Sequence[Proven], tree: str, overlay: Mapping[str, str], runs: dict[str, Run]
-) -> dict[str, Judgement]:
-    """Find out whose doing it was that a run came to no end: the proved reference is run again, and then the tree.
+    stage: Stage, suspects: Sequence[Proven], runs: Mapping[str, Run]
+) -> tuple[dict[str, Judgement], list[Proven]]:
+    """Find out whose doing it was that runs came to no end: the proved reference is run once more.
 
-    Where the reference comes to no end either, it was the world: the result says so, by comment. Otherwise the second
-    run of the tree counts, which takes the place of the first in ``runs``; a third one, where that was ended early
-    too, since whatever kills a sandbox from outside may do so twice.
+    Where that comes to no end either, it was the world: the judgement says so, by comment. Where it is green, a process
+    that left early was seen doing so, and that stands. Whatever else ended a run may have come from outside too; these
+    are returned, to be run again.
     """
     if not suspects:
-        return {}
+        return {}, []
     reference = {one.comment.id: Question(comment=one.comment, tree=stage.snapshot.reference_tree) for one in suspects}
     controls = ask(stage, list(reference.values())).runs
     broken: dict[str, Judgement] = {}
-    again: dict[str, Question] = {}
     for one in suspects:
         assert one.proof is not None
         name = one.comment.id
         control = controls[reference[name].id]
         if verdict.judge(one.proof, control).reason is Reason.GREEN:
-            again[name] = Question(comment=one.comment, tree=tree, number=1)
             continue
         detail = (
             f"oracle {name} of {stage.instance.id} ended with {runs[name].ending}, and so did the proved reference "
             f"({control.detail or control.ending}): the machine or the engine is at fault, run again"
         )
         broken[name] = Judgement(reason=Reason.BROKEN, detail=detail)
-    for number in range(1, _AGAIN + 1):
-        if not again:
+    unsure = [
+        one for one in suspects if one.comment.id not in broken and runs[one.comment.id].ending is not Ending.EXITED
+    ]
+    return broken, unsure
+
+
+def _run_again(stage: Stage, unsure: Sequence[Proven], tree: str, overlay: Mapping[str, str]) -> dict[str, Run]:
+    """Return for each oracle the run that counts, after a first one that may have been ended from outside.
+
+    One green run more is wanted than runs were ended, so that a tree which ends those that would be red gains little by
+    it; the first that is neither green nor lost counts.
+    """
+    runs: dict[str, Run] = {}
+    todo = {one.comment.id: one for one in unsure}
+    ended, green = Counter(todo.keys()), Counter[str]()
+    for number in itertools.count(1):
+        if not todo:
             break
-        questions = {name: dataclasses.replace(question, number=number) for name, question in again.items()}
+        questions = {name: Question(comment=one.comment, tree=tree, number=number) for name, one in todo.items()}
         answers = ask(stage, list(questions.values()), overlay=overlay).runs
         for name, question in questions.items():
-            run = answers[question.id]
+            proof, run = todo[name].proof, answers[question.id]
+            assert proof is not None
+            lost = run.ending in _GONE
             # The reference did start, so it is this tree's doing if it does not.
-            runs[name] = dataclasses.replace(run, ending=Ending.EXITED) if run.ending is Ending.UNSTARTED else run
-            if runs[name].ending is not Ending.EXITED:
-                del again[name]
-    return broken
+            runs[name] = dataclasses.replace(run, ending=Ending.LOST) if lost else run
+            fine = verdict.judge(proof, run).reason is Reason.GREEN
+            ended[name] += lost
+            green[name] += fine
+            undecided = ended[name] <= _LOSSES if lost else fine and green[name] <= ended[name]
+            if not undecided:
+                del todo[name]
+    return runs
 
 
 def _touches_packaging(stage: Stage, tree: str) -> bool:

@@ -14,7 +14,7 @@ from pytest_crab.errors import GatewayError
 #: Seconds: no wait is longer.
 MOST_WAIT = 120.0
 
-ENGINE, GATEWAY = "engine", "gateway"
+ENGINE, GATEWAY, SNAPSHOT = "engine", "gateway", "snapshot"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,10 +32,12 @@ class Patience:
 
 
 #: By class: an engine that restarts, a gateway that died or could not reach the provider (which it tries again itself),
-#: and the words for clients that say that it is not their doing. What would be the same again is not here.
+#: trees that are damaged on this machine and can be fetched once more, and the words for clients that say that it is
+#: not their doing. What would be the same again is not here.
 RETRIES: Mapping[str, Patience] = {
     ENGINE: Patience(most=4, wait=1.0),
     GATEWAY: Patience(most=2, wait=2.0),
+    SNAPSHOT: Patience(most=1, wait=0.0),
     "rate_limited": Patience(most=3, wait=15.0),
     "overloaded": Patience(most=3, wait=10.0),
     "timeout": Patience(most=1, wait=1.0),

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from dataclasses import dataclass
+from dataclasses import field
 from typing import Any
 from typing import TypeVar
 
@@ -17,13 +18,16 @@ from pytest_crab.errors import AgentError
 from pytest_crab.errors import Cancelled
 from pytest_crab.errors import CrabError
 from pytest_crab.errors import ReviewerError
+from pytest_crab.errors import SourceError
 from pytest_crab.errors import StoreError
 from pytest_crab.protocols import Checkout
 from pytest_crab.protocols import Image
 from pytest_crab.protocols import Snapshot
+from pytest_crab.sources import drop
 from pytest_crab.sources import source_for
 from pytest_crab.trial.checkout import TrialCheckout
 from pytest_crab.trial.crew import Crew
+from pytest_crab.trial.retries import SNAPSHOT
 from pytest_crab.trial.retries import class_of
 from pytest_crab.trial.world import World
 from pytest_crab.types import Instance
@@ -38,10 +42,11 @@ INSISTED = ("proof", "review", "revision", "verdict")
 
 @dataclass
 class Step:
-    """One step under way; ``reused`` says that the store had all of it."""
+    """One step under way; ``reused`` says that the store had all of it, ``again`` why runs in it were made again."""
 
     name: str
     reused: bool = False
+    again: list[str] = field(default_factory=list)
 
 
 class Stage:
@@ -128,7 +133,7 @@ class Stage:
             try:
                 return make()
             except CrabError as error:
-                kind = class_of(error)
+                kind = SNAPSHOT if self._is_damage(error) else class_of(error)
                 patience = self.world.retries.get(kind) if kind is not None else None
                 pause = patience.pause(self.failed.count(str(kind)) + 1) if patience is not None else None
                 if kind is None or pause is None:
@@ -136,8 +141,15 @@ class Stage:
             self.failed.append(kind)
             self.step = before
             self._notice(f"{name} (again after {kind})")
+            if kind == SNAPSHOT:
+                drop(self.instance, self.world.cache, self.snapshot)
+                del self.snapshot
             if self.world.cancelled.wait(pause):
                 raise Cancelled(f"the run was stopped while {name} was to be tried again")
+
+    def _is_damage(self, error: CrabError) -> bool:
+        """Whether it was what this machine keeps of the instance's trees, which can be fetched once more."""
+        return isinstance(error, SourceError) and "snapshot" in vars(self) and self.snapshot.damage() is not None
 
     @contextlib.contextmanager
     def doing(self, name: str) -> Iterator[Step]:
@@ -150,7 +162,7 @@ class Stage:
         start = time.monotonic()
         yield step
         seconds = round(time.monotonic() - start, 3)
-        retried = tuple(self.failed) if name in INSISTED else ()
+        retried = (*self.failed, *step.again) if name in INSISTED else ()
         self.records.append(StepRecord(step=name, reused=step.reused, seconds=seconds, retried=retried))
         self.step = before
 

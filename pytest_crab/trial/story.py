@@ -33,6 +33,7 @@ from pytest_crab.trial.prove import Proven
 from pytest_crab.trial.prove import prove
 from pytest_crab.trial.stage import Stage
 from pytest_crab.trial.world import World
+from pytest_crab.trial.world import versions_here
 from pytest_crab.types import Comment
 from pytest_crab.types import Finding
 from pytest_crab.types import Instance
@@ -67,7 +68,14 @@ def run_trial(
 
 
 def unmeasured(
-    instance: Instance, crew: Crew, reason: Reason, sentence: str, *, repeat: int = 1, runtime: str = "none"
+    instance: Instance,
+    crew: Crew,
+    reason: Reason,
+    sentence: str,
+    *,
+    repeat: int = 1,
+    runtime: str = "none",
+    shard: str | None = None,
 ) -> Trial:
     """The record of a trial that did not take place: every oracle is unknown for this reason."""
     judgement = Judgement(reason=reason, detail=sentence)
@@ -84,6 +92,7 @@ def unmeasured(
         simulated=crew.simulated,
         results=tuple(result_of(comment, judgement) for comment in instance.measured),
         error=sentence,
+        versions=versions_here(shard),
         arm=crew.spec.arm,
     )
 
@@ -135,7 +144,7 @@ class Course:
                 return
             try:
                 self.revision = self._revise(self.made.findings)
-            except DiffRejected as error:  # what an agent leaves is its own doing, as a diff that does not apply is
+            except DiffRejected as error:
                 detail = f"what the agent left is no revision: {error}"
                 self.settle(Judgement(reason=Reason.DOES_NOT_APPLY, detail=detail))
                 return
@@ -253,13 +262,19 @@ class Course:
         stage = self.stage
 
         def make() -> Revision:
-            return self.agent.revise(stage.pull_request, findings, stage.checkout(AgentError, self.repeat))
+            try:
+                return self.agent.revise(stage.pull_request, findings, stage.checkout(AgentError, self.repeat))
+            except DiffRejected as error:  # the agent's own doing, and so not to be made again
+                return Revision(rejected=str(error))
 
         def step() -> Revision:
             with stage.doing("revision") as step:
                 return stage.remember(step, self.revision_key(findings), Revision, make)
 
-        return stage.insist("revision", step)
+        revision = stage.insist("revision", step)
+        if revision.rejected is not None:
+            raise DiffRejected(revision.rejected)
+        return revision
 
     def _examine(self, proven: Sequence[Proven], revision: Revision) -> tuple[dict[str, OracleResult], bool | None]:
         return self.stage.insist("verdict", lambda: examine(self.stage, proven, revision))

@@ -11,6 +11,9 @@ from pytest_crab.types.words import Side
 CONTROL, PLACEBO, FIRST = "control", "placebo", "first findings"
 ARMS = (CONTROL, PLACEBO, FIRST)
 
+#: More than any model could read, write, answer or cost in one step; sums over any number of steps stay finite.
+MOST_TOKENS, MOST_REQUESTS, MOST_USD = 10**12, 10**9, 1e6
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PullRequest:
@@ -27,7 +30,7 @@ class PullRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What a step used; None is "not measured", zero is a measurement.
+    """What a step used; None is "not measured", zero is a measurement, and what no step could use is a ValueError.
 
     ``models`` are the names of the models that answered, sorted, as the gateway saw them asked for.
     """
@@ -37,6 +40,13 @@ class Usage:
     cost_usd: float | None = None
     requests: int | None = None
     models: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        bounds = {"input_tokens": MOST_TOKENS, "output_tokens": MOST_TOKENS, "requests": MOST_REQUESTS}
+        for name, most in {**bounds, "cost_usd": MOST_USD}.items():
+            amount = getattr(self, name)
+            if amount is not None and not 0 <= amount <= most:
+                raise ValueError(f"{name} is {str(amount)[:30]}; it should be from 0 to {most:.0f}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +93,8 @@ class Review:
 class Revision:
     """What an agent made of the findings: a git diff from head; an empty one is a revision too.
 
-    ``transcript`` is the key in the store of what a client printed.
+    ``transcript`` is the key in the store of what a client printed. ``rejected`` says why what the agent left is no
+    diff; such a revision is kept in the store, so that the agent is not asked again, and is on no record.
     """
 
     diff: str = ""
@@ -91,3 +102,4 @@ class Revision:
     version: str | None = None
     notes: str | None = None
     transcript: str | None = None
+    rejected: str | None = None

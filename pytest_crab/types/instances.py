@@ -16,6 +16,9 @@ from pytest_crab.types.words import Runner
 from pytest_crab.types.words import Side
 
 INSTANCE_ID = re.compile(r"[A-Za-z0-9._@-]{1,120}")
+_COMMENT_ID = re.compile(r"[A-Za-z0-9._-]{1,40}")
+_SHA = re.compile(r"[0-9a-f]{40}")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +43,7 @@ class GitSource:
 
     def __post_init__(self) -> None:
         for name in ("base", "head", "merged"):
-            if not re.fullmatch(r"[0-9a-f]{40}", getattr(self, name)):
+            if not _SHA.fullmatch(getattr(self, name)):
                 raise ValueError(f"{name} is not a full sha of 40 hex digits")
 
 
@@ -55,7 +58,7 @@ class SdistSource:
     reference: str
 
     def __post_init__(self) -> None:
-        if not re.fullmatch(r"[0-9a-f]{64}", self.sha256):
+        if not _SHA256.fullmatch(self.sha256):
             raise ValueError("sha256 is not 64 hex digits")
 
 
@@ -148,7 +151,7 @@ class Comment:
     rejects: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if not re.fullmatch(r"[A-Za-z0-9._-]{1,40}", self.id):
+        if not _COMMENT_ID.fullmatch(self.id):
             raise ValueError("id should be 1 to 40 letters, digits, dots, underscores or hyphens")
         if self.lines is not None and not 1 <= self.lines[0] <= self.lines[1]:
             raise ValueError("lines should be [first, last], counted from 1")

@@ -102,7 +102,8 @@ class OracleResult:
 class StepRecord:
     """One step of a trial: whether the store had it, and the seconds that it took here.
 
-    ``retried`` is what earlier attempts at it failed with, in order: see trial.retries; ``seconds`` are the last one's.
+    ``retried`` is what earlier attempts at it failed with, in order: see trial.retries; of a verdict also how runs
+    ended that were made again. ``seconds`` are the last one's.
     """
 
     step: str

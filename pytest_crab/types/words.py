@@ -107,7 +107,7 @@ class Reason(Word):
 
 
 class Ending(Word):
-    """How one run in the workspace ended."""
+    """How one run in the workspace ended; ``lost``: its sandbox did, and nothing inside was left to tell how."""
 
     COMPLETED = "completed"
     TIMEOUT = "timeout"
@@ -116,4 +116,5 @@ class Ending(Word):
     OUTPUT = "output"
     CRASHED = "crashed"
     EXITED = "exited"
+    LOST = "lost"
     UNSTARTED = "unstarted"

@@ -14,8 +14,10 @@ from pytest_crab import plain
 from pytest_crab import types
 from pytest_crab.agents import AGENTS
 from pytest_crab.reviewers import REVIEWERS
+from pytest_crab.trial.retries import RETRIES
 
-REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
+DOCS = Path(__file__).parents[2] / "docs"
+REFERENCE = DOCS / "reference"
 
 #: The record behind each heading of instances.md, and the fields that no file holds.
 RECORDS: dict[str, tuple[Any, set[str]]] = {
@@ -48,6 +50,14 @@ def test_instances_page_has_every_key_and_no_other(heading: str) -> None:
     record, hidden = RECORDS[heading]
     wanted = [plain.key_of(field) for field in dataclasses.fields(record) if field.name not in hidden]
     assert keys(REFERENCE / "instances.md", heading) == wanted
+
+
+def test_what_is_tried_again_stands_on_the_page_on_trials() -> None:
+    told = {
+        name.strip("`"): (most, wait)
+        for name, _, most, wait in rows(DOCS / "explanation" / "trial.md", "What is tried again")
+    }
+    assert told == {name: (str(one.most), f"{one.wait:g} s") for name, one in RETRIES.items()}
 
 
 @pytest.mark.parametrize("heading", RECORDS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
 from pathlib import Path
 from typing import Any
@@ -228,12 +229,21 @@ def test_instances_outside_the_rootdir_are_run(lab: Any, tmp_path_factory: pytes
     assert len(lab.records()) == 2
 
 
+def test_a_set_is_passed_over_by_the_garbage_collector_until_the_session_ends(bare: Any) -> None:
+    told = "import gc\n\ndef pytest_collection_finish():\n    print('frozen', gc.get_freeze_count() > 0)\n"
+    bare.write({"conftest.py": told})
+    before = gc.isenabled(), gc.get_freeze_count()
+    result = bare.run("--reviewer=human", "--collect-only", "-q", "instances")
+    result.stdout.fnmatch_lines(["*frozen True*"])
+    assert (gc.isenabled(), gc.get_freeze_count()) == before
+
+
 def test_a_second_collection_reads_only_what_has_changed(bare: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
 
-    def counted(path: Path) -> Instance:
+    def counted(path: Path, content: bytes | None = None) -> Instance:
         read.append(path.parent.name)
-        return load_instance(path)
+        return load_instance(path, content)
 
     monkeypatch.setattr(loading, "load_instance", counted)
     bare.store.mkdir()

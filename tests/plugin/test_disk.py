@@ -98,18 +98,19 @@ def test_images_go_once_their_repository_is_done(fat: pytest.Pytester) -> None:
         fat.runpytest_subprocess(*common, "set/a-1").assert_outcomes(passed=1)
         (first,) = images.kept()
         assert first.instances == {"a-1"}
-        assert 8 * MB < total([first]) < 9 * MB
+        packed = 2 if total([first]) > 9 * MB else 1  # such an engine keeps what it unpacks
+        assert 8 * MB < total([first]) < packed * 9 * MB
 
-        result = fat.runpytest_subprocess(*common, "--crab-disk-budget=12M", "-v", "set")
+        budget = total([first]) * 3 // 2 // MB
+        result = fat.runpytest_subprocess(*common, f"--crab-disk-budget={budget}M", "-v", "set")
         result.assert_outcomes(passed=3)
-        result.stdout.fnmatch_lines(
-            ["crab: images: 1 there, at most 2 to build, about 16 MB*; kept within 12 MB", "*disk budget: 2 env*"]
-        )
+        images_told = f"crab: images: 1 there, at most 2 to build, about {packed * 16} MB*; kept within {budget} MB"
+        result.stdout.fnmatch_lines([images_told, "*disk budget: 2 env*"])
         assert [line.split("/")[1] for line in result.outlines if "PASSED 1/1" in line] == ["a-1", "c-3", "b-2"]
         assert [line.split("::")[0] for line in result.outlines if "::human  1/1" in line] == ["a-1", "b-2", "c-3"]
         (last,) = images.kept()
         assert last.instances == {"b-2"}
-        assert total([last]) + size_of(fat.path / ".crab" / "cache") <= 12 * MB
+        assert total([last]) + size_of(fat.path / ".crab" / "cache") <= budget * MB
 
         container = subprocess.run(["docker", "create", last.name, "true"], capture_output=True, text=True).stdout
         DiskBudget(1, images, fat.path / "none").hold(everything)

@@ -28,6 +28,19 @@ def pytest_configure(config):
         stop(self)
     Campaign.stop = slowly
 """
+#: Interrupts again in the few lines between the one that catches an interrupt and the hooks that hear of it.
+EARLY = """\
+import os, signal, sys, time
+import _pytest.main
+info = _pytest.main._pytest._code.ExceptionInfo
+real = info.from_current.__func__
+def from_current(cls, *arguments, **more):
+    if sys._getframe(1).f_code.co_name == "wrap_session":
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(60)
+    return real(cls, *arguments, **more)
+info.from_current = classmethod(from_current)
+"""
 
 
 def heed_interrupts() -> None:
@@ -123,6 +136,16 @@ def test_a_second_interrupt_ends_the_process_at_once(lab: Any, start: Any) -> No
 def test_a_second_interrupt_may_come_while_pytest_writes_about_the_first(lab: Any, start: Any) -> None:
     hook = "def pytest_keyboard_interrupt():\n    os.kill(os.getpid(), signal.SIGINT)\n    time.sleep(60)\n"
     lab.write({"conftest.py": f"import os, signal, time\n\n\n{hook}"})
+    process = start("--reviewer=slow")
+    process.send_signal(signal.SIGINT)
+    output, _ = process.communicate(timeout=45)
+    assert process.returncode == pytest.ExitCode.INTERRUPTED, output
+    assert "Traceback" not in output
+
+
+def test_a_second_interrupt_may_come_before_pytest_heeds_the_first(lab: Any, start: Any) -> None:
+    """Raised where pytest has just caught the first, it would end as a traceback and with another status."""
+    lab.write({"conftest.py": EARLY})
     process = start("--reviewer=slow")
     process.send_signal(signal.SIGINT)
     output, _ = process.communicate(timeout=45)

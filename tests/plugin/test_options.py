@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from pytest_crab.agents import AGENTS
+from pytest_crab.plugin.table import OPTIONS
+from pytest_crab.reviewers import REVIEWERS
 
 USAGE = pytest.ExitCode.USAGE_ERROR
 
@@ -14,6 +19,12 @@ def header(bare: Any, *arguments: str) -> str:
     result = bare.pytester.runpytest("--collect-only", "instances", *arguments)
     assert result.ret == 0
     return "\n".join(line for line in result.outlines if line.startswith("crab: "))
+
+
+def test_the_help_names_what_is_built_in() -> None:
+    by_name = {option.name: option.help for option in OPTIONS}
+    assert f"(built in: {', '.join(sorted(REVIEWERS.table))};" in by_name["reviewer"]
+    assert f"(built in: {', '.join(sorted(AGENTS.table))};" in by_name["agent"]
 
 
 def test_the_command_line_beats_the_environment_beats_the_ini_file_beats_the_default(
@@ -104,6 +115,17 @@ def test_a_variant_is_known_by_its_own_name(bare: Any) -> None:
     assert [line for line in result.outlines if "::" in line] == [
         f"instances/{name}/instance.yaml::strict" for name in ("shop-1", "till-2")
     ]
+
+
+def test_a_run_without_a_sandbox_says_so(lab: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for name in ("git", "sh"):
+        (programs / name).symlink_to(str(shutil.which(name)))
+    monkeypatch.setenv("PATH", str(programs))
+    result = lab.spawn("instances", "--reviewer=human")
+    line = "crab: runtime local (without a sandbox: bubblewrap (bwrap) is not installed); * at a time; store *"
+    result.stdout.fnmatch_lines([line, "*passed*"])
 
 
 def test_a_key_chooses_the_client_that_is_installed(bare: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

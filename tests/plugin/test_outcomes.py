@@ -41,6 +41,26 @@ def test_the_control_misses_all_and_fails(lab: Any) -> None:
     assert [found["verdict"] for found in trial["results"]] == ["missed", "missed"]
 
 
+#: Counts how often trials are submitted, and the records that pytest's reports still hold in the end.
+COUNTER = """\
+from pytest_crab.plugin.work import Work
+submit, asked = Work.submit, []
+Work.submit = lambda self, *trial: asked.append(trial) or submit(self, *trial)
+
+def pytest_terminal_summary(terminalreporter):
+    reports = [report for each in terminalreporter.stats.values() for report in each]
+    kept = sum(hasattr(report, "crab_trial") for report in reports)
+    terminalreporter.write_line(f"{len(reports)} reports, {kept} records in them, {len(asked)} submissions")
+"""
+
+
+def test_a_trial_is_submitted_ahead_once_and_kept_once(lab: Any) -> None:
+    lab.write({"conftest.py": COUNTER})
+    result = lab.spawn("--reviewer=human", "--crab-repeat=2", "instances")
+    result.assert_outcomes(passed=4)
+    result.stdout.fnmatch_lines(["12 reports, 0 records in them, 8 submissions"])  # ahead, and when it is waited for
+
+
 def test_an_unproved_oracle_is_an_error_and_the_others_count(lab: Any) -> None:
     lab.make_sick()
     result = lab.run("--reviewer=human", "--junitxml=junit.xml", "instances")

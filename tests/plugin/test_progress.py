@@ -101,6 +101,36 @@ def test_it_keeps_out_of_where_little_is_wanted(slow: Any, arguments: tuple[str,
     assert "trials |" not in terminal(slow.path, *arguments)
 
 
+#: Says that a worker is lost when the header is out and a trial is waited for.
+LOSER = """\
+from pytest_crab.plugin.work import Work
+told = [[], ["lost worker w1 (1 trial under way)"]]
+Work.news = lambda self: told.pop(0) if told else []
+Work.losses = lambda self: "1 worker was lost"
+"""
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.parametrize("arguments", [(), ("-s",), ("-v",), ("--capture=sys",)])
+def test_what_happens_to_workers_has_a_line_of_its_own(slow: Any, arguments: tuple[str, ...]) -> None:
+    slow.write({"conftest.py": LOSER})
+    screen = seen(terminal(slow.path, *arguments))
+    assert len(re.findall(r"^crab: lost worker w1 \(1 trial under way\)$", screen, re.MULTILINE)) == 1, screen
+    outcome = r"^(F|instances/shop-1/instance\.yaml::slow FAILED 0/2 caught)( +\[100%\])?$"
+    assert re.search(outcome, screen, re.MULTILINE), screen
+    assert screen.count("crab: 1 worker was lost") == 1
+
+
+@pytest.mark.bubblewrap
+def test_in_quiet_output_it_stands_behind_the_tables(slow: Any) -> None:
+    slow.write({"conftest.py": LOSER.replace("[[], [", "[[")})
+    screen = seen(terminal(slow.path, "-q"))
+    assert re.search(r"^F +\[100%\]$", screen, re.MULTILINE), screen
+    tables, _, rest = screen.partition("report: ")
+    assert tables
+    assert "crab: lost worker w1 (1 trial under way)\ncrab: 1 worker was lost\n" in rest
+
+
 @pytest.mark.bubblewrap
 def test_nothing_is_written_where_no_terminal_is(slow: Any) -> None:
     result = slow.spawn("--reviewer=slow", "instances/shop-1")

@@ -239,7 +239,7 @@ def containers(run: str) -> list[str]:
     """The containers of one run, running or not."""
     import docker
 
-    client = docker.APIClient(version="auto")
+    client = docker.from_env().api
     try:
         return [entry["Id"] for entry in client.containers(all=True, filters={"label": f"pytest-crab.run={run}"})]
     finally:

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from pytest_crab.trial import run_trial
+from pytest_crab.trial.retries import RETRIES
 from pytest_crab.types import GitSource
 from pytest_crab.types import Reason
 from pytest_crab.types import Source
@@ -138,11 +139,15 @@ def test_an_empty_review_is_a_review_and_an_idle_agent_a_revision(lab: Any) -> N
 
 @pytest.mark.bubblewrap
 def test_what_an_agent_leaves_is_its_own_doing_even_where_it_cannot_be_recorded(lab: Any) -> None:
-    lab.acting({"value.py": "VALUE = 3\n"}, 'mkdir -p "$(printf "d/%.0s" $(seq 150))"')
+    lab.acting({"value.py": "VALUE = 3\n"}, 'mkdir -p "$(printf "d/%.0s" $(seq 1200))"')
     trial = lab.trial()
     assert lab.reasons(trial) == {"c0": "does not apply", "c1": "does not apply"}
     assert trial.results[0].detail.startswith("what the agent left is no revision: the folders lie over 100 deep")
     assert trial.error is None
+    assert trial.revision is None
+    again = lab.trial()
+    assert again.results == trial.results
+    assert lab.ledger == ["review", "revision"]
 
 
 def test_a_source_that_cannot_be_reached_skips_the_trial(lab: Any) -> None:
@@ -153,6 +158,24 @@ def test_a_source_that_cannot_be_reached_skips_the_trial(lab: Any) -> None:
     assert "cannot be reached" in trial.skipped
     assert trial.error is None
     assert {result.reason for result in trial.results} == {Reason.NOT_RUN}
+    assert lab.left() == []
+
+
+@pytest.mark.bubblewrap
+def test_trees_that_are_damaged_on_this_machine_are_fetched_once_more(lab: Any) -> None:
+    lab.changes["retries"] = RETRIES
+    first = lab.trial()
+    for pack in lab.world().cache.glob("snapshots/*/public.git/objects/pack/*.pack"):
+        pack.chmod(0o600)
+        pack.write_bytes(pack.read_bytes()[:-30])
+    heard: list[str] = []
+    mended = lab.trial(notice=heard.append)
+    assert mended.error is None
+    assert mended.results == first.results
+    assert {step.step: step.retried for step in mended.steps if step.retried} == {"review": ("snapshot",)}
+    assert "review (again after snapshot)" in heard
+    assert not [step for step in lab.trial().steps if step.retried]
+    assert lab.ledger == ["review", "revision"]
     assert lab.left() == []
 
 
@@ -255,10 +278,10 @@ def test_an_engine_that_dies_breaks_trials_and_leaves_nothing_for_long(
     snapshots: list[int] = []
 
     def watch() -> None:
-        while not lab.started():
+        while not (seen := lab.started()):
             threading.Event().wait(0.05)
-        snapshots.append(len(lab.started()))
         wire.cut()
+        snapshots.append(len(seen))
 
     monkeypatch.setattr(type(lab), "started", lambda self: containers(real, run), raising=False)
     watcher = threading.Thread(target=watch, daemon=True)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
+import re
 from collections.abc import Callable
 from collections.abc import Sequence
 from typing import Any
@@ -17,6 +19,7 @@ from pytest_crab.types import Verdict
 
 NAME = 'def name():\n    return "c"\n'
 GOOD = "def value():\n    return 3\n"
+LOST = Completed(exit_code=137, stdout=b'{"hello": "3"}\n', stderr=b"killed\n")
 DEAD = Completed(exit_code=137, stdout=b"", stderr=b"killed\n")
 
 
@@ -138,6 +141,68 @@ class Failing:
             return tuple(DEAD for _ in commands)
         done: tuple[Completed, ...] = self._runtime.execute(image, commands, **rest)
         return done
+
+
+class Fickle(Failing):
+    """A runtime in which the marked tree's sandboxes do one thing after the other."""
+
+    def __init__(self, runtime: Any, course: str) -> None:
+        """Each letter stands for a run: d(ies), g(ood tree) or b(ad one)."""
+        super().__init__(runtime)
+        self.course = list(course)
+
+    def execute(self, image: Any, commands: Sequence[Command], **rest: Any) -> tuple[Completed, ...]:
+        if not any(MARK.search(command.stdin) for command in commands):
+            done: tuple[Completed, ...] = self._runtime.execute(image, commands, **rest)
+            return done
+        now = self.course.pop(0)
+        if now == "d":
+            return tuple(LOST for _ in commands)
+        bad = [dataclasses.replace(each, stdin=each.stdin.replace(MARKED, WRONG)) for each in commands]
+        played: tuple[Completed, ...] = self._runtime.execute(image, commands if now == "g" else bad, **rest)
+        return played
+
+
+MARKED, WRONG = (base64.b64encode(f"# marked\n{text}".encode()) for text in (GOOD, GOOD.replace("3", "4")))
+#: What every marked file begins with, as the harness is sent it.
+MARK = re.compile(base64.b64encode(b"# marked\n"))
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.parametrize(
+    ("course", "reason", "retried"),
+    [
+        ("g", "green", ()),
+        ("dgg", "green", ("lost",)),
+        ("dgb", "test failed", ("lost",)),
+        ("dbg", "test failed", ("lost",)),
+        ("ddggg", "green", ("lost",)),
+        ("dgdgg", "green", ("lost",)),
+        ("dgdgb", "test failed", ("lost",)),
+        ("ddd", "exited early", ("lost",)),
+    ],
+)
+def test_a_tree_whose_sandbox_was_lost_is_green_once_more_for_each(
+    lab: Any, course: str, reason: str, retried: tuple[str, ...]
+) -> None:
+    lab.trial(lab.world())
+    lab.acting({"value.py": "# marked\n" + GOOD, "name.py": NAME})
+    runtime = Fickle(lab.runtime, course)
+    trial = lab.trial(lab.world(runtime=runtime))
+    assert runtime.course == []
+    assert lab.reasons(trial)["c0"] == reason
+    assert {step.step: step.retried for step in trial.steps}["verdict"] == retried
+
+
+@pytest.mark.bubblewrap
+def test_a_process_that_leaves_early_is_not_run_again(lab: Any) -> None:
+    lab.trial(lab.world())
+    lab.acting({"value.py": "# marked\n" + value("import os", "os._exit(0)")})
+    runtime = Fickle(lab.runtime, "gg")
+    trial = lab.trial(lab.world(runtime=runtime))
+    assert runtime.course == ["g"]
+    assert lab.reasons(trial)["c0"] == "exited early"
+    assert trial.steps[-1].retried == ()
 
 
 @pytest.mark.bubblewrap

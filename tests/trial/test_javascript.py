@@ -66,7 +66,7 @@ def node_base() -> None:
     node = nodes.here()
     assert node is not None
     major = node.version.partition(".")[0]
-    client = docker.APIClient(version="auto")
+    client = docker.from_env().api
     try:
         if not client.images(name=LOCAL_NODE_BASE.format(node=major)):
             build_node_base(client, major, running_version())

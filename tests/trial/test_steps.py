@@ -210,7 +210,7 @@ def test_a_dockerfile_decides_image_proofs_and_verdicts(
 def remove(lab: Any, keys: list[str]) -> None:
     import docker
 
-    client = docker.APIClient(version="auto")
+    client = docker.from_env().api
     for key in keys:
         name = f"pytest-crab/{lab.name}:{key[:32]}"
         if client.images(name=name):
