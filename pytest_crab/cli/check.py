@@ -27,6 +27,7 @@ from pytest_crab.instances import find_instances
 from pytest_crab.instances import load_instance
 from pytest_crab.instances import lock
 from pytest_crab.instances.content import content_faults
+from pytest_crab.instances.content import set_configuration
 from pytest_crab.instances.dates import day
 from pytest_crab.instances.dates import why_not_since
 from pytest_crab.instances.loading import duplicates
@@ -115,6 +116,10 @@ def check(
     instances = list(_loaded(files, report))
     if since is not None:
         instances = _since(instances, since)
+    for file in (
+        file for folder in sorted({file.parent.parent for file in files}) for file in set_configuration(folder)
+    ):
+        report.warning(_shown(file), "a pytest that is given this set runs or reads it")
     for sentence in duplicates(instances):
         report.fault("ids", sentence)
     counted = []

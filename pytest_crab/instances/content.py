@@ -36,6 +36,12 @@ def _stray_files(instance: Instance) -> Iterator[str]:
             yield f"{path} is configuration that would act outside the instance; it should not be there"
 
 
+def set_configuration(folder: Path) -> Iterator[Path]:
+    """Yield the files in a set's folder that a pytest reads to which the set is named."""
+    yield from (path for name in _FOREIGN if (path := folder / name).is_file())
+    yield from sorted(folder.glob("test*/conftest.py"))
+
+
 def _diff_faults(at: str, path: Path) -> Iterator[str]:
     if path.stat().st_size > MOST_MIB << 20:
         yield f"{at} is larger than {MOST_MIB} MiB; it should be a diff that a person would review"

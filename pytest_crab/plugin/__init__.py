@@ -18,8 +18,14 @@ __all__ = ["crab_instance", "crab_trial", "pytest_generate_tests"]
 INSTANCE_FILE = "instance.yaml"
 LOCK_FILE = "crab.lock"
 
+#: What every instance's file has in it, unless it is spelled with YAML's escapes.
+_WORDS = (b"provenance", b"pull_request", b"environment", b"comments")
+
 #: What the working part is registered as.
 SESSION = "pytest_crab.session"
+
+#: What the instances of a folder say, by folder; each is read once.
+_SAID = pytest.StashKey[dict[Path, bytes]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -35,14 +41,21 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Parser) -> Generator[None, None, None]:
-    """Refuse to read an instance's own files before any conftest.py is imported; then claim the short names.
+def pytest_load_initial_conftests(
+    early_config: pytest.Config, parser: pytest.Parser, args: Sequence[str]
+) -> Generator[None, None, None]:
+    """Refuse to read instances' and foreign sets' files before any conftest.py is imported; then claim the short names.
 
     They come last, since any other plugin or conftest.py may own them.
     """
     _refuse_configuration(early_config)
-    for argument in early_config.known_args_namespace.file_or_dir or ():
+    named = early_config.known_args_namespace.file_or_dir or ()
+    for argument in named:
         _refuse_foreign(early_config.invocation_params.dir / str(argument).split("::", 1)[0])
+    if named and options.names_reviewers(early_config, args):
+        from pytest_crab.plugin.trust import refuse_code
+
+        refuse_code(early_config, named)
     yield
     options.register_short(parser)
 
@@ -60,7 +73,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(CrabSession(config), SESSION)
         return
     for argument, path in _named_paths(config):
-        if instance_folder(path) is not None or (path != config.rootpath and is_set(path)):
+        if instance_folder(path) is not None or (path != config.rootpath and (path / LOCK_FILE).is_file()):
             raise _no_reviewer(argument)
 
 
@@ -68,13 +81,13 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     """Leave instances and their sets alone when no reviewer is named: their files are data, not tests."""
     if config.pluginmanager.has_plugin(SESSION) or not collection_path.is_dir():
         return None
-    return True if _is_data(collection_path) else None
+    return True if _is_data(collection_path, config) else None
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     """The same for a folder that testpaths names, which pytest asks nobody whether to ignore."""
-    if parent.config.pluginmanager.has_plugin(SESSION) or not _is_data(path):
+    if parent.config.pluginmanager.has_plugin(SESSION) or not _is_data(path, parent.config):
         return None
     return Unread.from_parent(parent, path=path, name=path.name)
 
@@ -92,13 +105,17 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if session.items or session.config.pluginmanager.has_plugin(SESSION):
         return
     for argument, path in _named_paths(session.config):
-        if path.is_dir() and any(is_set(folder) for folder in path.iterdir() if folder.is_dir()):
+        if path.is_dir() and any(_holds_set(folder) for folder in (path, *path.iterdir()) if folder.is_dir()):
             raise _no_reviewer(argument)
 
 
 def instance_folder(path: Path) -> Path | None:
     """The instance folder that ``path`` is or lies in, or None."""
-    return next((folder for folder in (path, *path.parents) if (folder / INSTANCE_FILE).is_file()), None)
+    return next((folder for folder in (path, *path.parents) if _instance_file(folder)), None)
+
+
+def _holds_set(folder: Path) -> bool:
+    return (folder / LOCK_FILE).is_file() or bool(_instances_in(folder))
 
 
 def is_set(folder: Path) -> bool:
@@ -106,12 +123,35 @@ def is_set(folder: Path) -> bool:
     return (folder / LOCK_FILE).is_file() or next(folder.glob(f"*/{INSTANCE_FILE}"), None) is not None
 
 
-def _is_data(folder: Path) -> bool:
-    """Whether a folder is an instance or a set, and no other program's files that happen to have the same name."""
-    if (folder / LOCK_FILE).is_file():
+def _instance_file(folder: Path) -> bytes:
+    """The file that makes a folder an instance; nothing if it has none, or another program's file of that name."""
+    try:
+        if not (folder / INSTANCE_FILE).is_file():  # a pipe would be waited for
+            return b""
+        with (folder / INSTANCE_FILE).open("rb") as file:
+            content = file.read(1 << 20)  # no larger one is read as an instance
+    except OSError:
+        return b""
+    return content if b"\\" in content or all(word in content for word in _WORDS) else b""
+
+
+def _instances_in(folder: Path) -> bytes:
+    """What the instances say that a folder holds."""
+    return b"\n".join(filter(None, (_instance_file(file.parent) for file in folder.glob(f"*/{INSTANCE_FILE}"))))
+
+
+def _is_data(folder: Path, config: pytest.Config) -> bool:
+    """Whether a folder is an instance, a set with its lock, or a tree that instances beside it share.
+
+    A folder is none because of the instances that it holds: its tests may lie beside them.
+    """
+    if (folder / LOCK_FILE).is_file() or _instance_file(folder):
         return True
-    files = (folder / INSTANCE_FILE, *folder.glob(f"*/{INSTANCE_FILE}"))
-    return any(b"comments:" in file.read_bytes() for file in files if file.is_file())
+    said = config.stash.setdefault(_SAID, {})
+    beside = folder.parent
+    if beside not in said:
+        said[beside] = _instances_in(beside)
+    return f"../{folder.name}/".encode() in said[beside]
 
 
 def _named_paths(config: pytest.Config) -> list[tuple[str, Path]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -123,6 +124,13 @@ def named_reviewers(config: pytest.Config) -> bool:
     """Whether any reviewer is named, without reading the other options."""
     (option,) = (option for option in OPTIONS if option.name == "reviewer")
     return bool(_raw(option, config, os.environ)[0])
+
+
+def names_reviewers(config: pytest.Config, arguments: Sequence[str]) -> bool:
+    """The same before the command line is read, when nobody has claimed the short name yet."""
+    (option,) = (option for option in OPTIONS if option.name == "reviewer")
+    flags = (f"--crab-{option.name}", option.short)
+    return named_reviewers(config) or any(argument.split("=", 1)[0] in flags for argument in arguments)
 
 
 def _raw(option: Option, config: pytest.Config, environ: Mapping[str, str]) -> tuple[Any, str]:

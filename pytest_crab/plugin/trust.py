@@ -42,6 +42,40 @@ def require_trust(config: pytest.Config, store: Path, *, trust: bool) -> None:
         write_aside(store / TRUSTED, json.dumps(known, indent=1, sort_keys=True).encode())
 
 
+def refuse_code(config: pytest.Config, arguments: Sequence[str]) -> None:
+    """See that pytest reads no conftest.py and no settings of a set from outside the folder that it was called in.
+
+    They would run before anybody is asked whether the set is trusted. Raises pytest.UsageError that names the file.
+    """
+    here = config.invocation_params.dir.resolve()
+    own = {here, *here.parents}
+    for argument in arguments:
+        path = config.invocation_params.dir / str(argument).split("::", 1)[0]
+        if here in (path.resolve(), *path.resolve().parents) or not path.exists():
+            continue
+        folder = path if path.is_dir() else path.parent
+        found = next((file for file in _read_by_pytest(config, folder) if file.parent.resolve() not in own), None)
+        if found is not None and _instances(path):
+            top = folder if folder in found.parents else found.parent
+            raise pytest.UsageError(
+                f"{found} would be run by pytest before {argument}, which comes from outside this folder, is trusted: "
+                f"remove it, or look at it and call pytest in {top}"
+            )
+
+
+def _read_by_pytest(config: pytest.Config, folder: Path) -> Iterator[Path]:
+    """The files that pytest reads because a folder is named: settings, and conftest.py here, above and in test*."""
+    if config.inipath is not None and config.inipath.parent in (folder, *folder.parents):
+        yield config.inipath
+    known = config.known_args_namespace
+    if known.noconftest:
+        return
+    cut = config.invocation_params.dir / known.confcutdir
+    above = [place for place in (folder, *folder.parents) if place not in cut.parents]
+    yield from (file for place in above if (file := place / "conftest.py").is_file())
+    yield from folder.glob("test*/conftest.py")
+
+
 def _foreign_sets(config: pytest.Config) -> Iterator[Path]:
     here = config.invocation_params.dir.resolve()
     sets: dict[Path, None] = {}

@@ -113,6 +113,18 @@ def test_a_warning_is_no_fault() -> None:
     assert result.exit_code == 0
 
 
+def test_what_a_pytest_would_run_of_a_set_is_a_warning() -> None:
+    write("a")
+    for name in ("conftest.py", "testing/conftest.py", "docs/conftest.py"):
+        Path("set", name).parent.mkdir(exist_ok=True)
+        Path("set", name).write_text("")
+    assert run("set").output.splitlines() == [
+        "set/conftest.py: warning: a pytest that is given this set runs or reads it",
+        "set/testing/conftest.py: warning: a pytest that is given this set runs or reads it",
+        "1 of 1 instance ok, 0 faults, 2 warnings",
+    ]
+
+
 def test_ids_are_unique_without_regard_to_case_over_all_paths() -> None:
     write("a")
     Path("set").rename("other")

@@ -22,6 +22,8 @@ TRAPS = {
 @pytest.fixture
 def trapped(bare: Any) -> Any:
     bare.write({f"instances/shop-1/{name}": text for name, text in TRAPS.items()})
+    file = bare.path / "instances" / "shop-1" / "instance.yaml"
+    file.write_text(file.read_text().replace("path: tree,", "path: ../projects/shop,"))
     bare.write({"instances/projects/test_shared.py": RAISES, "instances/projects/conftest.py": RAISES})
     bare.write({"tests/test_ours.py": "def test_ours():\n    pass\n"})
     return bare
@@ -45,6 +47,29 @@ def test_other_programs_files_of_that_name_hide_no_tests(bare: Any) -> None:
     bare.write({"deploy/instance.yaml": "machine: small\n", "deploy/test_x.py": "def test_x():\n    pass\n"})
     bare.write({"deploy/test_more/test_y.py": "def test_y():\n    pass\n"})
     bare.pytester.runpytest().assert_outcomes(passed=2)
+
+
+def test_instances_hide_no_tests_beside_them(bare: Any) -> None:
+    (bare.path / "instances").rename(bare.path / "tests")
+    passes = "def test_it():\n    pass\n"
+    bare.write({"tests/test_ours.py": passes, "tests/unit/test_unit.py": passes, "tests/till-2/test_data.py": RAISES})
+    for arguments, passed in {(): 2, ("tests",): 2, ("tests/unit",): 1, ("tests/test_ours.py",): 1}.items():
+        bare.pytester.runpytest("--import-mode=importlib", *arguments).assert_outcomes(passed=passed)
+
+
+@pytest.mark.parametrize("arguments", [(), ("deploy",), ("deploy/test_x.py",)])
+def test_other_programs_files_of_that_name_may_be_named(bare: Any, arguments: tuple[str, ...]) -> None:
+    bare.write({"deploy/instance.yaml": "machine: small\n", "deploy/test_x.py": "def test_x():\n    pass\n"})
+    bare.write({"instance.yaml": "comments: none\n", "pytest.ini": "[pytest]\n"})
+    bare.pytester.runpytest(*arguments).assert_outcomes(passed=1)
+
+
+def test_an_instance_that_is_spelled_with_escapes_is_one(bare: Any) -> None:
+    file = bare.path / "instances" / "shop-1" / "instance.yaml"
+    file.write_text(file.read_text().replace("comments:", '"c\\x6fmments":'))
+    bare.write({f"instances/shop-1/{name}": text for name, text in TRAPS.items()})
+    bare.write({"test_ours.py": "def test_ours():\n    pass\n"})
+    bare.pytester.runpytest().assert_outcomes(passed=1)
 
 
 def test_testpaths_that_hold_instances_are_no_error(trapped: Any) -> None:

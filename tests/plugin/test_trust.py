@@ -1,0 +1,64 @@
+"""What pytest would run of a set from outside the folder in which it was called."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+RAISES = "raise RuntimeError('code of a set was run')\n"
+
+
+@pytest.fixture
+def foreign(lab: Any) -> Path:
+    """A folder with a set, beside the one that pytest is called in."""
+    folder: Path = lab.path / "downloads"
+    folder.mkdir()
+    (lab.path / "instances").rename(folder / "set")
+    (lab.path / "work").mkdir()
+    return folder
+
+
+@pytest.mark.parametrize("name", ["set/conftest.py", "set/testing/conftest.py", "conftest.py"])
+@pytest.mark.parametrize("reviewer", ["--reviewer=human", "--crab-reviewer=human"])
+def test_its_conftest_is_refused_before_it_runs(
+    lab: Any, foreign: Path, name: str, reviewer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab.write({f"downloads/{name}": RAISES})
+    monkeypatch.chdir(lab.path / "work")
+    for more in (), ("--crab-trust",), ("--collect-only",):
+        result = lab.run(reviewer, *more, f"--rootdir={lab.path}", "../downloads/set")
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        place = (foreign / name).parent if name == "conftest.py" else foreign / "set"
+        result.stderr.fnmatch_lines(
+            [f"*{name} would be run by pytest before ../downloads/set, * trusted: * call pytest in *{place.name}"]
+        )
+        result.stderr.no_fnmatch_line("*code of a set was run*")
+
+
+def test_its_settings_are_refused(lab: Any, foreign: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lab.write({"downloads/set/pytest.ini": "[pytest]\n"})
+    monkeypatch.chdir(lab.path / "work")
+    result = lab.run("--reviewer=human", str(foreign / "set" / "shop-1"))
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*set/pytest.ini would be run by pytest before *set/shop-1, *"])
+
+
+@pytest.mark.bubblewrap
+def test_no_conftest_and_ones_own_are_fine(lab: Any, foreign: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = "def pytest_report_header():\n    return 'ours was run'\n"
+    lab.write({"downloads/set/conftest.py": RAISES, "conftest.py": own})
+    monkeypatch.chdir(lab.path / "work")
+    root = f"--rootdir={lab.path}"
+    lab.run("--reviewer=human", "--crab-trust", "--noconftest", root, str(foreign / "set")).assert_outcomes(passed=2)
+    (foreign / "set" / "conftest.py").unlink()
+    result = lab.run("--reviewer=human", root, str(foreign / "set"))
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["ours was run"])
+
+
+def test_a_folder_of_other_tests_may_have_one(lab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    lab.write({"tests/conftest.py": "", "tests/test_ours.py": "def test_ours():\n    pass\n", "work/x": ""})
+    monkeypatch.chdir(lab.path / "work")
+    lab.run("--reviewer=human", f"--rootdir={lab.path}", "../tests").assert_outcomes(passed=1)
