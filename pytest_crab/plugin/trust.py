@@ -58,16 +58,18 @@ def refuse_code(config: pytest.Config, arguments: Sequence[str]) -> None:
         if found is not None and _instances(path):
             top = folder if folder in found.parents else found.parent
             raise pytest.UsageError(
-                f"{found} would be run by pytest before {argument}, which comes from outside this folder, is trusted: "
-                f"remove it, or look at it and call pytest in {top}"
+                f"{found} would be run or heeded by pytest before {argument} is trusted, which comes from outside this "
+                f"folder: remove it, or look at it and call pytest in {top}"
             )
 
 
 def _read_by_pytest(config: pytest.Config, folder: Path) -> Iterator[Path]:
-    """The files that pytest reads because a folder is named: settings, and conftest.py here, above and in test*."""
+    """The files that pytest heeds because a folder is named: settings, and conftest.py here, above and in test*."""
     if config.inipath is not None and config.inipath.parent in (folder, *folder.parents):
         yield config.inipath
     known = config.known_args_namespace
+    if known.rootdir is None and config.rootpath in (folder, *folder.parents):
+        yield config.rootpath / "setup.py"  # makes its folder the rootdir, whose crab.yaml and store are believed
     if known.noconftest:
         return
     cut = config.invocation_params.dir / known.confcutdir

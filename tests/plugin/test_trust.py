@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +32,8 @@ def test_its_conftest_is_refused_before_it_runs(
         result = lab.run(reviewer, *more, f"--rootdir={lab.path}", "../downloads/set")
         assert result.ret == pytest.ExitCode.USAGE_ERROR
         place = (foreign / name).parent if name == "conftest.py" else foreign / "set"
-        result.stderr.fnmatch_lines(
-            [f"*{name} would be run by pytest before ../downloads/set, * trusted: * call pytest in *{place.name}"]
-        )
+        told = f"*{name} would be run or heeded by pytest before ../downloads/set is trusted*"
+        result.stderr.fnmatch_lines([f"{told} call pytest in *{place.name}"])
         result.stderr.no_fnmatch_line("*code of a set was run*")
 
 
@@ -42,7 +42,16 @@ def test_its_settings_are_refused(lab: Any, foreign: Path, monkeypatch: pytest.M
     monkeypatch.chdir(lab.path / "work")
     result = lab.run("--reviewer=human", str(foreign / "set" / "shop-1"))
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*set/pytest.ini would be run by pytest before *set/shop-1, *"])
+    result.stderr.fnmatch_lines(["*set/pytest.ini would be run or heeded by pytest before *set/shop-1 is trusted*"])
+
+
+def test_its_store_and_settings_are_not_believed(lab: Any, foreign: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(lab.store, foreign / "set" / ".crab")
+    lab.write({"downloads/set/setup.py": "", "downloads/set/crab.yaml": "reviewers: {}\n"})
+    monkeypatch.chdir(lab.path / "work")
+    result = lab.run("--reviewer=human", "--crab-trust", str(foreign / "set"))
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*set/setup.py would be run or heeded by pytest before *set is trusted*"])
 
 
 @pytest.mark.bubblewrap
