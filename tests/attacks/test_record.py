@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from typing import Any
 
 import pytest
+from hostile import foreign
 from hostile import ledger
 from hostile import record
 from hostile import second_hand
@@ -219,6 +220,13 @@ def test_hostile_instances_are_refused_by_the_check(measured: Callable[..., None
             wrong[attack.name] = said
     assert wrong == {}
     assert not [path for place in places.values() for path in place.rglob("out")]
+
+
+def test_foreign_sets_are_refused_before_anything_of_them_runs(measured: Callable[..., None], tmp_path: Path) -> None:
+    for number, (attack, found) in enumerate(planted(tmp_path / "sets", foreign.Foreign).items()):
+        told = foreign.refusal(found, tmp_path / f"called-{number}")
+        measured(attack.name, recorded=attack.becomes if attack.is_said(told) else "the set is run")
+        assert attack.is_said(told), told
 
 
 # --- what a model is asked -------------------------------------------------------------------------------------------

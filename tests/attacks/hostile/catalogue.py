@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hostile import bombs
 from hostile import confined
+from hostile import foreign
 from hostile import paths
 from hostile import residual
 from hostile import revisions
@@ -17,7 +18,7 @@ from hostile.shape import Refusal
 from hostile.shape import Revision
 
 _FIRST: list[Attack] = [*revisions.REVISIONS, *confined.CONFINED, *traces.REFUSALS, *paths.REFUSALS]
-ATTACKS: list[Attack] = [*_FIRST, *bombs.REFUSALS, *texts.REFUSALS, *SECOND_PAIR, *READ]
+ATTACKS: list[Attack] = [*_FIRST, *bombs.REFUSALS, *texts.REFUSALS, *foreign.REFUSALS, *SECOND_PAIR, *READ]
 REVISIONS = [attack for attack in ATTACKS if isinstance(attack, Revision)]
 REFUSALS = [attack for attack in ATTACKS if isinstance(attack, Refusal)]
 RESIDUAL = residual.RESIDUAL
