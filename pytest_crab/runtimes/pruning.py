@@ -61,8 +61,9 @@ def images(*, older_than_days: float, dry_run: bool) -> Iterator[str]:
     try:
         with engine.calling("listing images") as client:
             found: list[dict[str, Any]] = client.images(filters={"label": FACTS_LABEL})
+            used = {container["ImageID"] for container in client.containers(all=True)} if dry_run else set()
         for image in found:
-            if time.time() - image["Created"] < older_than_days * 86400:
+            if image["Id"] in used or time.time() - image["Created"] < older_than_days * 86400:
                 continue
             name = next(iter(image.get("RepoTags") or ()), image["Id"])
             key = str((image.get("Labels") or {}).get(KEY_LABEL, ""))

@@ -92,6 +92,7 @@ def test_images_that_are_in_use_or_gone_by_now_keep_no_other(tmp_path: Path, mon
         changes = [f"LABEL {label}={{}} {KEY_LABEL}={os.getpid()}-{name[-4:]}"]  # a key that no run uses
         client.import_image_from_file(str(tmp_path / "image.tar"), *name.split(":"), changes=changes)
     container = client.create_container(used, ["true"])["Id"]
+    assert set(pruning.images(older_than_days=0, dry_run=True)) == {f"image {gone}", f"image {free}"}
     removing = holding.removing
 
     def remove_too(key: str) -> Any:
