@@ -162,6 +162,8 @@ def _load(line: bytes, where: str, *, last: bool) -> object:
     """Return the JSON value of a line; None for a last line that ends in the middle."""
     try:
         return json.loads(line, parse_constant=_no_number)
+    except RecursionError:
+        raise BadInput(where, ["is nested too deeply to be a record"]) from None
     except ValueError as error:
         if last:
             return None

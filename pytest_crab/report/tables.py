@@ -16,6 +16,9 @@ from pytest_crab.types import Trial
 #: The file's name in a report's folder.
 FILE = "oracles.csv"
 
+#: What spreadsheets take for the start of a formula, which may start programs.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
 #: The columns, in this order; an empty cell is "not measured", and under the last ones "none".
 COLUMNS = (
     "instance",
@@ -83,13 +86,20 @@ def write_csv(path: Path, trials: Iterable[Trial]) -> None:
 def _lines(rows: Iterable[dict[str, Any]]) -> Iterator[bytes]:
     yield _line(COLUMNS)
     for row in rows:
-        yield _line("" if value is None else value for value in row.values())
+        yield _line(map(_cell, row.values()))
+
+
+def _cell(value: Any) -> Any:
+    """What a spreadsheet shows as the value: a name out of somebody's record may be written as a formula."""
+    if isinstance(value, str) and value.startswith(_FORMULA):
+        return f"'{value}"
+    return "" if value is None else value
 
 
 def _line(cells: Iterable[Any]) -> bytes:
     text = io.StringIO()
     csv.writer(text).writerow(cells)
-    return text.getvalue().encode()
+    return text.getvalue().encode(errors="backslashreplace")  # JSON has half characters, UTF-8 has none
 
 
 def _cost(trial: Trial) -> float | None:

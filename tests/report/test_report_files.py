@@ -118,6 +118,7 @@ def damaged(trial: Trial) -> Iterator[tuple[bytes, str]]:
         ({"results": [{**result, "verdict": "missed"}]}, "results[0].verdict is missed, but green means caught"),
     ):
         yield json.dumps({**value, **change}).encode(), sentence
+    yield b"[" * 100_000, "is nested too deeply to be a record"
 
 
 def test_a_fault_names_the_file_and_the_line(tmp_path: Path, make_trial: MakeTrial) -> None:

@@ -40,6 +40,15 @@ def test_a_row_is_an_oracle(trials: list[Trial], tmp_path: Path) -> None:
     assert [(row["findings"], row["damage"]) for row in rows] == [("2", "False"), ("2", "False"), ("", "")]
 
 
+def test_no_name_is_a_formula_and_none_is_too_odd_to_be_written(
+    make_trial: Callable[..., Trial], tmp_path: Path
+) -> None:
+    names = ["=cmd|'/C calc'!A0", "+1", "-1", "@SUM(A1)", "\t=1", "\ud800"]
+    write_csv(tmp_path / "oracles.csv", [make_trial(name, "one", Reason.GREEN) for name in names])
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "oracles.csv").read_text())))
+    assert [row["reviewer"] for row in rows] == [*(f"'{name}" for name in names[:-1]), "\\ud800"]
+
+
 def test_a_row_says_who_may_not_be_compared_and_what_the_agent_resolves(
     make_trial: Callable[..., Trial], make_result: Callable[..., OracleResult]
 ) -> None:
