@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -32,6 +33,7 @@ from pytest_crab.runtimes.runs import sweep_folders
 #: The folders of the cache that hold environments of the local runtime.
 LOCAL_FOLDERS = ("built", "venvs")
 _GONE = ".gone"
+_NAME = re.compile(rf"[0-9a-f]{{{holding.LENGTH}}}({re.escape(_GONE)})?")
 
 
 def leavings() -> list[str]:
@@ -80,9 +82,14 @@ def images(*, older_than_days: float, dry_run: bool) -> Iterator[str]:
 
 
 def environments(cache: Path, *, older_than_days: float, dry_run: bool) -> Iterator[str]:
-    """Remove environments of the local runtime that were made so long ago; a line for each. Raises OSError."""
+    """Remove environments of the local runtime that were made so long ago; a line for each. Raises OSError.
+
+    What lies behind a link stays, and so does what is not called as an environment is: a store may be somebody else's.
+    """
     for place in LOCAL_FOLDERS:
-        for folder in sorted((cache / place).glob("*")):
+        for folder in () if (cache / place).is_symlink() else sorted((cache / place).glob("*")):
+            if not _NAME.fullmatch(folder.name):
+                continue
             try:
                 age = time.time() - folder.stat().st_mtime
             except FileNotFoundError:

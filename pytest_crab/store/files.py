@@ -102,10 +102,15 @@ class FileStore:
             raise StoreError(sentence("cannot be removed", path, error)) from error
 
     def objects(self) -> Iterator[tuple[str, Path]]:
-        """Yield (step, file) for every object, in a fixed order."""
+        """Yield (step, file) for every object, in a fixed order.
+
+        What lies behind a link is none of it, nor is a file of another name: objects are removed.
+        """
         for step in STEPS:
-            for path in sorted((self.folder / "steps" / step).glob("*/*.json")):
-                yield step, path
+            place = self.folder / "steps" / step
+            for path in () if place.is_symlink() else sorted(place.glob("*/*.json")):
+                if _KEY.fullmatch(path.stem) and not path.parent.is_symlink():
+                    yield step, path
 
     def _path(self, step: str, key: str) -> Path:
         if step not in STEPS or not _KEY.fullmatch(key):

@@ -62,6 +62,24 @@ def test_stored_steps_go_by_name_and_age(store: FileStore) -> None:
     assert (store.get("review", KEY), store.get("review", OTHER), store.get("proof", KEY)) == (None, 2, 3)
 
 
+def test_nothing_outside_a_store_goes_by_a_link_in_it(store: FileStore, tmp_path: Path) -> None:
+    home, name = tmp_path / "home", KEY[: holding.LENGTH]
+    kept = [home / "photos" / "one.json", home / name / f"{KEY}.json", home / "photos" / f"{KEY}.json"]
+    for file in kept:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+    steps = store.folder / "steps"
+    for link in (store.cache / "venvs", steps / "review", steps / "proof" / "00"):
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(home if link.parent.name != "proof" else home / "photos")
+    (store.cache / "built").mkdir()
+    (store.cache / "built" / "mine").mkdir()
+
+    prune("--store", str(store.folder), "--step", "review", "--step", "proof")
+    list(pruning.environments(store.cache, older_than_days=0, dry_run=False))
+    assert [file for file in [*kept, store.cache / "built" / "mine"] if not file.exists()] == []
+
+
 def test_what_a_killed_run_left_goes(store: FileStore, tmp_path: Path) -> None:
     code = (
         "import os, signal, tempfile; tempfile.tempdir = os.environ['PLACE'];"
