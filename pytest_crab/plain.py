@@ -13,6 +13,7 @@ import types
 import typing
 from collections.abc import Mapping
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 from typing import TypeVar
 
@@ -53,6 +54,19 @@ def dump(value: Any) -> Any:
         items = [dump(item) for item in value]
         return sorted(items) if isinstance(value, (set, frozenset)) else items
     return value
+
+
+def load(path: Path) -> Any:
+    """Return the JSON value of a file that may be anybody's. Raises OSError, and ValueError for what is none.
+
+    A pipe would be waited for and a device read for ever, so neither is opened.
+    """
+    if path.exists() and not path.is_file():
+        raise ValueError("a folder, a pipe or a device holds no JSON")
+    try:
+        return json.loads(path.read_bytes())
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
 
 
 @functools.cache

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +21,20 @@ from pytest_crab.types import Finding
 from pytest_crab.types import Review
 from pytest_crab.types import Side
 from pytest_crab.types import Usage
+
+
+def test_a_file_is_waited_for_by_nobody_and_nested_as_one_likes(tmp_path: Path) -> None:
+    file, pipe, device = (tmp_path / name for name in ("file", "pipe", "device"))
+    file.write_text("[" * 100_000)
+    os.mkfifo(pipe)
+    device.symlink_to("/dev/zero")
+    for path in (file, pipe, device):
+        with pytest.raises(ValueError, match=r"too deeply|no JSON"):
+            plain.load(path)
+    file.write_text('{"a": 1}')
+    assert plain.load(file) == {"a": 1}
+    with pytest.raises(FileNotFoundError):
+        plain.load(tmp_path / "none")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -50,8 +50,7 @@ def merge(reports: Sequence[Path], into: Path, *, incomplete: bool) -> None:
             _insist(into, shards)
         copy_trials(into / TRIALS, order)
         for file in files:
-            if file.with_name(subjects.FOLDER).is_dir():
-                shutil.copytree(file.with_name(subjects.FOLDER), into / subjects.FOLDER, dirs_exist_ok=True)
+            subjects.copy_subjects(file.parent, into)
         summary = remake(into, errors_as_misses=strict)
     except BadInput as error:
         raise click.ClickException(str(error)) from error

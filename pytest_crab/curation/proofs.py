@@ -7,8 +7,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from pytest_crab import plain
 from pytest_crab.curation.certify import Certificate
 from pytest_crab.errors import BadInput
+from pytest_crab.instances.files import replace_text
 from pytest_crab.locks import locked_folder
 
 #: What the file is called.
@@ -28,16 +30,14 @@ def write_proofs(folder: Path, certificates: Iterable[Certificate], runtime: str
         instances.update((each.instance.id, _entry(each, runtime)) for each in certificates)
         content = {"schema": _SCHEMA, "instances": instances}
         text = json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
-        aside = path.with_name(f".{FILE}.aside")
-        aside.write_text(f"{text}\n", "utf-8")
-        aside.replace(path)
+        replace_text(path, f"{text}\n")
 
 
 def _kept(path: Path) -> dict[str, Any]:
     if not path.exists():
         return {}
     try:
-        content = json.loads(path.read_text("utf-8"))
+        content = plain.load(path)
     except (OSError, ValueError):
         content = None
     kept = content.get("instances") if isinstance(content, dict) and content.get("schema") == _SCHEMA else None

@@ -13,6 +13,7 @@ from pytest_crab import plain
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.files import file_digest
 from pytest_crab.instances.files import folder_digest
+from pytest_crab.instances.files import replace_text
 from pytest_crab.instances.loading import FILE as INSTANCE_FILE
 from pytest_crab.types import Instance
 
@@ -62,7 +63,7 @@ def named_diffs(instance: Instance) -> dict[str, str]:
 def write_lock(folder: Path, instances: Iterable[Instance]) -> None:
     """Write the lock of the set in ``folder``; the same set gives the same bytes."""
     content = {"schema": _SCHEMA, "instances": {instance.id: locked(instance) for instance in instances}}
-    (folder / FILE).write_text(json.dumps(content, indent=1, sort_keys=True) + "\n")
+    replace_text(folder / FILE, json.dumps(content, indent=1, sort_keys=True) + "\n")
 
 
 def differences(folder: Path, instances: Iterable[Instance], *, whole: bool) -> Iterator[str]:
@@ -94,7 +95,7 @@ def differences(folder: Path, instances: Iterable[Instance], *, whole: bool) -> 
 def _read(path: Path) -> Mapping[str, Mapping[str, Any]]:
     problem = "the file is not a lock of this version; run pytest-crab check --lock to write it anew"
     try:
-        content = json.loads(path.read_text())
+        content = plain.load(path)
     except (OSError, ValueError):
         raise BadInput(str(path), [problem]) from None
     kept = content.get("instances") if isinstance(content, dict) and content.get("schema") == _SCHEMA else None

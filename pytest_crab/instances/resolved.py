@@ -10,6 +10,7 @@ from typing import Any
 
 from pytest_crab import plain
 from pytest_crab.errors import BadInput
+from pytest_crab.instances.files import replace_text
 from pytest_crab.types import Instance
 
 #: What the file is called.
@@ -64,10 +65,8 @@ def write_marks(folder: Path, agent: str, marks: Mapping[str, Mapping[str, Mark]
     for instance, found in marks.items():
         before = own.get(instance, {})
         own[instance] = {**before, **{name: _entry(mark, before.get(name)) for name, mark in found.items()}}
-    aside = path.with_name(f".{FILE}.aside")
     content = {"schema": _SCHEMA, "agents": agents}
-    aside.write_text(json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False) + "\n", "utf-8")
-    aside.replace(path)
+    replace_text(path, json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
 
 
 def _entry(mark: Mark, before: Any) -> dict[str, Any]:
@@ -80,7 +79,7 @@ def _kept(path: Path) -> dict[str, dict[str, dict[str, Any]]]:
     if not path.exists():
         return {}
     try:
-        content = json.loads(path.read_text("utf-8"))
+        content = plain.load(path)
     except (OSError, ValueError):
         content = None
     kept = content.get("agents") if isinstance(content, dict) and content.get("schema") == _SCHEMA else None

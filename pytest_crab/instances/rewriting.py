@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from pytest_crab.errors import BadInput
+from pytest_crab.instances.files import replace_text
 from pytest_crab.instances.loading import FILE
 from pytest_crab.instances.loading import load_instance
 from pytest_crab.instances.writing import written
@@ -26,9 +27,7 @@ def rewrite(instance: Instance) -> None:
     text = before
     for key in ("environment", "tags"):
         text = _with_block(text, key, _block(wanted, key))
-    aside = path.with_name(f".{FILE}.aside")
-    aside.write_text(text, "utf-8")
-    aside.replace(path)
+    replace_text(path, text)
     try:
         same = dataclasses.replace(load_instance(path), folder=instance.folder) == instance
         problems = [] if same else ["its environment cannot be told from the rest; it should be a mapping of its own"]

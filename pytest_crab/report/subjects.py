@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -83,6 +84,15 @@ def write_subject(report: Path, subject: Subject) -> None:
     write_atomically(report / FOLDER / f"{subject.instance}.json", [text.encode() + b"\n"])
 
 
+def copy_subjects(report: Path, into: Path) -> None:
+    """Put the subjects of one report into another's folder; what lies behind a link is none. Raises OSError."""
+    folder = report / FOLDER
+    for path in () if folder.is_symlink() or not folder.is_dir() else sorted(folder.glob("*.json")):
+        if path.is_file() and not path.is_symlink():
+            (into / FOLDER).mkdir(exist_ok=True)
+            shutil.copyfile(path, into / FOLDER / path.name)
+
+
 def read_subject(report: Path, instance: str) -> Subject | None:
     """The subject of an instance in a report's folder; None if there is none. Raises BadInput."""
     path = report / FOLDER / f"{instance}.json"
@@ -90,7 +100,7 @@ def read_subject(report: Path, instance: str) -> Subject | None:
         return None
     problems: list[str] = []
     try:
-        subject = plain.read(Subject, json.loads(path.read_bytes()), problems)
+        subject = plain.read(Subject, plain.load(path), problems)
     except (OSError, ValueError) as error:
         raise BadInput(str(path), [f"cannot be read: {error}"]) from error
     if subject is None:

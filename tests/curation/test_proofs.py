@@ -95,7 +95,19 @@ def test_two_who_certify_instances_of_a_set_lose_nothing_of_each_other(
     assert set(json.loads((tmp_path / proofs.FILE).read_text())["instances"]) == {"a", "b"}
 
 
-@pytest.mark.parametrize("text", ["[]", "no json", '{"schema": 9, "instances": {}}', '{"schema": 1, "instances": []}'])
+def test_writing_follows_no_link_that_came_with_the_set(tmp_path: Path) -> None:
+    own, folder = tmp_path / "own", tmp_path / "set"
+    own.write_text("precious")
+    folder.mkdir()
+    (folder / f".{proofs.FILE}.aside").symlink_to(own)
+    proofs.write_proofs(folder, [certificate(folder, "a")], "local")
+    assert own.read_text() == "precious"
+    assert not (folder / proofs.FILE).is_symlink()
+
+
+@pytest.mark.parametrize(
+    "text", ["[]", "[" * 100_000, "no json", '{"schema": 9, "instances": {}}', '{"schema": 1, "instances": []}']
+)
 def test_a_file_that_is_something_else_stays(tmp_path: Path, text: str) -> None:
     (tmp_path / proofs.FILE).write_text(text)
     with pytest.raises(BadInput, match="does not hold proofs of this version"):

@@ -161,7 +161,9 @@ def test_a_mark_keeps_its_date_until_it_says_something_else() -> None:
     assert marks_of(instance, "a")["clear"].date == "2026-02-02"
 
 
-@pytest.mark.parametrize("text", ["[]", "{", '{"schema": 2, "agents": {}}', '{"schema": 1, "agents": {"a": []}}'])
+@pytest.mark.parametrize(
+    "text", ["[]", "{", "[" * 100_000, '{"schema": 2, "agents": {}}', '{"schema": 1, "agents": {"a": []}}']
+)
 def test_a_file_that_is_something_else_is_not_written_over(text: str) -> None:
     Path("set/resolved.json").write_text(text)
     with pytest.raises(BadInput, match="does not hold marks of this version"):

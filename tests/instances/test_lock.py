@@ -52,6 +52,17 @@ def test_a_changed_file_is_named(folder: Path, name: str, telling: str) -> None:
     assert sentence.startswith(f"{telling};")
 
 
+def test_writing_follows_no_link_that_came_with_the_set(folder: Path, tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    own.write_text("precious")
+    (folder / f".{lock.FILE}.aside").symlink_to(own)
+    (folder / lock.FILE).unlink()
+    (folder / lock.FILE).symlink_to(own)
+    lock.write_lock(folder, load_instances(folder))
+    assert own.read_text() == "precious"
+    assert differences(folder) == []
+
+
 def test_a_changed_environment_is_named(folder: Path) -> None:
     path = folder / "a" / "instance.yaml"
     path.write_text(path.read_text().replace("8.3.4", "8.3.5"))
@@ -82,7 +93,7 @@ def test_without_a_lock_nothing_differs(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", ["", "[]", '{"schema": 9, "instances": {}}', '{"schema": 1, "instances": {"a": 1}}']
+    "content", ["", "[]", "[" * 100_000, '{"schema": 9, "instances": {}}', '{"schema": 1, "instances": {"a": 1}}']
 )
 def test_a_damaged_lock_is_a_sentence(folder: Path, content: str) -> None:
     (folder / lock.FILE).write_text(content)

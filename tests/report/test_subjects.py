@@ -6,6 +6,7 @@ import pytest
 
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import load_instances
+from pytest_crab.report.subjects import copy_subjects
 from pytest_crab.report.subjects import read_subject
 from pytest_crab.report.subjects import subject_of
 from pytest_crab.report.subjects import write_subject
@@ -31,6 +32,21 @@ def test_no_oracle_is_shown(tmp_path: Path) -> None:
     text = "".join(path.read_text() for path in tmp_path.rglob("*.json"))
     assert "def test_" not in text
     assert "oracles/" not in text
+
+
+def test_copies_are_of_the_reports_own_files(tmp_path: Path) -> None:
+    secret, report, other, into = (tmp_path / name for name in ("secret.json", "report", "other", "into"))
+    secret.write_text("a key")
+    (report / "instances").mkdir(parents=True)
+    (report / "instances" / "one.json").write_text("{}")
+    (report / "instances" / "two.json").symlink_to(secret)
+    (report / "instances" / "home").symlink_to(tmp_path)
+    other.mkdir()
+    (other / "instances").symlink_to(tmp_path)
+    into.mkdir()
+    for each in (report, other, tmp_path / "none"):
+        copy_subjects(each, into)
+    assert [path.name for path in into.rglob("*") if path.is_file()] == ["one.json"]
 
 
 def test_what_is_not_there_and_what_is_damaged(tmp_path: Path) -> None:
