@@ -94,10 +94,16 @@ def _instances(path: Path) -> Sequence[Path]:
 
 
 def _digest(folder: Path) -> str:
+    files = find_instances(folder)
+    return plain.digest({file.parent.relative_to(folder).as_posix(): _state(file) for file in files})
+
+
+def _state(file: Path) -> dict[str, str]:
+    """What decides an instance; of one that cannot be read, which is never run, why."""
     try:
-        return plain.digest({file.parent.name: locked(load_instance(file)) for file in find_instances(folder)})
-    except BadInput:
-        return plain.digest(str(folder))  # collection says what is wrong; nothing of it is run
+        return locked(load_instance(file))
+    except (BadInput, OSError) as error:
+        return {"fault": str(error)}
 
 
 def _known(store: Path) -> dict[str, str]:

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from pytest_crab.plugin.trust import require_trust
+
 RAISES = "raise RuntimeError('code of a set was run')\n"
 
 
@@ -65,6 +67,25 @@ def test_no_conftest_and_ones_own_are_fine(lab: Any, foreign: Path, monkeypatch:
     result = lab.run("--reviewer=human", root, str(foreign / "set"))
     result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines(["ours was run"])
+
+
+@pytest.mark.parametrize("beside", ["a bad one", "one of the same name"])
+def test_what_was_changed_is_asked_for_whatever_lies_beside_it(
+    lab: Any, foreign: Path, beside: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if beside == "a bad one":
+        lab.write({"downloads/set/aside/instance.yaml": "schema: 1\n"})
+    else:
+        shutil.copytree(foreign / "set" / "shop-1", foreign / "set" / "sub" / "shop-1")
+    monkeypatch.chdir(lab.path / "work")
+    arguments = ("--reviewer=human", "--collect-only", f"--rootdir={lab.path}", str(foreign / "set" / "shop-1"))
+    config = lab.pytester.parseconfig(*arguments)
+    require_trust(config, lab.store, trust=True)
+    require_trust(config, lab.store, trust=False)
+    oracle = next((foreign / "set" / "shop-1" / "oracles").iterdir())
+    oracle.write_text(f"{oracle.read_text()}\n# changed\n")
+    with pytest.raises(pytest.UsageError, match="set comes from outside this folder"):
+        require_trust(config, lab.store, trust=False)
 
 
 def test_a_folder_of_other_tests_may_have_one(lab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
