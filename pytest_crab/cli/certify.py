@@ -15,6 +15,7 @@ from pytest_crab.cli.naming import instance_files
 from pytest_crab.cli.resolving import crew_with
 from pytest_crab.cli.resolving import resolve_all
 from pytest_crab.cli.worlds import proving_world
+from pytest_crab.cli.worlds import refuse_foreign
 from pytest_crab.curation import audit as auditing
 from pytest_crab.curation import proofs
 from pytest_crab.curation.certify import Certificate
@@ -89,6 +90,7 @@ def certify(
         raise click.ClickException(str(error)) from error
     measured = [instance for instance in instances if instance.measured]
     with proving_world(name, store, settings, budget) as (crew, world), ThreadPoolExecutor(max_workers=jobs) as pool:
+        refuse_foreign(world, measured)
         futures = [pool.submit(certify_instance, instance, crew, world, lambda _: None) for instance in measured]
         try:
             certificates = [_told(future.result(), name, write=write) for future in futures]

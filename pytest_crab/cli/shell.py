@@ -17,6 +17,7 @@ from pytest_crab.cli.choices import store_option
 from pytest_crab.cli.naming import named_trials
 from pytest_crab.cli.naming import one_instance
 from pytest_crab.cli.worlds import proving_world
+from pytest_crab.cli.worlds import refuse_foreign
 from pytest_crab.curation import rooms
 from pytest_crab.diffs import is_inside
 from pytest_crab.errors import CrabError
@@ -81,6 +82,7 @@ def shell(
     place = None if save is None else _place(instance, save)
     try:
         with proving_world(runtimes.choose(runtime).name, store) as (crew, world):
+            refuse_foreign(world, [instance])
             if trial is not None and world.unconfined:
                 raise EngineError(f"a contestant's revision needs a sandbox, and {world.no_sandbox}: use Docker")
             stage = Stage(instance, crew, world, lambda _: None)

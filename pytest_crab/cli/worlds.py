@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Iterable
 from collections.abc import Iterator
 from contextlib import ExitStack
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from pytest_crab.trial import Crew
 from pytest_crab.trial import CrewSpec
 from pytest_crab.trial import World
 from pytest_crab.trial.opening import open_world
+from pytest_crab.types import Instance
 
 
 @contextmanager
@@ -46,3 +48,19 @@ def proving_world(
         except CrabError as error:
             raise click.ClickException(str(error)) from error
         yield crew, world
+
+
+def refuse_foreign(world: World, instances: Iterable[Instance]) -> None:
+    """Raise ClickException if code of a set from outside the current folder would run here without a sandbox.
+
+    Nobody was asked whether it is trusted, and what it says of its own provenance is no reason.
+    """
+    here = Path.cwd().resolve()
+    for instance in instances if world.unconfined else ():
+        folder = Path(instance.folder).resolve()
+        if here not in (folder, *folder.parents):
+            raise click.ClickException(
+                f"{folder} comes from outside this folder, and its code would run without a sandbox, as "
+                f"{world.no_sandbox}: install bubblewrap, use --runtime=docker, or look at it and call this in "
+                f"{folder.parent}"
+            )

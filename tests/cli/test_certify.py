@@ -15,6 +15,7 @@ from click.testing import Result
 from pytest_crab.cli import main
 from pytest_crab.instances import load_instance
 from pytest_crab.instances.unwritten import STUB
+from pytest_crab.runtimes import bubblewrap
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -78,6 +79,19 @@ def test_what_is_given_is_proved_as_it_is_and_written_down() -> None:
     entry = json.loads(Path("set/proofs.json").read_text())["instances"]["a"]
     assert entry["oracles"]["c0"]["tests"] == ["test_c0.py::test_two"]
     assert list(Path(".crab").rglob(f"*{entry['oracles']['c0']['key']}*"))
+
+
+def test_a_set_from_outside_runs_nothing_where_there_is_no_sandbox(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bubblewrap, "problem", lambda: "there is none in this test")
+    write("a")
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    result = run("../set")
+    assert result.exit_code == 1
+    assert result.output.startswith(f"Error: {tmp_path / 'set' / 'a'} comes from outside this folder, and its code")
+    assert not Path("../set/proofs.json").exists()
 
 
 def test_every_oracle_that_is_not_proved_has_its_sentence() -> None:

@@ -16,6 +16,7 @@ from click.testing import Result
 
 from pytest_crab import plain
 from pytest_crab.cli import main
+from pytest_crab.runtimes import bubblewrap
 from pytest_crab.types import Provenance
 from pytest_crab.types import Revision
 from pytest_crab.types import Trial
@@ -61,6 +62,21 @@ def test_commands_run_at_head_or_reference_and_give_their_status() -> None:
     head, reference = run("-c", ASK), run("--at=reference", stdin=ASK)
     assert (head.output.split(), head.exit_code) == (["3", "2"], 3)
     assert (reference.output.split(), reference.exit_code) == (["2", "2"], 3)
+
+
+def test_a_set_from_outside_runs_nothing_where_there_is_no_sandbox(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bubblewrap, "problem", lambda: "there is none in this test")
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    place = os.path.relpath(tmp_path / folder)
+    result = CliRunner().invoke(main, ["shell", place, "--runtime=local", "-c", "touch ran"])
+    assert result.exit_code == 1
+    assert f"{tmp_path / folder} comes from outside this folder, and its code would run without" in result.output
+    monkeypatch.chdir(tmp_path / folder.parent)
+    result = CliRunner().invoke(main, ["shell", folder.name, "--runtime=local", "-c", "echo ran"])
+    assert (result.exit_code, result.output) == (0, "ran\n")
 
 
 @pytest.mark.docker
