@@ -32,6 +32,7 @@ from pytest_crab.plugin.options import Options
 from pytest_crab.plugin.progress import ProgressLine
 from pytest_crab.plugin.progress import progress_text
 from pytest_crab.plugin.since import Since
+from pytest_crab.plugin.trust import SetsOnly
 from pytest_crab.plugin.trust import require_trust
 from pytest_crab.plugin.work import Work
 from pytest_crab.plugin.work import runs_items
@@ -57,6 +58,7 @@ class CrabSession:
         self.is_worker = hasattr(config, "workerinput")
         if self.runs_trials and not self.is_worker:
             require_trust(config, self.options.store, trust=self.options.trust)
+        config.pluginmanager.register(SetsOnly(config))
         self.work = Work(self.options, self.crews, config)
         if self.runs_trials and not self.is_worker:
             self.work.choice  # noqa: B018 - decided now, so that a runtime that cannot work is a usage error

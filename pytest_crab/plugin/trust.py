@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Generator
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +18,9 @@ from pytest_crab.errors import BadInput
 from pytest_crab.instances import find_instances
 from pytest_crab.instances import load_instance
 from pytest_crab.instances.lock import locked
+from pytest_crab.plugin import INSTANCE_FILE
+from pytest_crab.plugin import is_set
+from pytest_crab.plugin.collect import InstanceFile
 from pytest_crab.store.files import write_aside
 
 #: The file in the store that remembers which sets were trusted, by digest.
@@ -64,18 +70,65 @@ def refuse_code(config: pytest.Config, arguments: Sequence[str]) -> None:
 
 
 def _read_by_pytest(config: pytest.Config, folder: Path) -> Iterator[Path]:
-    """The files that pytest heeds because a folder is named: settings, and conftest.py here, above and in test*."""
+    """The files that pytest heeds because a folder is named: settings, and modules here, above and in test*."""
     if config.inipath is not None and config.inipath.parent in (folder, *folder.parents):
         yield config.inipath
     known = config.known_args_namespace
     if known.rootdir is None and config.rootpath in (folder, *folder.parents):
         yield config.rootpath / "setup.py"  # makes its folder the rootdir, whose crab.yaml and store are believed
-    if known.noconftest:
-        return
     cut = config.invocation_params.dir / known.confcutdir
-    above = [place for place in (folder, *folder.parents) if place not in cut.parents]
-    yield from (file for place in above if (file := place / "conftest.py").is_file())
-    yield from folder.glob("test*/conftest.py")
+    for place in (folder, *folder.parents):
+        if place not in cut.parents:
+            yield from _modules(place, config)
+    if not known.noconftest:
+        yield from folder.glob("test*/conftest.py")
+
+
+def _modules(folder: Path, config: pytest.Config) -> Iterator[Path]:
+    """What pytest runs of a folder that it collects; a package only for what it holds, and no set is one."""
+    conftest, package = folder / "conftest.py", folder / "__init__.py"
+    if conftest.is_file() and not config.known_args_namespace.noconftest:
+        yield conftest
+    if package.is_file() and not (is_set(folder) or (folder / INSTANCE_FILE).is_file()) and _instances(folder):
+        yield package
+
+
+class SetsOnly:
+    """Lets pytest run nothing but instances of a folder from elsewhere that holds some: what it is trusted for."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        here = config.invocation_params.dir.resolve()
+        named = {(here / argument.split("::", 1)[0]).resolve() for argument in config.args}
+        self._folders = [
+            path
+            for path in named
+            if path.is_dir() and here not in (path, *path.parents) and path not in here.parents and _instances(path)
+        ]
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collect_directory(self, path: Path) -> Generator[None, Any, Any]:
+        """Refuse a folder whose modules pytest would run."""
+        found = yield
+        if isinstance(found, pytest.Directory):
+            self._refuse(path, _modules(path, self._config))
+        return found
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collect_file(self, file_path: Path) -> Generator[None, Any, Any]:
+        """Refuse a file from which anything but instances would be loaded."""
+        found = yield
+        if any(not isinstance(one, InstanceFile) for one in found):
+            self._refuse(file_path, [file_path])
+        return found
+
+    def _refuse(self, path: Path, files: Iterable[Path]) -> None:
+        folder = next((folder for folder in self._folders if folder in path.resolve().parents), None)
+        for file in files if folder is not None else ():
+            raise pytest.Collector.CollectError(
+                f"{file} would be run by pytest, on this machine and in no sandbox, and {folder} comes from outside "
+                f"this folder: name its sets alone, or look at it and call pytest in {folder}"
+            )
 
 
 def _foreign_sets(config: pytest.Config) -> Iterator[Path]:

@@ -23,7 +23,7 @@ def foreign(lab: Any) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("name", ["set/conftest.py", "set/testing/conftest.py", "conftest.py"])
+@pytest.mark.parametrize("name", ["set/conftest.py", "set/testing/conftest.py", "conftest.py", "__init__.py"])
 @pytest.mark.parametrize("reviewer", ["--reviewer=human", "--crab-reviewer=human"])
 def test_its_conftest_is_refused_before_it_runs(
     lab: Any, foreign: Path, name: str, reviewer: str, monkeypatch: pytest.MonkeyPatch
@@ -33,7 +33,7 @@ def test_its_conftest_is_refused_before_it_runs(
     for more in (), ("--crab-trust",), ("--collect-only",):
         result = lab.run(reviewer, *more, f"--rootdir={lab.path}", "../downloads/set")
         assert result.ret == pytest.ExitCode.USAGE_ERROR
-        place = (foreign / name).parent if name == "conftest.py" else foreign / "set"
+        place = (foreign / name).parent if name.count("/") == 0 else foreign / "set"
         told = f"*{name} would be run or heeded by pytest before ../downloads/set is trusted*"
         result.stderr.fnmatch_lines([f"{told} call pytest in *{place.name}"])
         result.stderr.no_fnmatch_line("*code of a set was run*")
@@ -67,6 +67,36 @@ def test_no_conftest_and_ones_own_are_fine(lab: Any, foreign: Path, monkeypatch:
     result = lab.run("--reviewer=human", root, str(foreign / "set"))
     result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines(["ours was run"])
+
+
+TEST = "def test_theirs():\n    pass\n"
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("aside/conftest.py", RAISES),
+        ("aside/test_theirs.py", RAISES + TEST),
+        ("aside/test_theirs.txt", ">>> raise RuntimeError('code of a set was run')\n"),
+        ("deeper/__init__.py", RAISES),
+    ],
+)
+@pytest.mark.bubblewrap
+def test_nothing_beside_its_sets_is_run(
+    lab: Any, foreign: Path, file: str, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab.write({f"downloads/{file}": text, "downloads/tool/__init__.py": RAISES, "downloads/tool/code.py": RAISES})
+    (foreign / "deeper").mkdir(exist_ok=True)
+    (foreign / "set").rename(foreign / "deeper" / "set")
+    monkeypatch.chdir(lab.path / "work")
+    arguments = ("--reviewer=human", "--crab-trust", f"--rootdir={lab.path}", str(foreign))
+    for more in (), ("--collect-only",):
+        result = lab.run(*arguments, *more)
+        assert result.ret == pytest.ExitCode.INTERRUPTED
+        result.stdout.fnmatch_lines([f"*{file} would be run by pytest, on this machine and in no sandbox, and *"])
+        result.stdout.no_fnmatch_line("*code of a set was run*")
+    (foreign / file).unlink()
+    lab.run(*arguments).assert_outcomes(passed=2)
 
 
 @pytest.mark.parametrize("beside", ["a bad one", "one of the same name"])
