@@ -24,7 +24,10 @@ _SCHEMA = 1
 
 
 def locked(instance: Instance) -> dict[str, str]:
-    """Return the digests of what decides an instance: its file, environment, source, and every file that it names."""
+    """Return the digests of what decides an instance: its file, environment, source, and every file that it names.
+
+    Raises BadInput for a tree that cannot be read.
+    """
     folder = Path(instance.folder)
     named = {f"file {name}": file_digest(folder / name) for name in named_files(instance)}
     return {
@@ -108,4 +111,8 @@ def _source_digest(instance: Instance) -> str:
     tree = instance.source.tree
     if tree is None:
         return plain.digest(instance.source)
-    return folder_digest(Path(instance.folder, tree.path))
+    try:
+        return folder_digest(Path(instance.folder, tree.path))
+    except OSError as error:
+        problem = f"a file of source.tree.path, {tree.path}, cannot be read ({error.strerror})"
+        raise BadInput(instance.folder, [problem]) from error

@@ -21,12 +21,12 @@ class FolderSource:
     """Takes the base from a folder, the head and the reference from diffs."""
 
     def identity(self, instance: Instance) -> Mapping[str, Any]:
-        """The folder's files and both diffs, by digest."""
+        """The folder's files and both diffs, by digest. Raises SourceError."""
         source = _source(instance)
         return {
             "kind": "tree",
             "history": trees.HISTORY,
-            "tree": folder_digest(_folder(instance)),
+            "tree": _digest(instance),
             "head": trees.diff_digest(instance, source.head),
             "reference": trees.diff_digest(instance, source.reference),
         }
@@ -47,6 +47,14 @@ def _source(instance: Instance) -> TreeSource:
     source = instance.source.tree
     assert source is not None
     return source
+
+
+def _digest(instance: Instance) -> str:
+    try:
+        return folder_digest(_folder(instance))
+    except OSError as error:
+        message = f"{instance.id}: a file of {_source(instance).path} cannot be read ({error.strerror})"
+        raise SourceError(message) from error
 
 
 def _folder(instance: Instance) -> Path:

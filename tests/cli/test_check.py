@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -67,6 +70,24 @@ def test_sound_instances_are_ok_and_nothing_is_left_behind() -> None:
     result = run("set")
     assert (result.output, result.exit_code) == ("2 of 2 instances ok, 0 faults\n", 0)
     assert [path.name for path in Path().iterdir()] == ["set"]
+
+
+def test_a_tree_that_cannot_be_read_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    write("a")
+    assert run("set", "--lock").exit_code == 0
+    scandir = os.scandir
+
+    def closed(place: Any) -> Any:
+        if not isinstance(place, int) and Path(place).name == "closed":
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(place))
+        return scandir(place)
+
+    Path("set", "projects", "shop", "closed").mkdir()
+    monkeypatch.setattr(os, "scandir", closed)
+    result = run("set")
+    assert result.exit_code == 1
+    assert "a: a file of ../projects/shop cannot be read (Permission denied)" in result.output
+    assert "a file of source.tree.path, ../projects/shop, cannot be read (Permission denied)" in result.output
 
 
 def test_faults_are_one_line_each_and_exit_1() -> None:
