@@ -58,7 +58,18 @@ def collector_for(path: Path, parent: pytest.Collector) -> pytest.Collector | No
 # pytest.File, of which --lf passes over those that held no failure themselves.
 
 
-class InstanceSet(pytest.Collector):
+class Beneath:
+    """A node below a folder that pytest did not look into: it has the hooks of the conftest.py files above that."""
+
+    parent: Any
+
+    @property
+    def ihook(self) -> Any:
+        """The hooks; by its own path pytest would find no conftest.py for it at all."""
+        return self.parent.ihook
+
+
+class InstanceSet(Beneath, pytest.Collector):
     """A folder of instances; whatever else lies in it is not looked at."""
 
     def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
@@ -120,7 +131,7 @@ def unchanged(folder: Path, store: Path) -> Iterator[Index]:
             write_aside(kept, index.dump())
 
 
-class InstanceFolder(pytest.Collector):
+class InstanceFolder(Beneath, pytest.Collector):
     """A folder of one instance; nothing inside is collected, imported or read as configuration."""
 
     def collect(self) -> Iterator[pytest.Collector]:
@@ -133,7 +144,7 @@ class InstanceFolder(pytest.Collector):
         return node
 
 
-class InstanceFile(pytest.File):
+class InstanceFile(Beneath, pytest.File):
     """One file that instances are loaded from: its items are its instance's, or lie below one name per instance."""
 
     def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
@@ -153,7 +164,7 @@ class InstanceFile(pytest.File):
         return super().repr_failure(excinfo)
 
 
-class OneInstance(pytest.Collector):
+class OneInstance(Beneath, pytest.Collector):
     """One of the several instances of a file."""
 
     def __init__(self, *, instance: Instance, **kwargs: Any) -> None:
@@ -211,7 +222,7 @@ def _marker(
     )
 
 
-class BareItem(pytest.Item):
+class BareItem(Beneath, pytest.Item):
     """An instance whose comments have no oracle: there to be read, so it is skipped and counts nowhere."""
 
     def __init__(self, *, instance: Instance, **kwargs: Any) -> None:
@@ -229,7 +240,7 @@ class BareItem(pytest.Item):
         return self.path, 0, self.name
 
 
-class TrialItem(pytest.Item):
+class TrialItem(Beneath, pytest.Item):
     """One trial: setup waits for it, the call phase reads its verdicts."""
 
     def __init__(self, *, instance: Instance, reviewer: str, repeat: int, plugin: CrabSession, **kwargs: Any) -> None:
