@@ -20,8 +20,11 @@ __all__ = ["crab_instance", "crab_trial", "pytest_generate_tests"]
 INSTANCE_FILE = "instance.yaml"
 LOCK_FILE = "crab.lock"
 
-#: What every instance's file has in it, unless it is spelled with YAML's escapes.
+#: What every instance's file has in it.
 _WORDS = (b"provenance", b"pull_request", b"environment", b"comments")
+
+#: How YAML lets a letter be spelled in quotes.
+_ESCAPED = re.compile(rb"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}))")
 
 #: What the working part is registered as.
 SESSION = "pytest_crab.session"
@@ -148,7 +151,13 @@ def _instance_file(folder: Path) -> bytes:
             content = file.read(1 << 20)  # no larger one is read as an instance
     except OSError:
         return b""
-    return content if b"\\" in content or all(word in content for word in _WORDS) else b""
+    said = _ESCAPED.sub(_unescaped, content)
+    return content if all(word in said for word in _WORDS) else b""
+
+
+def _unescaped(escape: re.Match[bytes]) -> bytes:
+    number = int(next(filter(None, escape.groups())), 16)
+    return bytes([number]) if 0 < number < 128 else b""
 
 
 def _instances_in(folder: Path) -> bytes:

@@ -46,7 +46,7 @@ def test_a_set_is_left_alone_by_its_lock_alone(bare: Any) -> None:
 
 
 def test_other_programs_files_of_that_name_hide_no_tests(bare: Any) -> None:
-    bare.write({"deploy/instance.yaml": "machine: small\n", "deploy/test_x.py": "def test_x():\n    pass\n"})
+    bare.write({"deploy/instance.yaml": 'match: "\\\\d+"\n', "deploy/test_x.py": "def test_x():\n    pass\n"})
     bare.write({"deploy/test_more/test_y.py": "def test_y():\n    pass\n"})
     bare.pytester.runpytest().assert_outcomes(passed=2)
 
@@ -66,9 +66,10 @@ def test_other_programs_files_of_that_name_may_be_named(bare: Any, arguments: tu
     bare.pytester.runpytest(*arguments).assert_outcomes(passed=1)
 
 
-def test_an_instance_that_is_spelled_with_escapes_is_one(bare: Any) -> None:
+@pytest.mark.parametrize("word", [r'"c\x6fmments":', r'"c\u006fmments":', r'"c\U0000006fmments":'])
+def test_an_instance_that_is_spelled_with_escapes_is_one(bare: Any, word: str) -> None:
     file = bare.path / "instances" / "shop-1" / "instance.yaml"
-    file.write_text(file.read_text().replace("comments:", '"c\\x6fmments":'))
+    file.write_text(file.read_text().replace("comments:", word))
     bare.write({f"instances/shop-1/{name}": text for name, text in TRAPS.items()})
     bare.write({"test_ours.py": "def test_ours():\n    pass\n"})
     bare.pytester.runpytest().assert_outcomes(passed=1)
