@@ -81,15 +81,17 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(CrabSession(config), SESSION)
         return
     for argument, path in _named_paths(config):
-        if instance_folder(path) is not None or _is_locked(path, config):
+        if instance_folder(path) is not None or is_locked(path, config):
             raise _no_reviewer(argument)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave instances and their sets alone when no reviewer is named: their files are data, not tests."""
-    if config.pluginmanager.has_plugin(SESSION) or not os.path.isdir(collection_path):  # noqa: PTH112 - a Path may raise
+    """Leave instances' trees alone, and instances and sets when no reviewer is named: they are data, not tests."""
+    if not os.path.isdir(collection_path):  # noqa: PTH112 - a Path may raise
         return None
-    return True if _is_data(collection_path, config) else None
+    measured = config.pluginmanager.has_plugin(SESSION)
+    is_data = is_shared(collection_path, config) if measured else _is_data(collection_path, config)
+    return True if is_data else None
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -123,7 +125,7 @@ def instance_folder(path: Path) -> Path | None:
     return next((folder for folder in (path, *path.parents) if _instance_file(folder)), None)
 
 
-def _is_locked(folder: Path, config: pytest.Config) -> bool:
+def is_locked(folder: Path, config: pytest.Config) -> bool:
     """Whether a folder is a set by its lock. The rootdir is none: it is a project, whose tests lie beside instances."""
     return folder != config.rootpath and _is_file(folder / LOCK_FILE)
 
@@ -137,22 +139,27 @@ def _holds_set(folder: Path) -> bool:
     return _is_file(folder / LOCK_FILE) or bool(_instances_in(folder))
 
 
-def is_set(folder: Path) -> bool:
-    """Whether ``folder`` is an instance set: it has a crab.lock, or instances as its children."""
-    return _is_file(folder / LOCK_FILE) or next(folder.glob(f"*/{INSTANCE_FILE}"), None) is not None
-
-
 def _instance_file(folder: Path) -> bytes:
     """The file that makes a folder an instance; nothing if it has none, or another program's file of that name."""
+    content = _read(folder)
+    said = _ESCAPED.sub(_unescaped, content)
+    return content if all(word in said for word in _WORDS) else b""
+
+
+def is_meant(folder: Path) -> bool:
+    """Whether somebody meant a folder's file to be an instance's, however much of it is wrong."""
+    said = _ESCAPED.sub(_unescaped, _read(folder))
+    return any(word in said for word in _WORDS if word != b"environment")  # which other programs have too
+
+
+def _read(folder: Path) -> bytes:
     try:
         if not _is_file(folder / INSTANCE_FILE):  # a pipe would be waited for
             return b""
         with (folder / INSTANCE_FILE).open("rb") as file:
-            content = file.read(1 << 20)  # no larger one is read as an instance
+            return file.read(1 << 20)  # no larger one is read as an instance
     except OSError:
         return b""
-    said = _ESCAPED.sub(_unescaped, content)
-    return content if all(word in said for word in _WORDS) else b""
 
 
 def _unescaped(escape: re.Match[bytes]) -> bytes:
@@ -170,8 +177,11 @@ def _is_data(folder: Path, config: pytest.Config) -> bool:
 
     A folder is none because of the instances that it holds: its tests may lie beside them.
     """
-    if _is_locked(folder, config) or _instance_file(folder):
-        return True
+    return is_locked(folder, config) or bool(_instance_file(folder)) or is_shared(folder, config)
+
+
+def is_shared(folder: Path, config: pytest.Config) -> bool:
+    """Whether a folder holds trees that instances beside it share."""
     trees = config.stash.setdefault(_TREES, {})
     beside = folder.parent
     if beside not in trees:

@@ -19,9 +19,12 @@ import pytest
 
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.index import Index
+from pytest_crab.instances.recorded import FOLDER
 from pytest_crab.plugin import INSTANCE_FILE
 from pytest_crab.plugin import SESSION
-from pytest_crab.plugin import is_set
+from pytest_crab.plugin import is_locked
+from pytest_crab.plugin import is_meant
+from pytest_crab.plugin import is_shared
 from pytest_crab.report.account import explain
 from pytest_crab.store import FileStore
 from pytest_crab.store.files import write_aside
@@ -47,11 +50,41 @@ class Missed(Exception):
 
 def collector_for(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     """The collector of a folder that is an instance or a set of them; None for any other folder."""
-    if (path / INSTANCE_FILE).is_file():
+    file = path / INSTANCE_FILE
+    if os.path.isfile(file) and (any(map(parent.session.isinitpath, (path, file))) or is_meant(path)):  # noqa: PTH113
         return InstanceFolder.from_parent(parent, path=path, name=path.name)
-    if is_set(path):
+    if is_set(path, parent.session):
         return InstanceSet.from_parent(parent, path=path, name=path.name)
     return None
+
+
+def is_set(folder: Path, session: pytest.Session) -> bool:
+    """Whether ``folder`` is an instance set: it has a crab.lock, or instances as its children and no tests beside them.
+
+    Of a folder from outside the one that pytest was called in only the instances are of interest.
+    """
+    config, named = session.config, session.isinitpath(folder)
+    if is_locked(folder, config):
+        return True
+    if not any(named or is_meant(file.parent) for file in folder.glob(f"*/{INSTANCE_FILE}")):
+        return False
+    return config.invocation_params.dir not in (folder, *folder.parents) or not any(_beside(folder, config))
+
+
+def _beside(folder: Path, config: pytest.Config) -> Iterator[str]:
+    """Yield the names of what pytest might find tests in, beside the instances of a folder."""
+    with os.scandir(folder) as found:
+        for entry in found:
+            if not entry.is_dir():
+                if entry.name.endswith(".py"):
+                    yield entry.name
+            elif (
+                not entry.name.startswith((".", "__"))
+                and entry.name != FOLDER
+                and not os.path.isfile(f"{entry.path}/{INSTANCE_FILE}")  # noqa: PTH113
+                and not is_shared(Path(entry.path), config)
+            ):
+                yield entry.name
 
 
 # Neither folder is a pytest.Directory, so pytest loads no conftest.py and no __init__.py from them; nor are they a
