@@ -19,6 +19,7 @@ __all__ = ["crab_instance", "crab_trial", "pytest_generate_tests"]
 
 INSTANCE_FILE = "instance.yaml"
 LOCK_FILE = "crab.lock"
+RECORDED = b"recorded"  # the folder of a set's recorded results
 
 #: What every instance's file has in it.
 _WORDS = (b"provenance", b"pull_request", b"environment", b"comments")
@@ -181,11 +182,12 @@ def _is_data(folder: Path, config: pytest.Config) -> bool:
 
 
 def is_shared(folder: Path, config: pytest.Config) -> bool:
-    """Whether a folder holds trees that instances beside it share."""
+    """Whether a folder holds trees that instances beside it share, or results that were recorded of them."""
     trees = config.stash.setdefault(_TREES, {})
     beside = folder.parent
     if beside not in trees:
-        trees[beside] = {name.strip() for name in _SHARED.findall(_instances_in(beside))}
+        said = _instances_in(beside)
+        trees[beside] = {name.strip() for name in _SHARED.findall(said)} | ({RECORDED} if said else set())
     return os.fsencode(folder.name) in trees[beside]
 
 

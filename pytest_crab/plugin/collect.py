@@ -19,7 +19,6 @@ import pytest
 
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.index import Index
-from pytest_crab.instances.recorded import FOLDER
 from pytest_crab.plugin import INSTANCE_FILE
 from pytest_crab.plugin import SESSION
 from pytest_crab.plugin import is_locked
@@ -80,7 +79,6 @@ def _beside(folder: Path, config: pytest.Config) -> Iterator[str]:
                     yield entry.name
             elif (
                 not entry.name.startswith((".", "__"))
-                and entry.name != FOLDER
                 and not os.path.isfile(f"{entry.path}/{INSTANCE_FILE}")  # noqa: PTH113
                 and not is_shared(Path(entry.path), config)
             ):
