@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Generator
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,15 +19,22 @@ __all__ = ["crab_instance", "crab_trial", "pytest_generate_tests"]
 
 INSTANCE_FILE = "instance.yaml"
 LOCK_FILE = "crab.lock"
+RECORDED = b"recorded"  # the folder of a set's recorded results
 
-#: What every instance's file has in it, unless it is spelled with YAML's escapes.
+#: What every instance's file has in it.
 _WORDS = (b"provenance", b"pull_request", b"environment", b"comments")
+
+#: How YAML lets a letter be spelled in quotes.
+_ESCAPED = re.compile(rb"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}))")
 
 #: What the working part is registered as.
 SESSION = "pytest_crab.session"
 
-#: What the instances of a folder say, by folder; each is read once.
-_SAID = pytest.StashKey[dict[Path, bytes]]()
+#: Where an instance names a tree that lies beside it, by the first folder on the way there.
+_SHARED = re.compile(rb"""\bpath["']?\s*:\s*["']?\.\./([^/"'\n,}]+)""")
+
+#: The folders that the instances of a folder share, by folder; each is read once.
+_TREES = pytest.StashKey[dict[Path, set[bytes]]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -73,15 +82,17 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(CrabSession(config), SESSION)
         return
     for argument, path in _named_paths(config):
-        if instance_folder(path) is not None or (path != config.rootpath and (path / LOCK_FILE).is_file()):
+        if instance_folder(path) is not None or is_locked(path, config):
             raise _no_reviewer(argument)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave instances and their sets alone when no reviewer is named: their files are data, not tests."""
-    if config.pluginmanager.has_plugin(SESSION) or not collection_path.is_dir():
+    """Leave instances' trees alone, and instances and sets when no reviewer is named: they are data, not tests."""
+    if not os.path.isdir(collection_path):  # noqa: PTH112 - a Path may raise
         return None
-    return True if _is_data(collection_path, config) else None
+    measured = config.pluginmanager.has_plugin(SESSION)
+    is_data = is_shared(collection_path, config) if measured else _is_data(collection_path, config)
+    return True if is_data else None
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -100,12 +111,13 @@ class Unread(pytest.Collector):
         return ()
 
 
-def pytest_collection_finish(session: pytest.Session) -> None:
-    """Where nothing but folders of sets was named and no reviewer, say so; no test is there to be run."""
-    if session.items or session.config.pluginmanager.has_plugin(SESSION):
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.Item]) -> None:
+    """Where nothing but folders of sets was named and no reviewer, say so; no test is there to be run or deselected."""
+    if items or session.testsfailed or session.config.pluginmanager.has_plugin(SESSION):
         return
     for argument, path in _named_paths(session.config):
-        if path.is_dir() and any(_holds_set(folder) for folder in (path, *path.iterdir()) if folder.is_dir()):
+        if _holds_set(path) or any(_holds_set(folder) for folder in path.glob("*/")):
             raise _no_reviewer(argument)
 
 
@@ -114,25 +126,46 @@ def instance_folder(path: Path) -> Path | None:
     return next((folder for folder in (path, *path.parents) if _instance_file(folder)), None)
 
 
+def is_locked(folder: Path, config: pytest.Config) -> bool:
+    """Whether a folder is a set by its lock. The rootdir is none: it is a project, whose tests lie beside instances."""
+    return folder != config.rootpath and _is_file(folder / LOCK_FILE)
+
+
+def _is_file(path: Path) -> bool:
+    """Whether a file is there; False, where a Path raises, for what may not be looked at and for too long a name."""
+    return os.path.isfile(path)  # noqa: PTH113
+
+
 def _holds_set(folder: Path) -> bool:
-    return (folder / LOCK_FILE).is_file() or bool(_instances_in(folder))
-
-
-def is_set(folder: Path) -> bool:
-    """Whether ``folder`` is an instance set: it has a crab.lock, or instances as its children."""
-    return (folder / LOCK_FILE).is_file() or next(folder.glob(f"*/{INSTANCE_FILE}"), None) is not None
+    return _is_file(folder / LOCK_FILE) or bool(_instances_in(folder))
 
 
 def _instance_file(folder: Path) -> bytes:
     """The file that makes a folder an instance; nothing if it has none, or another program's file of that name."""
+    content = _read(folder)
+    said = _ESCAPED.sub(_unescaped, content)
+    return content if all(word in said for word in _WORDS) else b""
+
+
+def is_meant(folder: Path) -> bool:
+    """Whether somebody meant a folder's file to be an instance's, however much of it is wrong."""
+    said = _ESCAPED.sub(_unescaped, _read(folder))
+    return any(word in said for word in _WORDS if word != b"environment")  # which other programs have too
+
+
+def _read(folder: Path) -> bytes:
     try:
-        if not (folder / INSTANCE_FILE).is_file():  # a pipe would be waited for
+        if not _is_file(folder / INSTANCE_FILE):  # a pipe would be waited for
             return b""
         with (folder / INSTANCE_FILE).open("rb") as file:
-            content = file.read(1 << 20)  # no larger one is read as an instance
+            return file.read(1 << 20)  # no larger one is read as an instance
     except OSError:
         return b""
-    return content if b"\\" in content or all(word in content for word in _WORDS) else b""
+
+
+def _unescaped(escape: re.Match[bytes]) -> bytes:
+    number = int(next(filter(None, escape.groups())), 16)
+    return bytes([number]) if 0 < number < 128 else b""
 
 
 def _instances_in(folder: Path) -> bytes:
@@ -145,13 +178,17 @@ def _is_data(folder: Path, config: pytest.Config) -> bool:
 
     A folder is none because of the instances that it holds: its tests may lie beside them.
     """
-    if (folder / LOCK_FILE).is_file() or _instance_file(folder):
-        return True
-    said = config.stash.setdefault(_SAID, {})
+    return is_locked(folder, config) or bool(_instance_file(folder)) or is_shared(folder, config)
+
+
+def is_shared(folder: Path, config: pytest.Config) -> bool:
+    """Whether a folder holds trees that instances beside it share, or results that were recorded of them."""
+    trees = config.stash.setdefault(_TREES, {})
     beside = folder.parent
-    if beside not in said:
-        said[beside] = _instances_in(beside)
-    return f"../{folder.name}/".encode() in said[beside]
+    if beside not in trees:
+        said = _instances_in(beside)
+        trees[beside] = {name.strip() for name in _SHARED.findall(said)} | ({RECORDED} if said else set())
+    return os.fsencode(folder.name) in trees[beside]
 
 
 def _named_paths(config: pytest.Config) -> list[tuple[str, Path]]:
@@ -184,6 +221,7 @@ def _refuse_foreign(path: Path) -> None:
             f"{path} lies inside the instance {folder.name}, whose files are data: name the instance's folder instead"
         )
     # pytest imports conftest.py from a folder that is named, and from those below it that are called test*
-    below = [found for found in path.glob("test*/conftest.py") if folder or instance_folder(found)]
+    found_below = path.glob("test*/conftest.py") if os.path.isdir(path) else ()  # noqa: PTH112 - a Path may raise
+    below = [found for found in found_below if folder or instance_folder(found)]
     for found in (*(folder.glob("conftest.py") if folder else ()), *below):
         raise pytest.UsageError(f"{found} would be run by pytest: an instance folder holds no conftest.py, remove it")

@@ -312,7 +312,7 @@ class Account:
     def status(self, report: pytest.TestReport | pytest.CollectReport) -> tuple[str, str, str] | None:
         """The outcome of an item in words, for verbose output; pytest's own categories and letters stay."""
         trial = self._reported.get(report.nodeid)
-        if trial is None or report.skipped:
+        if trial is None or report.outcome not in ("passed", "failed"):  # a plugin that runs items again has its own
             return None
         if report.when == "setup" and report.failed:
             return "error", "E", f"ERROR {_short(trial)}"

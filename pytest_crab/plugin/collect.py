@@ -21,7 +21,9 @@ from pytest_crab.errors import BadInput
 from pytest_crab.instances.index import Index
 from pytest_crab.plugin import INSTANCE_FILE
 from pytest_crab.plugin import SESSION
-from pytest_crab.plugin import is_set
+from pytest_crab.plugin import is_locked
+from pytest_crab.plugin import is_meant
+from pytest_crab.plugin import is_shared
 from pytest_crab.report.account import explain
 from pytest_crab.store import FileStore
 from pytest_crab.store.files import write_aside
@@ -47,18 +49,58 @@ class Missed(Exception):
 
 def collector_for(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     """The collector of a folder that is an instance or a set of them; None for any other folder."""
-    if (path / INSTANCE_FILE).is_file():
+    file = path / INSTANCE_FILE
+    if os.path.isfile(file) and (any(map(parent.session.isinitpath, (path, file))) or is_meant(path)):  # noqa: PTH113
         return InstanceFolder.from_parent(parent, path=path, name=path.name)
-    if is_set(path):
+    if is_set(path, parent.session):
         return InstanceSet.from_parent(parent, path=path, name=path.name)
     return None
+
+
+def is_set(folder: Path, session: pytest.Session) -> bool:
+    """Whether ``folder`` is an instance set: it has a crab.lock, or instances as its children and no tests beside them.
+
+    Of a folder from outside the one that pytest was called in only the instances are of interest.
+    """
+    config, named = session.config, session.isinitpath(folder)
+    if is_locked(folder, config):
+        return True
+    if not any(named or is_meant(file.parent) for file in folder.glob(f"*/{INSTANCE_FILE}")):
+        return False
+    return config.invocation_params.dir not in (folder, *folder.parents) or not any(_beside(folder, config))
+
+
+def _beside(folder: Path, config: pytest.Config) -> Iterator[str]:
+    """Yield the names of what pytest might find tests in, beside the instances of a folder."""
+    with os.scandir(folder) as found:
+        for entry in found:
+            if not entry.is_dir():
+                if entry.name.endswith(".py"):
+                    yield entry.name
+            elif (
+                not entry.name.startswith((".", "__"))
+                and not os.path.isfile(f"{entry.path}/{INSTANCE_FILE}")  # noqa: PTH113
+                and not is_shared(Path(entry.path), config)
+            ):
+                yield entry.name
 
 
 # Neither folder is a pytest.Directory, so pytest loads no conftest.py and no __init__.py from them; nor are they a
 # pytest.File, of which --lf passes over those that held no failure themselves.
 
 
-class InstanceSet(pytest.Collector):
+class Beneath:
+    """A node below a folder that pytest did not look into: it has the hooks of the conftest.py files above that."""
+
+    parent: Any
+
+    @property
+    def ihook(self) -> Any:
+        """The hooks; by its own path pytest would find no conftest.py for it at all."""
+        return self.parent.ihook
+
+
+class InstanceSet(Beneath, pytest.Collector):
     """A folder of instances; whatever else lies in it is not looked at."""
 
     def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
@@ -120,7 +162,7 @@ def unchanged(folder: Path, store: Path) -> Iterator[Index]:
             write_aside(kept, index.dump())
 
 
-class InstanceFolder(pytest.Collector):
+class InstanceFolder(Beneath, pytest.Collector):
     """A folder of one instance; nothing inside is collected, imported or read as configuration."""
 
     def collect(self) -> Iterator[pytest.Collector]:
@@ -133,7 +175,7 @@ class InstanceFolder(pytest.Collector):
         return node
 
 
-class InstanceFile(pytest.File):
+class InstanceFile(Beneath, pytest.File):
     """One file that instances are loaded from: its items are its instance's, or lie below one name per instance."""
 
     def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
@@ -153,7 +195,7 @@ class InstanceFile(pytest.File):
         return super().repr_failure(excinfo)
 
 
-class OneInstance(pytest.Collector):
+class OneInstance(Beneath, pytest.Collector):
     """One of the several instances of a file."""
 
     def __init__(self, *, instance: Instance, **kwargs: Any) -> None:
@@ -211,7 +253,7 @@ def _marker(
     )
 
 
-class BareItem(pytest.Item):
+class BareItem(Beneath, pytest.Item):
     """An instance whose comments have no oracle: there to be read, so it is skipped and counts nowhere."""
 
     def __init__(self, *, instance: Instance, **kwargs: Any) -> None:
@@ -229,7 +271,7 @@ class BareItem(pytest.Item):
         return self.path, 0, self.name
 
 
-class TrialItem(pytest.Item):
+class TrialItem(Beneath, pytest.Item):
     """One trial: setup waits for it, the call phase reads its verdicts."""
 
     def __init__(self, *, instance: Instance, reviewer: str, repeat: int, plugin: CrabSession, **kwargs: Any) -> None:

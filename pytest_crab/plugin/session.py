@@ -54,6 +54,11 @@ class CrabSession:
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.options = Options.read(config)
+        if config.getoption("forked", default=False) and self.runs_trials:
+            raise pytest.UsageError(
+                "--forked runs each item in a copy of this process, where no trial would ever end: leave it out, "
+                "trials have sandboxes of their own"
+            )
         self.crews = crews_of(self.options, config)
         self.is_worker = hasattr(config, "workerinput")
         if self.runs_trials and not self.is_worker:

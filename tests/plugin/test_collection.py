@@ -35,6 +35,7 @@ def test_a_set_holds_instances_only(lab: Any) -> None:
     )
     lab.write({f"instances/shop-1/{name}": RAISES for name in (*inside, "conftest.py")})
     lab.write({"instances/shop-1/pytest.ini": "[pytest]\naddopts = --no-such\n", "instances/test_set.py": RAISES})
+    lab.write({"instances/crab.lock": ""})
     for argument in ("instances", "."):
         result = lab.run("--reviewer=human", "--collect-only", "-q", argument)
         assert ids(result) == ["instances/shop-1/instance.yaml::human", "instances/till-2/instance.yaml::human"]
@@ -192,6 +193,65 @@ def test_beside_ordinary_tests(lab: Any) -> None:
     result.assert_outcomes(passed=3, failed=1)
     assert [trial["instance"] for trial in lab.records()] == ["shop-1", "till-2"]
     lab.run("--reviewer=human").assert_outcomes(passed=3, failed=1)
+
+
+PASSES = "def test_it():\n    pass\n"
+OURS = {"test_ours.py": "def test_ours(ours):\n    pass\n", "unit/test_unit.py": PASSES}
+FIXTURE = "import pytest\n\n@pytest.fixture\ndef ours():\n    pass\n"
+
+
+@pytest.mark.parametrize("arguments", [(), ("tests",), (".",)])
+def test_tests_beside_instances_are_run_too(lab: Any, arguments: tuple[str, ...]) -> None:
+    (lab.path / "instances").rename(lab.path / "tests")
+    shared = lab.path / "tests" / "shop-1" / "tree"
+    shared.rename(lab.path / "tests" / "shared")
+    file = lab.path / "tests" / "shop-1" / "instance.yaml"
+    file.write_text(file.read_text().replace("path: tree,", "path: ../shared,"))
+    lab.write({f"tests/{name}": text for name, text in {**OURS, "conftest.py": FIXTURE}.items()})
+    lab.write({"tests/shared/test_own.py": RAISES, "pytest.ini": "[pytest]\ncrab_reviewer = human\n"})
+    result = lab.run("--collect-only", "-q", *arguments)
+    assert sorted(ids(result)) == [
+        "tests/shop-1/instance.yaml::human",
+        "tests/test_ours.py::test_ours",
+        "tests/till-2/instance.yaml::human",
+        "tests/unit/test_unit.py::test_it",
+    ]
+    lab.run("tests/unit").assert_outcomes(passed=1)
+    lab.run("tests/till-2").assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize("lock", [False, True])
+def test_a_project_that_is_a_set_has_tests_too(lab: Any, lock: bool) -> None:  # noqa: FBT001
+    for folder in list((lab.path / "instances").iterdir()):
+        folder.rename(lab.path / folder.name)
+    (lab.path / "instances").rmdir()
+    lab.write({f"tests/{name}": text for name, text in {**OURS, "conftest.py": FIXTURE}.items()})
+    lab.write({"pytest.ini": "[pytest]\ncrab_reviewer = human\n", **({"crab.lock": ""} if lock else {})})
+    assert len(ids(lab.run("--collect-only", "-q"))) == 4
+    lab.run("tests/unit").assert_outcomes(passed=1)
+
+
+def test_other_programs_files_of_that_name_are_no_instances(lab: Any) -> None:
+    lab.write({"deploy/instance.yaml": "environment: small\n", "deploy/test_x.py": PASSES})
+    lab.write({"pytest.ini": "[pytest]\ncrab_reviewer = human\n"})
+    assert ids(lab.run("--collect-only", "-q", ".")) == [
+        "deploy/test_x.py::test_it",
+        "instances/shop-1/instance.yaml::human",
+        "instances/till-2/instance.yaml::human",
+    ]
+
+
+def test_a_file_that_says_nothing_is_a_fault_where_its_set_is_named(lab: Any) -> None:
+    lab.write({"named/empty-1/instance.yaml": ""})
+    for argument in ("named", "named/empty-1"):
+        lab.run("--reviewer=human", argument).assert_outcomes(errors=1)
+
+
+def test_tests_beside_the_instances_of_others_are_not_run(lab: Any, tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("elsewhere") / "set"
+    (lab.path / "instances").rename(folder)
+    (folder / "test_x.py").write_text(RAISES)
+    lab.run("--reviewer=human", "--crab-trust", "--rootdir=.", str(folder)).assert_outcomes(passed=2)
 
 
 def test_every_fault_of_a_bad_file_is_said_without_a_traceback(lab: Any) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pathlib
 from typing import Any
 
 import pytest
@@ -44,7 +46,7 @@ def test_a_set_is_left_alone_by_its_lock_alone(bare: Any) -> None:
 
 
 def test_other_programs_files_of_that_name_hide_no_tests(bare: Any) -> None:
-    bare.write({"deploy/instance.yaml": "machine: small\n", "deploy/test_x.py": "def test_x():\n    pass\n"})
+    bare.write({"deploy/instance.yaml": 'match: "\\\\d+"\n', "deploy/test_x.py": "def test_x():\n    pass\n"})
     bare.write({"deploy/test_more/test_y.py": "def test_y():\n    pass\n"})
     bare.pytester.runpytest().assert_outcomes(passed=2)
 
@@ -64,9 +66,10 @@ def test_other_programs_files_of_that_name_may_be_named(bare: Any, arguments: tu
     bare.pytester.runpytest(*arguments).assert_outcomes(passed=1)
 
 
-def test_an_instance_that_is_spelled_with_escapes_is_one(bare: Any) -> None:
+@pytest.mark.parametrize("word", [r'"c\x6fmments":', r'"c\u006fmments":', r'"c\U0000006fmments":'])
+def test_an_instance_that_is_spelled_with_escapes_is_one(bare: Any, word: str) -> None:
     file = bare.path / "instances" / "shop-1" / "instance.yaml"
-    file.write_text(file.read_text().replace("comments:", '"c\\x6fmments":'))
+    file.write_text(file.read_text().replace("comments:", word))
     bare.write({f"instances/shop-1/{name}": text for name, text in TRAPS.items()})
     bare.write({"test_ours.py": "def test_ours():\n    pass\n"})
     bare.pytester.runpytest().assert_outcomes(passed=1)
@@ -100,6 +103,78 @@ def test_a_folder_of_tests_that_holds_a_set_too_is_just_run(bare: Any) -> None:
     bare.write({"tests/test_ours.py": "def test_ours():\n    pass\n"})
     (bare.path / "data").rename(bare.path / "tests" / "data")
     bare.pytester.runpytest("tests").assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize("arguments", [("-k", "nothing"), ("--deselect", "tests/test_ours.py::test_ours")])
+def test_tests_beside_a_set_may_all_be_deselected(bare: Any, arguments: tuple[str, ...]) -> None:
+    (bare.path / "instances").rename(bare.path / "data")
+    bare.write({"tests/test_ours.py": "def test_ours():\n    pass\n"})
+    (bare.path / "data").rename(bare.path / "tests" / "data")
+    result = bare.pytester.runpytest("tests", *arguments)
+    result.assert_outcomes(deselected=1)
+    assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
+
+
+def test_tests_that_cannot_be_imported_are_what_is_said(bare: Any) -> None:
+    (bare.path / "instances").rename(bare.path / "data")
+    bare.write({"tests/test_ours.py": RAISES})
+    (bare.path / "data").rename(bare.path / "tests" / "data")
+    result = bare.pytester.runpytest("tests")
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.assert_outcomes(errors=1)
+
+
+@pytest.mark.parametrize("arguments", [(), (".",), ("tests",), ("tests/test_ours.py",)])
+def test_a_project_that_is_a_set_with_its_lock_runs_its_tests(bare: Any, arguments: tuple[str, ...]) -> None:
+    for folder in list((bare.path / "instances").iterdir()):
+        folder.rename(bare.path / folder.name)
+    bare.write({"crab.lock": "", "pytest.ini": "[pytest]\n", "tests/test_ours.py": "def test_ours():\n    pass\n"})
+    bare.write({f"till-2/{name}": text for name, text in TRAPS.items() if "conftest" not in name})
+    bare.pytester.runpytest(*arguments).assert_outcomes(passed=1)
+
+
+def test_what_an_instance_says_about_a_folder_hides_no_tests(bare: Any) -> None:
+    file = bare.path / "instances" / "shop-1" / "instance.yaml"
+    file.write_text(file.read_text().replace("Please escape", "As ../unit/test_x.py asks, please escape"))
+    bare.write({"instances/unit/test_unit.py": "def test_unit():\n    pass\n"})
+    bare.pytester.runpytest("instances/unit").assert_outcomes(passed=1)
+    bare.pytester.runpytest().assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize("path", ["path: ../shared,", 'path: "../shared",', "path: ../shared/shop,"])
+def test_a_tree_that_instances_share_is_left_alone(bare: Any, path: str) -> None:
+    file = bare.path / "instances" / "shop-1" / "instance.yaml"
+    file.write_text(file.read_text().replace("path: tree,", path))
+    bare.write({f"instances/shared/{name}": RAISES for name in ("conftest.py", "test_own.py", "shop/test_own.py")})
+    bare.write({"test_ours.py": "def test_ours():\n    pass\n"})
+    bare.pytester.runpytest().assert_outcomes(passed=1)
+
+
+def test_a_folder_may_have_any_name(bare: Any) -> None:
+    (bare.path / os.fsdecode(b"donn\xe9es")).mkdir()
+    bare.write({"test_ours.py": "def test_ours():\n    pass\n"})
+    bare.pytester.runpytest().assert_outcomes(passed=1)
+
+
+def test_a_folder_that_may_not_be_read_can_be_left_out(bare: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    bare.write({"database/x": "", "test_ours.py": "def test_ours():\n    pass\n"})
+    bare.write({"pytest.ini": "[pytest]\nnorecursedirs = database\n"})
+    really = os.stat
+
+    def refused(path: Any, *arguments: Any, **named: Any) -> os.stat_result:
+        if isinstance(path, str | os.PathLike) and pathlib.PurePath(os.fspath(path)).parent.name == "database":
+            raise PermissionError(13, "Permission denied", str(path))
+        return really(path, *arguments, **named)
+
+    monkeypatch.setattr(os, "stat", refused)
+    bare.pytester.runpytest().assert_outcomes(passed=1)
+
+
+def test_a_name_longer_than_any_file_has_is_pytests_to_refuse(bare: Any) -> None:
+    for arguments in ((), ("--reviewer=human",)):
+        result = bare.pytester.runpytest("x" * 300, *arguments)
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        result.stderr.fnmatch_lines(["ERROR: file or directory not found: xxx*"])
 
 
 def test_it_can_be_switched_off(bare: Any) -> None:

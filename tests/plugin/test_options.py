@@ -110,6 +110,16 @@ def test_bad_settings_are_a_usage_error(bare: Any, text: str, sentence: str) -> 
     result.stderr.no_fnmatch_line("*Traceback*")
 
 
+def test_items_in_processes_of_their_own_are_refused(bare: Any) -> None:
+    bare.write(
+        {"conftest.py": "def pytest_addoption(parser):\n    parser.addoption('--forked', action='store_true')\n"}
+    )
+    result = bare.run("--reviewer=human", "--forked", "instances")
+    assert result.ret == USAGE
+    result.stderr.fnmatch_lines(["ERROR: --forked runs each item in a copy of this process, *leave it out*"])
+    assert bare.run("--reviewer=human", "--forked", "--collect-only", "instances").ret == 0
+
+
 def test_a_variant_is_known_by_its_own_name(bare: Any) -> None:
     result = bare.pytester.runpytest("instances", "--reviewer=strict", "--collect-only", "-q")
     assert [line for line in result.outlines if "::" in line] == [

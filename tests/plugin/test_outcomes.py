@@ -160,6 +160,28 @@ def test_a_repeat_is_a_trial_of_its_own(lab: Any) -> None:
     )
 
 
+RUNS_AGAIN = """\
+import pytest
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    if report.failed:
+        report.outcome = "rerun"
+    return report
+
+def pytest_report_teststatus(report):
+    return ("rerun", "R", "RERUN") if report.outcome == "rerun" else None
+"""
+
+
+def test_an_outcome_that_another_plugin_gave_is_its_own_to_name(lab: Any) -> None:
+    lab.write({"conftest.py": RUNS_AGAIN})
+    result = lab.run("--reviewer=none", "instances")
+    result.stdout.fnmatch_lines(["*2 rerun in *"])
+    result.stdout.no_fnmatch_line("*passed*")
+
+
 def test_an_unwritable_report_is_said_and_fails_no_trial(lab: Any) -> None:
     (lab.path / "taken").write_text("a file")
     result = lab.run("--reviewer=human", "--crab-report=taken/report", "instances/shop-1")

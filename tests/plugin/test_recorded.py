@@ -88,7 +88,9 @@ def test_a_name_that_nobody_knows_stays_an_error_without_replay(lab: Any, record
 def test_recorded_results_are_no_tests_and_no_instances(lab: Any, recorded: Path) -> None:
     result = lab.run("--reviewer=human", "--collect-only", "-q", "instances")
     result.stdout.fnmatch_lines(["2 tests collected*"])
-    lab.pytester.runpytest("instances", "--collect-only").stdout.no_fnmatch_line("*collected'*")
+    result = lab.pytester.runpytest("instances", "--collect-only")
+    result.stderr.fnmatch_lines(["ERROR: instances holds instances, *"])
+    result.stdout.no_fnmatch_line("*collected'*")
 
 
 def make_bare(lab: Any) -> None:
