@@ -19,7 +19,8 @@ from pytest_crab.instances import find_instances
 from pytest_crab.instances import load_instance
 from pytest_crab.instances.lock import locked
 from pytest_crab.plugin import INSTANCE_FILE
-from pytest_crab.plugin import is_set
+from pytest_crab.plugin import is_locked
+from pytest_crab.plugin import is_meant
 from pytest_crab.plugin.collect import InstanceFile
 from pytest_crab.store.files import write_aside
 
@@ -89,8 +90,16 @@ def _modules(folder: Path, config: pytest.Config) -> Iterator[Path]:
     conftest, package = folder / "conftest.py", folder / "__init__.py"
     if conftest.is_file() and not config.known_args_namespace.noconftest:
         yield conftest
-    if package.is_file() and not (is_set(folder) or (folder / INSTANCE_FILE).is_file()) and _instances(folder):
+    if package.is_file() and not _is_collected_by_us(folder, config) and _instances(folder):
         yield package
+
+
+def _is_collected_by_us(folder: Path, config: pytest.Config) -> bool:
+    return (
+        (folder / INSTANCE_FILE).is_file()
+        or is_locked(folder, config)
+        or any(is_meant(file.parent) for file in folder.glob(f"*/{INSTANCE_FILE}"))
+    )
 
 
 class SetsOnly:
