@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Generator
 from collections.abc import Iterable
@@ -56,10 +57,7 @@ def refuse_code(config: pytest.Config, arguments: Sequence[str]) -> None:
     """
     here = config.invocation_params.dir.resolve()
     own = {here, *here.parents}
-    for argument in arguments:
-        path = config.invocation_params.dir / str(argument).split("::", 1)[0]
-        if here in (path.resolve(), *path.resolve().parents) or not path.exists():
-            continue
+    for argument, path in _from_outside(config, arguments):
         folder = path if path.is_dir() else path.parent
         found = next((file for file in _read_by_pytest(config, folder) if file.parent.resolve() not in own), None)
         if found is not None and _instances(path):
@@ -68,6 +66,15 @@ def refuse_code(config: pytest.Config, arguments: Sequence[str]) -> None:
                 f"{found} would be run or heeded by pytest before {argument} is trusted, which comes from outside this "
                 f"folder: remove it, or look at it and call pytest in {top}"
             )
+
+
+def _from_outside(config: pytest.Config, arguments: Iterable[str]) -> Iterator[tuple[str, Path]]:
+    """The arguments that name what lies outside the folder in which pytest was called, and the paths."""
+    here = config.invocation_params.dir.resolve()
+    for argument in arguments:
+        path = config.invocation_params.dir / str(argument).split("::", 1)[0]
+        if os.path.exists(path) and here not in (path.resolve(), *path.resolve().parents):  # noqa: PTH110 - a Path may raise
+            yield str(argument), path
 
 
 def _read_by_pytest(config: pytest.Config, folder: Path) -> Iterator[Path]:
@@ -108,12 +115,8 @@ class SetsOnly:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         here = config.invocation_params.dir.resolve()
-        named = {(here / argument.split("::", 1)[0]).resolve() for argument in config.args}
-        self._folders = [
-            path
-            for path in named
-            if path.is_dir() and here not in (path, *path.parents) and path not in here.parents and _instances(path)
-        ]
+        named = {path.resolve() for _, path in _from_outside(config, config.args)}
+        self._folders = [path for path in named if path.is_dir() and path not in here.parents and _instances(path)]
 
     @pytest.hookimpl(wrapper=True)
     def pytest_collect_directory(self, path: Path) -> Generator[None, Any, Any]:
@@ -141,14 +144,8 @@ class SetsOnly:
 
 
 def _foreign_sets(config: pytest.Config) -> Iterator[Path]:
-    here = config.invocation_params.dir.resolve()
-    sets: dict[Path, None] = {}
-    for argument in config.args:
-        path = (here / argument.split("::", 1)[0]).resolve()
-        if here in (path, *path.parents) or not path.exists():
-            continue
-        sets.update((file.parent.parent, None) for file in _instances(path))
-    yield from sets
+    paths = (path.resolve() for _, path in _from_outside(config, config.args))
+    yield from dict.fromkeys(file.parent.parent for path in paths for file in _instances(path))
 
 
 def _instances(path: Path) -> Sequence[Path]:
