@@ -32,6 +32,7 @@ _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _NPM = r"[a-z0-9~][a-z0-9._~-]*"
 _NPM_PIN = re.compile(rf"(?:@{_NPM}/)?{_NPM}@\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?")
 _SYSTEM = re.compile(r"[a-z0-9][a-z0-9+.-]+(?:=[A-Za-z0-9.+~:-]+)?")
+_SYSTEM_FOLDERS = {"bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "libx32", "proc", "run", "sbin", "sys"}
 _NAME = re.compile(_PROJECT)
 _EXACT = re.compile(_VERSION)
 _DOCKERFILE = re.compile(r"[A-Za-z0-9_-]+")
@@ -128,6 +129,8 @@ def environment_faults(environment: Environment) -> Iterator[str]:
     workdir = PurePosixPath(environment.workdir)
     if not workdir.is_absolute() or ".." in workdir.parts or len(workdir.parts) < 2:
         yield f"{at}.workdir is {environment.workdir!r}; it should be an absolute path such as /workspace"
+    elif workdir.parts[1] in _SYSTEM_FOLDERS or workdir == PurePosixPath("/usr"):
+        yield f"{at}.workdir is {environment.workdir!r}, which is the system's; it should be a path such as /workspace"
     if environment.timeout > _MOST_SECONDS:
         yield f"{at}.timeout is {environment.timeout}; it should be at most {_MOST_SECONDS} seconds"
     resolved = [environment.resolved] if environment.resolved is not None else []

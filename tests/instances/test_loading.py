@@ -95,6 +95,8 @@ def test_all_faults_of_a_file_come_at_once(write_instance: Write) -> None:
         ("dockerfile: python", "image: python:3.11", "should be pinned, as name@sha256:"),
         ("dockerfile: python", "dockerfile: python\n  workdir: work", "an absolute path"),
         ("dockerfile: python", "dockerfile: python\n  workdir: /", "an absolute path"),
+        ("dockerfile: python", "dockerfile: python\n  workdir: /proc/self", "which is the system's"),
+        ("dockerfile: python", "dockerfile: python\n  workdir: /usr", "which is the system's"),
         ("dockerfile: python", "dockerfile: python\n  paths: [../up]", "environment.paths[0]"),
         ("dockerfile: python", "dockerfile: python\n  system: [--force]", "a Debian package's name"),
         ("dockerfile: python", "dockerfile: python\n  env: {A-B: c}", "environment.env.A-B is not a variable's name"),
