@@ -58,7 +58,7 @@ def refuse_foreign(world: World, instances: Iterable[Instance]) -> None:
     here = Path.cwd().resolve()
     for instance in instances if world.unconfined else ():
         folder = Path(instance.folder).resolve()
-        if here not in (folder, *folder.parents):
+        if not folder.is_relative_to(here):
             raise click.ClickException(
                 f"{folder} comes from outside this folder, and its code would run without a sandbox, as "
                 f"{world.no_sandbox}: install bubblewrap, use --runtime=docker, or look at it and call this in "

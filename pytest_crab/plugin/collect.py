@@ -67,7 +67,7 @@ def is_set(folder: Path, session: pytest.Session) -> bool:
         return True
     if not any(named or is_meant(file.parent) for file in folder.glob(f"*/{INSTANCE_FILE}")):
         return False
-    return config.invocation_params.dir not in (folder, *folder.parents) or not any(_beside(folder, config))
+    return not folder.is_relative_to(config.invocation_params.dir) or not any(_beside(folder, config))
 
 
 def _beside(folder: Path, config: pytest.Config) -> Iterator[str]:

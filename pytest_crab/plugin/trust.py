@@ -73,16 +73,16 @@ def _from_outside(config: pytest.Config, arguments: Iterable[str]) -> Iterator[t
     here = config.invocation_params.dir.resolve()
     for argument in arguments:
         path = config.invocation_params.dir / str(argument).split("::", 1)[0]
-        if os.path.exists(path) and here not in (path.resolve(), *path.resolve().parents):  # noqa: PTH110 - a Path may raise
+        if os.path.exists(path) and not path.resolve().is_relative_to(here):  # noqa: PTH110 - a Path may raise
             yield str(argument), path
 
 
 def _read_by_pytest(config: pytest.Config, folder: Path) -> Iterator[Path]:
     """The files that pytest heeds because a folder is named: settings, and modules here, above and in test*."""
-    if config.inipath is not None and config.inipath.parent in (folder, *folder.parents):
+    if config.inipath is not None and folder.is_relative_to(config.inipath.parent):
         yield config.inipath
     known = config.known_args_namespace
-    if known.rootdir is None and config.rootpath in (folder, *folder.parents):
+    if known.rootdir is None and folder.is_relative_to(config.rootpath):
         yield config.rootpath / "setup.py"  # makes its folder the rootdir, whose crab.yaml and store are believed
     cut = config.invocation_params.dir / known.confcutdir
     for place in (folder, *folder.parents):
