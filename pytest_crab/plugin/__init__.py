@@ -60,7 +60,7 @@ def pytest_load_initial_conftests(
     _refuse_configuration(early_config)
     named = early_config.known_args_namespace.file_or_dir or ()
     for argument in named:
-        _refuse_foreign(early_config.invocation_params.dir / str(argument).split("::", 1)[0])
+        _refuse_foreign(named_path(early_config, argument))
     if named and options.names_reviewers(early_config, args):
         from pytest_crab.plugin.trust import refuse_code
 
@@ -195,8 +195,12 @@ def _named_paths(config: pytest.Config) -> list[tuple[str, Path]]:
     """The paths of the command line; what an ini file names as testpaths is not asked for by anyone."""
     if config.args_source is not config.ArgsSource.ARGS:
         return []
-    base = config.invocation_params.dir
-    return [(argument, base / argument.split("::", 1)[0]) for argument in config.args]
+    return [(argument, named_path(config, argument)) for argument in config.args]
+
+
+def named_path(config: pytest.Config, argument: object) -> Path:
+    """The path that an argument of the command line names, without the test behind it."""
+    return config.invocation_params.dir / str(argument).split("::", 1)[0]
 
 
 def _no_reviewer(argument: str) -> pytest.UsageError:

@@ -21,6 +21,7 @@ from pytest_crab.gate.exit import Tally
 from pytest_crab.gate.exit import decide
 from pytest_crab.gate.exit import refuse
 from pytest_crab.instances.recorded import FOLDER
+from pytest_crab.plugin import named_path
 from pytest_crab.plugin.collect import TrialItem
 from pytest_crab.plugin.crew import Crews
 from pytest_crab.plugin.gate import BaselineGate
@@ -275,8 +276,7 @@ class Account:
 
     def _load(self, path: str) -> Sequence[Instance]:
         """The instances of a file; ids of files outside start at what was named."""
-        here = self.config.invocation_params.dir
-        bases = [self.config.rootpath, *(here / argument.split("::", 1)[0] for argument in self.config.args)]
+        bases = [self.config.rootpath, *(named_path(self.config, argument) for argument in self.config.args)]
         file = next((base / path for base in bases if (base / path).is_file()), None)
         try:
             return self.config.hook.pytest_crab_load_instances(path=file, config=self.config) or () if file else ()

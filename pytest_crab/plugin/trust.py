@@ -22,6 +22,7 @@ from pytest_crab.instances.lock import locked
 from pytest_crab.plugin import INSTANCE_FILE
 from pytest_crab.plugin import is_locked
 from pytest_crab.plugin import is_meant
+from pytest_crab.plugin import named_path
 from pytest_crab.plugin.collect import InstanceFile
 from pytest_crab.store.files import write_aside
 
@@ -72,7 +73,7 @@ def _from_outside(config: pytest.Config, arguments: Iterable[str]) -> Iterator[t
     """The arguments that name what lies outside the folder in which pytest was called, and the paths."""
     here = config.invocation_params.dir.resolve()
     for argument in arguments:
-        path = config.invocation_params.dir / str(argument).split("::", 1)[0]
+        path = named_path(config, argument)
         if os.path.exists(path) and not path.resolve().is_relative_to(here):  # noqa: PTH110 - a Path may raise
             yield str(argument), path
 
