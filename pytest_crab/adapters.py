@@ -6,6 +6,7 @@ import dataclasses
 import difflib
 import importlib
 import re
+from collections.abc import Container
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,14 +42,25 @@ class Family:
     verb: str
     table: Mapping[str, str]
 
-    def spec(self, name: str, settings: Mapping[str, Any], folder: Path, where: str | None = None) -> AdapterSpec:
-        """The spec of a built-in member, or of a "module:Class". Raises BadInput for any other name."""
+    def spec(
+        self,
+        name: str,
+        settings: Mapping[str, Any],
+        folder: Path,
+        where: str | None = None,
+        entries: Container[str] = (),
+    ) -> AdapterSpec:
+        """The spec of a built-in member, or of a "module:Class". Raises BadInput for any other name.
+
+        ``entries`` are the names that crab.yaml gives, which the error can then explain: no entry uses another.
+        """
         path = self.table.get(name, name)
         if not _CLASS_PATH.fullmatch(path):
             known = ", ".join(sorted(self.table))
-            near = difflib.get_close_matches(name, self.table, n=1)
+            near = [] if name in entries else difflib.get_close_matches(name, self.table, n=1)
             hint = f" (did you mean {near[0]}?)" if near else ""
-            problem = f"{name!r} is no {self.noun}{hint}; use one of {known}, or your own class as module:Class"
+            what = f"an entry of crab.yaml and no {self.noun} itself" if name in entries else f"no {self.noun}{hint}"
+            problem = f"{name!r} is {what}; use one of {known}, or your own class as module:Class"
             raise BadInput(where or self.where(name), [problem])
         return AdapterSpec(path=path, settings=settings, folder=str(folder.absolute()))
 

@@ -163,11 +163,7 @@ def _variants(section: str, entries: Any, problems: list[str]) -> dict[str, Vari
         )
         return {}
     variants = {name: _variant(f"{section}.{name}", name, entry, problems) for name, entry in entries.items()}
-    known = {name: variant for name, variant in variants.items() if variant}
-    for name, variant in known.items():
-        if variant.use != name and variant.use in known:
-            problems.append(f"{section}.{name}.use is {variant.use!r}, a variant itself; it should name a built-in")
-    return known
+    return {name: variant for name, variant in variants.items() if variant}
 
 
 def _variant(at: str, name: str, entry: Any, problems: list[str]) -> Variant | None:

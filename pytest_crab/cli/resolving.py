@@ -40,7 +40,11 @@ def crew_with(agent: str) -> Asked:
         settings = load_settings(Path.cwd())
         variant = settings.agents.get(agent)
         named = AGENTS.spec(
-            variant.use if variant else agent, variant.settings if variant else {}, settings.folder, where
+            variant.use if variant else agent,
+            variant.settings if variant else {},
+            settings.folder,
+            where,
+            settings.agents,
         )
         crew = Crew.build(
             CrewSpec(

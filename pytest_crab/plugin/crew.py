@@ -139,7 +139,7 @@ def _spec(
     use = variant.use if variant else name
     spec: AdapterSpec | None = hook(name=use, config=config)
     if spec is None:
-        spec = family.spec(use, variant.settings if variant else {}, folder, family.where(name))
+        spec = family.spec(use, variant.settings if variant else {}, folder, family.where(name), variants)
     elif variant:
         spec = AdapterSpec(path=spec.path, settings={**spec.settings, **variant.settings}, folder=str(folder))
     return spec, use

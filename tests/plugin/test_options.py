@@ -96,6 +96,10 @@ def test_bad_values_are_told_by_the_place_they_stand_in(bare: Any, monkeypatch: 
     ("text", "sentence"),
     [
         ("reviewers: {strict: {use: nothing}}", "ERROR: *reviewers.strict: 'nothing' is no reviewer*"),
+        (
+            "reviewers: {strict: {use: mine}, mine: {use: ruff}}",
+            "ERROR: *reviewers.strict: 'mine' is an entry of crab.yaml and no reviewer itself; use one of *",
+        ),
         ("reviewers: {strict: {use: ruff, colour: red}}", "ERROR: *reviewers.strict: colour is not a known key*"),
         ("reviewers: [strict]", "ERROR: *crab.yaml: reviewers is no mapping*"),
         ("contestants: {}", "ERROR: *crab.yaml: contestants is not a known key*"),
@@ -108,6 +112,11 @@ def test_bad_settings_are_a_usage_error(bare: Any, text: str, sentence: str) -> 
     assert result.ret == USAGE
     result.stderr.fnmatch_lines([sentence])
     result.stderr.no_fnmatch_line("*Traceback*")
+
+
+def test_use_names_a_built_in_and_never_the_entry_of_that_name(bare: Any) -> None:
+    bare.write({"crab.yaml": "reviewers: {ruff: {use: ruff, colour: red}, strict: {use: ruff, select: [F]}}"})
+    assert "reviewers strict;" in header(bare, "--reviewer=strict")
 
 
 def test_items_in_processes_of_their_own_are_refused(bare: Any) -> None:
