@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_crab import pyenv
 from pytest_crab.errors import CrabError
 
 #: The environment variable that names the folder of installed clients.
@@ -156,12 +157,10 @@ def _commands(kind: Kind, own: Path) -> Iterator[Sequence[str]]:
 def _python(kind: Kind) -> str:
     """The newest CPython on this machine that the client runs on. Raises ClientMissing."""
     oldest = tuple(map(int, kind.python.split(".")))
-    pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
     for version in ("3.13", "3.12", "3.11", "3.10"):
         if tuple(map(int, version.split("."))) < oldest:
             continue
-        places = sorted(pyenv.glob(f"versions/{version}.*/bin/python3"), reverse=True)
-        found = str(places[0]) if places else shutil.which(f"python{version}")
+        found = next(iter(pyenv.programs(version)), None) or shutil.which(f"python{version}")
         if found:
             return found
     raise ClientMissing(

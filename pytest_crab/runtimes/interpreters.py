@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 import json
-import os
 import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+from pytest_crab import pyenv
 
 _PROBE = """\
 import json, sys, sysconfig
@@ -79,8 +80,4 @@ def _candidates(version: str) -> list[str]:
     on_path = shutil.which(f"python{version}")
     if on_path:
         candidates.append(on_path)
-    pyenv = Path(os.environ.get("PYENV_ROOT", str(Path.home() / ".pyenv"))) / "versions"
-    installed = [folder for folder in pyenv.glob(f"{version}.*") if (folder / "bin" / f"python{version}").exists()]
-    installed.sort(key=lambda folder: [int(part) if part.isdigit() else -1 for part in folder.name.split(".")])
-    candidates.extend(str(folder / "bin" / f"python{version}") for folder in reversed(installed))
-    return candidates
+    return [*candidates, *pyenv.programs(version)]
