@@ -12,6 +12,12 @@ from typing import Any
 from typing import ClassVar
 
 from pytest_crab import plain
+from pytest_crab.clients.answers import Unanswered
+from pytest_crab.clients.answers import address
+from pytest_crab.clients.answers import connection
+from pytest_crab.clients.answers import post
+from pytest_crab.clients.answers import refused_with
+from pytest_crab.clients.answers import require_whole
 from pytest_crab.clients.endpoints import endpoint_of
 from pytest_crab.clients.failures import Status
 from pytest_crab.clients.prompting import digest_of
@@ -23,20 +29,14 @@ from pytest_crab.protocols import ModelAccess
 from pytest_crab.settings import Api
 from pytest_crab.types import Review
 
-_STATUSES = {401: Status.AUTH, 403: Status.AUTH, 429: Status.RATE_LIMITED, 529: Status.OVERLOADED}
-_WORDS = 200
-#: The stop reasons of a whole answer, and of one that is cut.
-WHOLE = {"end_turn", "stop_sequence", "stop"}
-CUT = {"max_tokens", "length", "model_context_window_exceeded"}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskingSettings:
     """What reviewers that ask a model directly share.
 
-    ``model`` is asked of ``provider``, the gateway's name of it; ``api`` is the provider's protocol (None: anthropic
-    for the provider of that name, else openai's chat/completions). ``prompt`` is a file of instructions in place of
-    ours, relative to ``folder``, which is crab.yaml's. ``timeout`` is in seconds, for one answer; ``max_tokens`` is the
+    ``model`` is asked of ``provider``, the gateway's name of it; ``api`` is the provider's protocol (None: the one that
+    crab.yaml gives it). ``prompt`` is a file of instructions in place of ours, relative to ``folder``, which is
+    crab.yaml's. ``timeout`` is in seconds, for one answer; ``max_tokens`` is the
     most that one answer may be long. ``options`` are further fields of the request, such as temperature or top_p.
     """
 
@@ -80,9 +80,10 @@ class AskingSettings:
         """The further fields of a request, as JSON means them."""
         return {name: _typed(value) for name, value in (self.options or {}).items()}
 
-    def status_of(self, code: int) -> Status:
-        """What an HTTP status other than 200 is called."""
-        return _STATUSES.get(code, Status.OVERLOADED if code >= 500 else Status.CLIENT_ERROR)
+    def protocol(self) -> Api:
+        """The protocol that the model is asked in. Raises BadInput."""
+        endpoint = endpoint_of(self.provider, Path(self.folder))
+        return self.api or (Api.OPENAI if endpoint is None else Api(endpoint["api"]))
 
     @contextmanager
     def asking(self, checkout: Checkout) -> Iterator[Asking]:
@@ -98,8 +99,7 @@ class Asking:
         self._settings = settings
         self._checkout = checkout
         self._access = access
-        default = Api.ANTHROPIC if settings.provider == "anthropic" else Api.OPENAI
-        self._api = settings.api or default
+        self._api = settings.protocol()
         self._exchanges: list[Mapping[str, Any]] = []
 
     def ask(self, messages: list[dict[str, str]]) -> str:
@@ -107,28 +107,20 @@ class Asking:
 
         Raises ReviewerError, with the status that a client's failure of this kind has.
         """
-        import httpx2
-
-        headers = {"authorization": f"Bearer {self._access.token}", "anthropic-version": "2023-06-01"}
         path = "/v1/messages" if self._api is Api.ANTHROPIC else "/chat/completions"
+        settings, access = self._settings, self._access
         try:
-            with httpx2.Client(transport=httpx2.HTTPTransport(uds=str(self._access.socket))) as client:
-                answer = client.post(
-                    f"http://gateway/{self._settings.provider}{path}",
-                    json=self._request(messages),
-                    headers=headers,
-                    timeout=self._settings.timeout,
-                )
-        except httpx2.TimeoutException as error:
-            raise self._failed(Status.TIMEOUT, f"no answer within {self._settings.timeout:g} s") from error
-        except httpx2.HTTPError as error:
-            raise self._failed(Status.CLIENT_ERROR, f"the connection broke ({error})") from error
-        self._exchanges.append({"asked": messages[-1]["content"], "status": answer.status_code, "told": answer.text})
-        if answer.status_code != httpx2.codes.OK:
-            words = " ".join(answer.text.split())[:_WORDS]
-            status = self._settings.status_of(answer.status_code)
-            raise self._failed(status, f"it answered {answer.status_code}: {words}")
-        return self._text(answer.text)
+            with connection(access) as client:
+                url = f"{address(settings.provider)}{path}"
+                answer = post(client, url, self._request(messages), token=access.token, timeout=settings.timeout)
+            self._exchanges.append(
+                {"asked": messages[-1]["content"], "status": answer.status_code, "told": answer.text}
+            )
+            if not answer.is_success:
+                raise refused_with(answer.status_code, answer.text)
+            return self._text(answer.text)
+        except Unanswered as error:
+            raise self._failed(error.status, str(error)) from error
 
     def ask_for_findings(self, messages: list[dict[str, str]], path: str | None = None) -> tuple[str, Review]:
         """The answer, and the findings in it, all on ``path`` if given. Raises ReviewerError where it is no review."""
@@ -162,7 +154,7 @@ class Asking:
         }
 
     def _text(self, body: str) -> str:
-        """The text of an answer. Raises ReviewerError if the model refused, was cut off, or it is no answer."""
+        """The text of an answer. Raises Unanswered if the model refused, was cut off, or it is no answer."""
         try:
             document = json.loads(body)
             if self._api is Api.ANTHROPIC:
@@ -173,13 +165,8 @@ class Asking:
                 text = choice["message"].get("content") or ""
                 stop = "refusal" if choice["message"].get("refusal") else choice["finish_reason"]
         except (ValueError, LookupError, TypeError, AttributeError) as error:
-            raise self._failed(Status.BAD_OUTPUT, "its answer is not in its provider's protocol") from error
-        if stop in ("refusal", "content_filter"):
-            raise self._failed(Status.REFUSED, "the model refuses")
-        if stop in CUT:
-            raise self._failed(Status.LIMIT, f"the answer was cut ({stop}; max_tokens is {self._settings.max_tokens})")
-        if stop not in WHOLE:
-            raise self._failed(Status.BAD_OUTPUT, f"the answer is no whole one, it stopped for {stop!r}")
+            raise Unanswered(Status.BAD_OUTPUT, "its answer is not in its provider's protocol") from error
+        require_whole(stop, self._settings.max_tokens)
         return text
 
     def _failed(self, status: Status, sentence: str) -> ReviewerError:

@@ -4,27 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING
 from typing import Any
 
 import pytest
 
-from pytest_crab import agents
 from pytest_crab import reviewers
-from pytest_crab.errors import AgentError
 from pytest_crab.errors import BadInput
 from pytest_crab.errors import ReviewerError
-from pytest_crab.protocols import CLIENT_LIMITS
 from pytest_crab.testing.provider import Reply
-from pytest_crab.testing.provider import call
 from pytest_crab.testing.provider import fail
 from pytest_crab.testing.provider import refuse
 from pytest_crab.testing.provider import say
 from pytest_crab.testing.provider import turns
-from pytest_crab.trial import checkout
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -156,123 +148,3 @@ def test_a_prompt_of_ones_own_is_asked_and_decides_the_review(desk: Any) -> None
         for own in ({"prompt": "mine.md"}, {})
     )
     assert mine != ours
-
-
-# --- the agent -------------------------------------------------------------------------------------------------------
-
-
-def edit(path: str, old: str, new: str) -> Any:
-    return call("edit", {"path": path, "old": old, "new": new})
-
-
-def test_the_agents_tools_act_inside_the_workspace(desk: Any) -> None:
-    script = turns(
-        call("shell", {"command": "cat calc.py"}),
-        edit("calc.py", "return a / b", "return a / b if b else None"),
-        edit("docs/new.md", "", "Zero gives None.\n"),
-        say("Guarded."),
-    )
-    revision = desk.revise("anthropic", script)
-    assert "+    return a / b if b else None" in revision.diff
-    assert "+Zero gives None." in revision.diff
-    assert revision.notes == "Guarded."
-    assert (revision.usage.requests, revision.usage.output_tokens) == (4, 80)
-    assert "def divide" in str(desk.provider.asked[1].body["messages"][-1])
-    assert "Guard against zero." in desk.bodies
-
-
-def test_what_a_tool_cannot_do_is_told_to_the_model(desk: Any) -> None:
-    script = turns(
-        edit("calc.py", "a", ""),
-        edit("calc.py", "not there", "x"),
-        edit("calc.py", "", "overwritten"),
-        call("shell", {"command": "exit 3"}),
-        call("shell", {"command": "wget -q -T 2 http://192.0.2.1/ || cat /etc/shadow"}),
-        call("fly", {}),
-        say("I give up."),
-    )
-    revision = desk.revise("anthropic", script)
-    assert revision.diff == ""
-    results = [part for part in desk.provider.asked[-1].body["messages"] if part["role"] == "user"][1:]
-    assert all(part["content"][0]["is_error"] for part in results)
-    assert "occurs 0 times" in str(results[1])
-    assert "exit code 3" in str(results[3])
-
-
-@pytest.mark.parametrize(
-    ("script", "settings", "status"),
-    [
-        (call("shell", {"command": "true"}), {"max_turns": 3}, "limit"),
-        (call("shell", {"command": "true"}), {"total_tokens": 200}, "limit"),
-        (call("shell", {"command": "true"}), {"max_usd": 0.001}, "limit"),
-        (stopped("pause_turn"), {}, "bad_output"),
-        (stopped("model_context_window_exceeded"), {}, "limit"),
-        (refuse(), {}, "refused"),
-        (fail(429), {}, "rate_limited"),
-        (fail(401), {}, "auth"),
-        (Reply(raw=b"{"), {}, "bad_output"),
-    ],
-)
-def test_an_agent_that_does_not_come_to_its_end_made_no_revision(
-    desk: Any, script: Any, settings: dict[str, Any], status: str
-) -> None:
-    with pytest.raises(AgentError) as caught:
-        desk.revise("anthropic", turns(script), **settings)
-    assert caught.value.status == status
-    assert len(desk.provider.asked) <= 4
-
-
-def test_an_agent_that_fills_the_disk_made_no_revision(desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkout, "CLIENT_LIMITS", replace(CLIENT_LIMITS, disk=16))
-    fill = call("shell", {"command": "head -c 10000000 /dev/zero > part$(ls | wc -l); sleep 1"})
-    with pytest.raises(AgentError, match="its commands wrote more to the disk than they may") as caught:
-        desk.revise("anthropic", turns(fill, fill, fill, say("Done.")))
-    assert caught.value.status == "limit"
-    assert len(desk.provider.asked) <= 3
-
-
-def uncounted(asked: Any) -> Reply:
-    """A call of the shell by a provider that tells no usage."""
-    use = {"type": "tool_use", "id": f"toolu_{asked.turn}", "name": "shell", "input": {"command": "true"}}
-    head = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "stop_reason": "tool_use"}
-    return Reply(raw=json.dumps({**head, "content": [use]}).encode())
-
-
-@pytest.mark.parametrize(
-    ("settings", "status", "said"),
-    [
-        ({"total_tokens": 3000}, "limit", "total_tokens is 3000"),
-        ({"max_usd": 5.0}, "client_error", "max_usd cannot be kept"),
-    ],
-)
-def test_limits_are_kept_where_the_provider_counts_nothing(
-    desk: Any, settings: dict[str, Any], status: str, said: str
-) -> None:
-    with pytest.raises(AgentError, match=said) as caught:
-        desk.revise("anthropic", turns(uncounted), **settings)
-    assert caught.value.status == status
-    assert 1 <= len(desk.provider.asked) < 20
-
-
-def test_a_token_that_gets_into_the_code_is_left_out(desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    tokens: list[str] = []
-    opening = desk.gateway.open
-
-    @contextmanager
-    def noting(**step: Any) -> Iterator[Any]:
-        with opening(**step) as access:
-            tokens.append(access.token)
-            yield access
-
-    monkeypatch.setattr(desk.gateway, "open", noting)
-    steps = turns(lambda _: edit("key.txt", "", f"key = {tokens[0]}\n"), lambda _: say(f"It is {tokens[0]}."))
-    revision = desk.revise("anthropic", steps)
-    assert "+key = [token]" in revision.diff
-    assert revision.notes == "It is [token]."
-    assert tokens[0] not in "".join(desk.transcripts)
-
-
-@pytest.mark.parametrize("limit", ["max_turns", "total_tokens", "max_usd", "seconds"])
-def test_a_limit_of_nothing_is_no_setting(tmp_path: Path, limit: str) -> None:
-    with pytest.raises(BadInput, match=f"{limit} should be above 0"):
-        agents.make("anthropic", {"model": "m", limit: "0"}, tmp_path)

@@ -1,0 +1,92 @@
+"""One request to a model, through the gateway: how it is sent, and what its answer is where it is no whole one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from collections.abc import Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+from typing import Any
+
+from pytest_crab.clients.failures import Status
+
+if TYPE_CHECKING:
+    import httpx2
+
+    from pytest_crab.protocols import ModelAccess
+
+#: The stop reasons of a whole answer, of one that is cut, and of a refusal.
+_WHOLE = frozenset({"end_turn", "stop_sequence", "stop"})
+_CUT = frozenset({"max_tokens", "length", "model_context_window_exceeded"})
+_REFUSED = frozenset({"refusal", "content_filter"})
+#: Those of an answer that is whole and calls tools.
+CALLS = frozenset({"tool_use", "tool_calls", "function_call"})
+
+_STATUSES = {401: Status.AUTH, 403: Status.AUTH, 429: Status.RATE_LIMITED, 529: Status.OVERLOADED}
+#: The most characters of an error that a sentence repeats.
+_WORDS = 300
+
+
+class Unanswered(Exception):
+    """A request without a whole answer: the status that its step ends with, and a sentence that says why."""
+
+    def __init__(self, status: Status, sentence: str) -> None:
+        super().__init__(sentence)
+        self.status = status
+
+
+@contextmanager
+def connection(access: ModelAccess) -> Iterator[httpx2.Client]:
+    """An HTTP client on the gateway's socket of this step."""
+    import httpx2
+
+    with httpx2.Client(transport=httpx2.HTTPTransport(uds=str(access.socket))) as client:
+        yield client
+
+
+def address(provider: str) -> str:
+    """The base of the URLs at which the gateway takes requests to a provider."""
+    return f"http://gateway/{provider}"
+
+
+def post(
+    client: httpx2.Client, url: str, document: Mapping[str, Any], *, token: str, timeout: float
+) -> httpx2.Response:
+    """Send one request and wait for its answer, whatever its status is. Raises Unanswered where there is none."""
+    import httpx2
+
+    headers = {"authorization": f"Bearer {token}", "anthropic-version": "2023-06-01"}
+    try:
+        return client.post(url, json=document, headers=headers, timeout=timeout)
+    except httpx2.TimeoutException as error:
+        raise Unanswered(Status.TIMEOUT, f"no answer within {timeout:g} s") from error
+    except httpx2.HTTPError as error:
+        raise Unanswered(Status.CLIENT_ERROR, f"the connection broke ({error})") from error
+
+
+def refused_with(code: int, body: str) -> Unanswered:
+    """What an answer with an HTTP status other than 200 means, with the words of the provider or the gateway."""
+    status = _STATUSES.get(code, Status.OVERLOADED if code >= 500 else Status.CLIENT_ERROR)
+    return Unanswered(status, f"it answered {code}: {_explanation(body)}")
+
+
+def require_whole(stop: Any, max_tokens: int, also: frozenset[str] = frozenset()) -> None:
+    """Raise Unanswered unless an answer that stopped for this reason is whole; ``also`` are further good reasons."""
+    stop = str(stop)
+    if stop in _REFUSED:
+        raise Unanswered(Status.REFUSED, "the model refuses")
+    if stop in _CUT:
+        raise Unanswered(Status.LIMIT, f"the answer was cut ({stop}; max_tokens is {max_tokens})")
+    if stop not in _WHOLE | also:
+        raise Unanswered(Status.BAD_OUTPUT, f"the answer is no whole one, it stopped for {stop!r}")
+
+
+def _explanation(body: str) -> str:
+    """The message in an error's body, as both protocols have it; else the body as it is."""
+    try:
+        error = json.loads(body)["error"]
+        words = error if isinstance(error, str) else error["message"]
+    except (ValueError, LookupError, TypeError):
+        words = body
+    return " ".join(str(words).split())[:_WORDS] or "no explanation"
