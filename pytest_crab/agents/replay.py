@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_crab.errors import AgentError
+from pytest_crab.instances.recorded import NOT_ON_RECORD
 from pytest_crab.instances.recorded import is_recorded_name
 from pytest_crab.instances.recorded import recorded_file
 from pytest_crab.protocols import Checkout
@@ -18,6 +19,8 @@ from pytest_crab.types import Finding
 from pytest_crab.types import Instance
 from pytest_crab.types import PullRequest
 from pytest_crab.types import Revision
+
+VERSION = "1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +61,7 @@ class BoundReplayAgent:
 
     def identity(self) -> Mapping[str, Any]:
         """The digest of the recording. Raises AgentError if there is none."""
-        return {"adapter": "replay", "revision": hashlib.sha256(self._read()).hexdigest()}
+        return {"adapter": "replay", "version": VERSION, "revision": hashlib.sha256(self._read()).hexdigest()}
 
     def revise(
         self,
@@ -67,10 +70,11 @@ class BoundReplayAgent:
         checkout: Checkout,  # noqa: ARG002 - the same
     ) -> Revision:
         """The recording, whatever the findings say. Raises AgentError if it is missing."""
-        return Revision(diff=self._read().decode(errors="surrogateescape"))
+        return Revision(diff=self._read().decode(errors="surrogateescape"), recorded=True)
 
     def _read(self) -> bytes:
         try:
             return self.file.read_bytes()
         except OSError as error:
-            raise AgentError(f"{self.file}: no revision is recorded there ({error.strerror}); record one") from error
+            sentence = f"{self.file}: no revision is recorded there ({error.strerror}); record one"
+            raise AgentError(sentence, NOT_ON_RECORD) from error

@@ -13,7 +13,9 @@ from pytest_crab.benchmarks import ccrab
 from pytest_crab.benchmarks.inferred import category_of
 from pytest_crab.benchmarks.native import new_set
 from pytest_crab.benchmarks.native import write_instance
+from pytest_crab.benchmarks.recorded import EMPTY_CATCH
 from pytest_crab.benchmarks.recorded import HUMAN
+from pytest_crab.benchmarks.recorded import Result
 from pytest_crab.benchmarks.recorded import write_result
 from pytest_crab.benchmarks.rows import Row
 from pytest_crab.benchmarks.rows import read_rows
@@ -53,18 +55,23 @@ class Import:
 def import_ccrab(folder: Path, out: Path, *, stage: int = 4, only: re.Pattern[str] | None = None) -> Import:
     """Import what is there of the release in ``folder`` into ``out``, which must be new or empty.
 
-    Raises BadInput for damaged archives, rows of another shape and ids that are there twice; then nothing is written.
+    Raises BadInput for damaged archives, rows of another shape and ids that are there twice, and where no row can be
+    imported; then nothing is written.
     """
     place = ccrab.find(folder)
+    if stage not in place.stages:
+        others = "".join(f", or take --stage {number}" for number in sorted(place.stages))
+        problem = f"stage{stage}_*.jsonl, which holds the rows, is not there: put it there and run again{others}"
+        raise BadInput(str(folder), [problem])
     release = ccrab.read(place, only)
     done = Import(notes=list(place.parts()), rows=release.notes)
     with new_set(out) as aside:
         texts = _write_rows(place, stage, only, release, aside, done)
         names = {name for name in release.outcomes.get(HUMAN, {}) if release.resolved(name)} | texts.keys()
-        if not names:
+        if not done.instances:
             wanted = f" whose id has {only.pattern}" if only else ""
-            raise BadInput(str(folder), [f"it has no instance{wanted}"])
-        _note_absent_rows(place, stage, names, texts, done)
+            raise BadInput(str(folder), [f"it has no row{wanted} that can be imported", *done.rows])
+        _note_absent_rows(names, texts, done)
         for name in sorted(names):
             own = (*texts.get(name, ()), *(text for text in release.resolved(name) if text not in texts.get(name, ())))
             for tool, outcomes in release.outcomes.items():
@@ -75,6 +82,7 @@ def import_ccrab(folder: Path, out: Path, *, stage: int = 4, only: re.Pattern[st
                     done.resolved_kinds.update(kind for kind in kinds if kind is not None)
                     write_result(aside, tool, name, result, outcomes[name].diff)
                     done.recorded[tool] += 1
+                    _note_empty_catches(tool, name, result, outcomes[name].diff, done)
         _note_absent_results(release, names, done)
     return done
 
@@ -84,9 +92,6 @@ def _write_rows(
 ) -> dict[str, tuple[str, ...]]:
     """Write the instances; the texts of every row's comments by instance."""
     texts: dict[str, tuple[str, ...]] = {}
-    if stage not in place.stages:
-        done.notes.append(f"stage{stage}_*.jsonl is not there: there are no rows, so no instances")
-        return texts
     for row in read_rows(place.stages[stage]):
         if only is None or only.search(row.instance_id):
             texts[row.instance_id] = tuple(comment.text for comment in row.reference_review_comments)
@@ -179,11 +184,15 @@ def changes(diff: str) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _note_absent_rows(
-    place: ccrab.Place, stage: int, names: set[str], texts: Mapping[str, tuple[str, ...]], done: Import
-) -> None:
+def _note_empty_catches(tool: str, name: str, result: Result, diff: str | None, done: Import) -> None:
+    if diff is not None and not diff.strip():
+        caught = (comment for comment, verdict in result.verdicts.items() if verdict)
+        done.rows += [f"{name}: {tool}: {comment}: {EMPTY_CATCH}" for comment in caught]
+
+
+def _note_absent_rows(names: set[str], texts: Mapping[str, tuple[str, ...]], done: Import) -> None:
     absent = sorted(names - texts.keys())
-    if absent and stage in place.stages:
+    if absent:
         those = f"{len(absent)} of {len(names)} instances with resolved comments"
         done.notes.append(f"{those} have no row: only their recorded results are here")
 

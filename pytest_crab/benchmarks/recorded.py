@@ -18,6 +18,9 @@ from pytest_crab.types import Kind
 #: The tool that stands for the humans' own comments: what of them a coding agent could resolve.
 HUMAN = "human"
 
+#: The note on a recorded catch that no replay can show.
+EMPTY_CATCH = "recorded caught with an empty revision: what the agent staged or added as a new file is not in it"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:

@@ -6,11 +6,11 @@ import enum
 from collections.abc import Iterator
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from pytest_crab import harness
 from pytest_crab import verdict
 from pytest_crab.errors import DiffRejected
+from pytest_crab.sources.trees import diff_text
 from pytest_crab.trial.running import Question
 from pytest_crab.trial.running import ask
 from pytest_crab.trial.stage import Stage
@@ -127,7 +127,7 @@ def _trees(stage: Stage, comment: Comment) -> Iterator[tuple[Role, str, str | Di
     named += [(Role.REJECT, name) for name in comment.rejects]
     for role, name in named:
         try:
-            yield role, name, stage.snapshot.apply(Path(stage.instance.folder, name).read_text("utf-8"))
+            yield role, name, stage.snapshot.apply(diff_text(stage.instance, name))
         except DiffRejected as error:
             yield role, name, error
 

@@ -7,6 +7,9 @@ from pathlib import Path
 
 from pytest_crab.types import Instance
 
+#: The status of a trial whose review or revision is not on record, so that nothing can be replayed.
+NOT_ON_RECORD = "not_on_record"
+
 #: The folder beside the instances of a set; none of it is collected, checked or locked.
 FOLDER = "recorded"
 

@@ -1,4 +1,4 @@
-"""Whether trials that replayed recorded revisions came to the recorded verdicts, and why not."""
+"""The comparison of trials that replayed recorded revisions with the recorded verdicts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from pytest_crab.benchmarks.recorded import EMPTY_CATCH
 from pytest_crab.benchmarks.recorded import Recording
+from pytest_crab.instances.recorded import NOT_ON_RECORD
 from pytest_crab.report.account import why
 from pytest_crab.report.text import one_line
 from pytest_crab.types import OracleResult
@@ -22,7 +24,9 @@ _NETWORK = frozenset(
 )
 _ENVIRONMENT = frozenset({"ImportError", "ModuleNotFoundError", "DistributionNotFound", "PackageNotFoundError"})
 #: What this harness does not take for green, and a bare exit code of 0 does.
-_STRICTER = frozenset({Reason.SKIPPED, Reason.NOT_COLLECTED, Reason.TAMPERED, Reason.EXITED})
+_STRICTER = frozenset({Reason.SKIPPED, Reason.NOT_COLLECTED, Reason.TAMPERED, Reason.EXITED, Reason.INSTALL})
+#: Misses for which no oracle ran.
+_WITHOUT_REVISION = frozenset({Reason.NO_FINDINGS, Reason.EMPTY_REVISION})
 _LIMITS = frozenset({Reason.TIMEOUT, Reason.MEMORY, Reason.PROCESSES, Reason.OUTPUT, Reason.CRASHED})
 
 
@@ -33,7 +37,6 @@ class Cause(Word):
     ENVIRONMENT = "environment"
     NETWORK = "oracle needs the network"
     LIMIT = "limit of the sandbox"
-    REVISION = "revision is not the recorded one"
     OPEN = "not explained by the record"
 
 
@@ -53,14 +56,18 @@ class Difference:
 class Agreement:
     """One reviewer's oracles that have both a recorded and a known verdict.
 
-    ``unknown`` are those that were not measured here; ``unrecorded`` counts those that the recording says nothing of.
+    ``applied`` counts those that agree after a revision that was applied; the others agree without one. ``unknown`` are
+    the oracles that were not measured here, ``unrecorded`` those of which verdict, review or revision is not on record.
+    ``notes`` are recorded catches whose recorded revision is empty, which no replay can show. Each is a sentence.
     """
 
     reviewer: str
     compared: int
     agreed: int
+    applied: int
     unknown: tuple[str, ...]
-    unrecorded: int
+    unrecorded: tuple[str, ...]
+    notes: tuple[str, ...]
     differences: tuple[Difference, ...]
 
 
@@ -74,29 +81,47 @@ def agreements(trials: Iterable[Trial], recording: Recording) -> tuple[Agreement
 
 
 def _agreement(reviewer: str, trials: Iterable[Trial], recording: Recording) -> Agreement:
-    agreed = unrecorded = 0
+    agreed: list[OracleResult] = []
     unknown: list[str] = []
+    unrecorded: list[str] = []
+    notes: list[str] = []
     differences: list[Difference] = []
     for trial in trials:
         result = recording.results[reviewer].get(trial.instance)
         for found in trial.results:
             said = None if result is None else result.verdicts.get(found.comment)
+            where = f"{trial.instance}: {found.comment}"
             if said is None:
-                unrecorded += 1
+                unrecorded.append(f"{where}: no verdict")
+            elif _is_lost(trial, found):
+                unrecorded.append(f"{where}: {why(found)}")
             elif found.verdict is Verdict.UNKNOWN:
-                unknown.append(f"{trial.instance}: {found.comment}: {why(found)}")
+                unknown.append(f"{where}: {why(found)}")
+            elif said and found.reason is Reason.EMPTY_REVISION:
+                notes.append(f"{where}: {EMPTY_CATCH}")
             elif said is (found.verdict is Verdict.CAUGHT):
-                agreed += 1
+                agreed.append(found)
             else:
                 differences.append(_difference(trial, found, said=said))
     return Agreement(
         reviewer=reviewer,
-        compared=agreed + len(differences),
-        agreed=agreed,
+        compared=len(agreed) + len(differences),
+        agreed=len(agreed),
+        applied=sum(found.reason not in _WITHOUT_REVISION for found in agreed),
         unknown=tuple(unknown),
-        unrecorded=unrecorded,
+        unrecorded=tuple(unrecorded),
+        notes=tuple(notes),
         differences=tuple(differences),
     )
+
+
+def _is_lost(trial: Trial, found: OracleResult) -> bool:
+    """Whether this oracle was not measured since the review or revision is not on record as it was made.
+
+    Older records hold a recorded revision that does not apply as a miss.
+    """
+    unmeasured = found.verdict is Verdict.UNKNOWN and trial.status == NOT_ON_RECORD
+    return unmeasured or found.reason is Reason.DOES_NOT_APPLY
 
 
 def _difference(trial: Trial, found: OracleResult, *, said: bool) -> Difference:
@@ -116,7 +141,6 @@ def cause_of(found: OracleResult) -> Cause:
     rules = (
         (Cause.STRICTER, found.reason in _STRICTER),
         (Cause.LIMIT, found.reason in _LIMITS),
-        (Cause.REVISION, found.reason in (Reason.DOES_NOT_APPLY, Reason.EMPTY_REVISION, Reason.INSTALL)),
         (Cause.NETWORK, bool(raised & _NETWORK)),
         (Cause.ENVIRONMENT, bool(raised & _ENVIRONMENT)),
     )
@@ -124,17 +148,19 @@ def cause_of(found: OracleResult) -> Cause:
 
 
 def agreement_lines(found: Iterable[Agreement]) -> Iterator[str]:
-    """Yield a line per reviewer, then one per difference and per oracle that was not measured."""
+    """Yield a line per reviewer, then one per difference and per oracle that could not be compared."""
     for one in found:
-        yield f"{one_line(one.reviewer)}: {one.agreed} of {one.compared} verdicts are the recorded ones" + _rest(one)
+        yield f"{one_line(one.reviewer)}: {one.agreed} of {one.compared} verdicts are the recorded ones{_rest(one)}"
         for difference in one.differences:
             where = f"{one_line(difference.instance)}: {one_line(difference.comment)}"
             change = f"recorded {difference.recorded}, here {difference.found}"
             yield f"  {where}: {change}: {difference.cause} ({one_line(difference.why)})"
-        yield from (f"  unknown: {one_line(sentence)}" for sentence in one.unknown)
+        sentences = {"unknown": one.unknown, "not on record": one.unrecorded, "note": one.notes}
+        yield from (f"  {kind}: {one_line(said)}" for kind, those in sentences.items() for said in those)
 
 
 def _rest(one: Agreement) -> str:
-    parts = [f"{len(one.unknown)} unknown here"] if one.unknown else []
-    parts += [f"{one.unrecorded} not on record"] if one.unrecorded else []
-    return f"; {', '.join(parts)}" if parts else ""
+    applied = f", {one.applied or 'none'} of them after a revision that was applied" if one.agreed else ""
+    counts = {"unknown here": one.unknown, "not on record": one.unrecorded}
+    parts = [f"{len(those)} {what}" for what, those in counts.items() if those]
+    return f"{applied}; {', '.join(parts)}" if parts else applied

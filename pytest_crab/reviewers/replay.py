@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_crab.errors import ReviewerError
+from pytest_crab.instances.recorded import NOT_ON_RECORD
 from pytest_crab.instances.recorded import is_recorded_name
 from pytest_crab.instances.recorded import recorded_file
 from pytest_crab.parsing.findings import read_answer
@@ -74,7 +75,8 @@ class BoundReplayReviewer:
         try:
             return self.file.read_bytes()
         except OSError as error:
-            raise ReviewerError(f"{self.file}: no review is recorded there ({error.strerror}); record one") from error
+            sentence = f"{self.file}: no review is recorded there ({error.strerror}); record one"
+            raise ReviewerError(sentence, NOT_ON_RECORD) from error
 
 
 def _counted(text: str) -> Review | None:

@@ -13,9 +13,11 @@ from pathlib import PurePosixPath
 from pytest_crab import diffs
 from pytest_crab import plain
 from pytest_crab import verdict
+from pytest_crab.errors import AgentError
 from pytest_crab.errors import DiffRejected
 from pytest_crab.errors import InstallFailed
 from pytest_crab.errors import StoreError
+from pytest_crab.instances.recorded import NOT_ON_RECORD
 from pytest_crab.trial import keys
 from pytest_crab.trial.prove import Proven
 from pytest_crab.trial.running import PASS_TO_PASS
@@ -46,12 +48,15 @@ def examine(stage: Stage, proven: Sequence[Proven], revision: Revision) -> tuple
     """Judge a revision: the results by comment, and whether it damaged pass_to_pass (None: not measured).
 
     What the revision did to the tree is its own, so a bad diff, a broken install, a hang and a crash are missed. Raises
-    what the world did: EngineError, StoreError, Cancelled.
+    what the world did: EngineError, StoreError, Cancelled; and AgentError where a revision that was recorded elsewhere
+    does not apply, since then the recording is not what was made.
     """
     proved = [one for one in proven if one.proof is not None]
     try:
         tree = stage.snapshot.apply(diffs.normalise(revision.diff))
     except DiffRejected as error:
+        if revision.recorded:
+            raise _not_on_record(stage, revision.diff, error) from error
         return _all(proved, Reason.DOES_NOT_APPLY, str(error)), None
     if tree == stage.snapshot.head_tree:
         notes = f" ({revision.notes})" if revision.notes else ""
@@ -77,6 +82,19 @@ def examine(stage: Stage, proven: Sequence[Proven], revision: Revision) -> tuple
                     stage.world.store.put("verdict", named[name], plain.dump(result))
             results.update(found)
     return results, None if damage is None else damage["damage"]
+
+
+def _not_on_record(stage: Stage, diff: str, error: DiffRejected) -> AgentError:
+    """The error of a recording that is not the revision that was made; lost line ends are looked for."""
+    try:
+        paths = diffs.touched_paths(diff) if "\r" not in diff else set()
+    except ValueError:
+        paths = set()
+    snapshot = stage.snapshot
+    lost = any(b"\r\n" in (snapshot.read(snapshot.head_tree, path) or b"") for path in paths)
+    ends = "; its files have CRLF line ends and the recording has none" if lost else ""
+    told = f"the recorded revision of {stage.instance.id} does not apply, so what was made is not on record"
+    return AgentError(f"{told} ({error}{ends}); record it again", NOT_ON_RECORD)
 
 
 def result_of(

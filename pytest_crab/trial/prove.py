@@ -13,6 +13,7 @@ from pytest_crab import plain
 from pytest_crab import verdict
 from pytest_crab.errors import DiffRejected
 from pytest_crab.errors import StoreError
+from pytest_crab.sources.trees import diff_text
 from pytest_crab.trial import keys
 from pytest_crab.trial.running import PASS_TO_PASS
 from pytest_crab.trial.running import Answers
@@ -120,7 +121,7 @@ class _Trees:
 def _trees(stage: Stage, comment: Comment) -> _Trees:
     def tree(file: str) -> str:
         try:
-            return stage.snapshot.apply(Path(stage.instance.folder, file).read_text("utf-8"))
+            return stage.snapshot.apply(diff_text(stage.instance, file))
         except DiffRejected as error:
             raise DiffRejected(f"{file} does not apply to head: {error}") from error
 

@@ -95,6 +95,7 @@ class Revision:
 
     ``transcript`` is the key in the store of what a client printed. ``rejected`` says why what the agent left is no
     diff; such a revision is kept in the store, so that the agent is not asked again, and is on no record.
+    ``recorded`` is true of a diff that was made elsewhere and only kept: one that does not apply is then no miss.
     """
 
     diff: str = ""
@@ -103,3 +104,4 @@ class Revision:
     notes: str | None = None
     transcript: str | None = None
     rejected: str | None = None
+    recorded: bool | None = None

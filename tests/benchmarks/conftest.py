@@ -114,7 +114,7 @@ class Made:
             ],
             "results_eval_alpha": [
                 tool_file(A, 3, judged("zz", True), judged("a0", True), judged("a1", False)),
-                tool_file(B, 2, judged("b0", True), diff=""),
+                tool_file(B, 2, judged("b0", True)),
                 tool_file(D, 9, judged("d0", True)),
             ],
             "results_eval_beta": [

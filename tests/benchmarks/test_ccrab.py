@@ -104,6 +104,7 @@ def test_an_instance_is_joined_by_text_and_says_what_is_inferred(tmp_path: Path,
 
 
 def test_recorded_revisions_end_with_a_line_and_empty_ones_stay_empty(tmp_path: Path, made: Any) -> None:
+    made.archives["results_eval_alpha"][1]["agent_diff"] = ""
     import_ccrab(made.write(tmp_path / "release"), tmp_path / "set")
     folder = tmp_path / "set" / "recorded" / "alpha"
     assert (folder / f"{made.names[0]}.diff").read_text().endswith("+two\n")
@@ -179,7 +180,7 @@ def test_rows_that_say_different_things_of_one_comment_say_nothing(tmp_path: Pat
 def test_only_takes_the_instances_with_a_match(tmp_path: Path, made: Any) -> None:
     done = import_ccrab(made.write(tmp_path / "release"), tmp_path / "set", only=re.compile("app-2"))
     assert (done.instances, dict(done.recorded)) == (1, {"human": 1, "alpha": 1, "beta": 1})
-    with pytest.raises(BadInput, match="it has no instance whose id has nowhere"):
+    with pytest.raises(BadInput, match="it has no row whose id has nowhere"):
         import_ccrab(tmp_path / "release", tmp_path / "other", only=re.compile("nowhere"))
     assert not (tmp_path / "other").exists()
 
@@ -201,23 +202,50 @@ def test_what_is_there_is_enough(tmp_path: Path, made: Any) -> None:
     )
 
 
-def test_without_rows_only_results_are_recorded(tmp_path: Path, made: Any) -> None:
-    done = import_ccrab(made.write(tmp_path / "release"), tmp_path / "set", stage=3)
-    assert done.instances == 0
-    assert done.notes[0] == "stage3_*.jsonl is not there: there are no rows, so no instances"
-    assert rates(summarise_recording(read_recording(tmp_path / "set")))["beta"][1] == 3
+@pytest.mark.parametrize("before", ["nothing", "an empty folder"])
+def test_without_its_rows_nothing_is_imported_and_a_retry_works(tmp_path: Path, made: Any, before: str) -> None:
+    release = made.write(tmp_path / "release")
+    if before == "an empty folder":
+        (tmp_path / "set").mkdir()
+    with pytest.raises(BadInput, match=r"stage3_\*\.jsonl.* is not there.*--stage 4") as problem:
+        import_ccrab(release, tmp_path / "set", stage=3)
+    assert len(problem.value.problems) == 1
+    rows = next(release.rglob("stage4_*.jsonl"))
+    rows.rename(tmp_path / "rows")
+    with pytest.raises(BadInput, match=r"stage4_\*\.jsonl.* is not there"):
+        import_ccrab(release, tmp_path / "set")
+    assert not list((tmp_path / "set").iterdir()) if before == "an empty folder" else not (tmp_path / "set").exists()
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []
+    (tmp_path / "rows").rename(rows)
+    assert import_ccrab(release, tmp_path / "set").instances == 2
+
+
+def test_rows_of_which_none_can_be_imported_are_an_error_with_every_reason(tmp_path: Path, made: Any) -> None:
+    made.rows[0]["reference_review_comments"][0]["path"] = "../x"
+    made.rows[1]["merged_commit"] = "short"
+    with pytest.raises(BadInput, match="no row that can be imported") as problem:
+        import_ccrab(made.write(tmp_path / "release"), tmp_path / "set")
+    assert sum("not imported: " in fault for fault in problem.value.problems) == 2
+    assert not (tmp_path / "set").exists()
+
+
+def test_a_recorded_catch_without_a_revision_is_noted(tmp_path: Path, made: Any) -> None:
+    made.archives["results_eval_alpha"][1]["agent_diff"] = ""
+    done = import_ccrab(made.write(tmp_path / "release"), tmp_path / "set")
+    (note,) = done.rows
+    assert note.startswith(f"{made.names[1]}: alpha: c0: recorded caught with an empty revision")
 
 
 def test_an_instance_that_the_loader_refuses_is_listed_and_not_there(tmp_path: Path, made: Any) -> None:
     made.rows[0]["reference_review_comments"][0]["path"] = "../x"
-    made.rows[1]["merged_commit"] = "short"
+    made.rows.append(made.row(made.names[2], "c0", merged_commit="short"))
     done = import_ccrab(made.write(tmp_path / "release"), tmp_path / "set")
-    assert done.instances == 0
-    assert done.rows == [
+    assert done.instances == 1
+    assert [note for note in done.rows if "not imported" in note] == [
         f"{made.names[0]}: not imported: comments[0].path is '../x'; it should be relative to the tree, without ..",
-        f"{made.names[1]}: not imported: merged is not a full sha of 40 hex digits",
+        f"{made.names[2]}: not imported: merged is not a full sha of 40 hex digits",
     ]
-    assert [path.name for path in (tmp_path / "set").iterdir()] == ["recorded"]
+    assert sorted(path.name for path in (tmp_path / "set").iterdir()) == [made.names[1], "recorded"]
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,9 @@ def test_recorded_verdicts_give_the_paper_s_numbers() -> None:
 def test_every_row_is_imported_with_all_its_oracles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CRAB_GIT_MIRROR", raising=False)
     done = import_ccrab(RELEASE, tmp_path / "set")
-    assert (done.instances, done.comments, done.oracles, done.rows) == (37, 49, 49, [])
+    assert (done.instances, done.comments, done.oracles) == (37, 49, 49)
+    (note,) = done.rows  # its agent moved a file with git mv, and the release kept what was not staged
+    assert note.startswith("ManimCommunity__manim-482@f2fd3e3: human: c0: recorded caught with an empty revision")
     assert dict(done.resolved_kinds) == {Kind.BEHAVIORAL: 45, Kind.STRUCTURAL: 189}
     instances = load_instances(tmp_path / "set")
     assert sum(len(instance.measured) for instance in instances) == 49

@@ -50,7 +50,7 @@ def release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     resolution = [{"comment_text": "Sum up.", "resolved": True, "agent_diff": "x"}]
     archive(Path("release", "agent_resolution_combined.zip"), 1, results=resolution)
     judged = [{"comment_text": "Sum up.", "test_passed": True}]
-    archive(Path("release", "results_eval_eve.zip"), 1, num_findings=2, agent_diff="", results=judged)
+    archive(Path("release", "results_eval_eve.zip"), 1, num_findings=2, agent_diff="x", results=judged)
 
 
 def run(*arguments: str) -> Result:
@@ -76,6 +76,17 @@ def test_long_lists_are_counted_unless_asked_for() -> None:
     assert sum(line.startswith("note: ") for line in lines) == 20
     every = run("ccrab", "release", "--out", "all", "--all").output.splitlines()
     assert sum(line.startswith("note: ") for line in every) == 26
+
+
+def test_a_release_without_its_rows_is_an_error_and_a_retry_into_the_same_folder_works() -> None:
+    Path("release", "stage4_x.jsonl").rename("rows")
+    result = run("ccrab", "release", "--out", "set")
+    assert (result.exit_code, len(result.output.splitlines())) == (1, 1)
+    assert result.output.startswith("Error: release: stage4_*.jsonl")
+    assert not Path("set").exists()
+    Path("rows").rename(Path("release", "stage4_x.jsonl"))
+    assert run("ccrab", "release", "--out", "set").exit_code == 0
+    assert len(list(Path("set").glob("owner__shop-*"))) == 25
 
 
 def test_a_damaged_archive_is_one_sentence() -> None:

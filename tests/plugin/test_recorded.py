@@ -43,7 +43,7 @@ def test_a_recorded_reviewer_is_replayed_by_its_name(lab: Any, recorded: Path) -
             "shop-1::codex  1/2 caught; c1 missed *",
             "shop-1::human  2/2 caught; *",
             "recorded verdicts of instances:",
-            "codex: 1 of 2 verdicts are the recorded ones",
+            "codex: 1 of 2 verdicts are the recorded ones, 1 of them after a revision that was applied",
         ]
     )
     codex, human = lab.records()
@@ -51,9 +51,66 @@ def test_a_recorded_reviewer_is_replayed_by_its_name(lab: Any, recorded: Path) -
     assert len(human["review"]["findings"]) == 2
     arguments = ["report", "--recorded", "instances", "--against", ".crab/report"]
     said = CliRunner().invoke(main, arguments, catch_exceptions=False).output.splitlines()
-    assert said[0] == "codex: 1 of 2 verdicts are the recorded ones"
+    assert said[0] == "codex: 1 of 2 verdicts are the recorded ones, 1 of them after a revision that was applied"
     assert said[1].startswith("  shop-1: c1: recorded caught, here missed: not explained by the record (test failed: ")
-    assert said[2:] == ["human: 2 of 2 verdicts are the recorded ones"]
+    assert said[2:] == ["human: 2 of 2 verdicts are the recorded ones, 2 of them after a revision that was applied"]
+
+
+def rewrite(file: Path, **changes: Any) -> None:
+    file.write_text(json.dumps(json.loads(file.read_text()) | changes))
+
+
+@pytest.mark.parametrize("resolved", [True, False])
+def test_a_recorded_revision_that_does_not_apply_is_not_on_record(lab: Any, recorded: Path, *, resolved: bool) -> None:
+    revision = recorded / "codex" / "shop-1.diff"
+    revision.write_text(revision.read_text().replace("price * percent", "price * rate"))
+    rewrite(recorded / "codex" / "shop-1.json", verdicts={"c0": resolved, "c1": resolved})
+    result = lab.run("--reviewer=codex", "--agent=replay", "instances/shop-1")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(
+        [
+            "codex: 0 of 0 verdicts are the recorded ones; 2 not on record",
+            "  not on record: shop-1: c0: agent error: *revision of shop-1 does not apply*patch failed: shop.py*",
+        ]
+    )
+    (trial,) = lab.records()
+    assert trial["status"] == "not_on_record"
+    assert {found["reason"] for found in trial["results"]} == {"agent error"}
+
+
+def test_line_ends_that_a_recording_lost_are_named(lab: Any, recorded: Path) -> None:
+    shop = lab.path / "instances" / "shop-1"
+    for name in ("tree/shop.py", "head.diff", "reference.diff", "reference/c0.diff", "reference/c1.diff"):
+        text = (shop / name).read_text()
+        kept = ("diff --git", "--- ", "+++ ", "@@ ")
+        lines = [line if line.startswith(kept) else f"{line}\r" for line in text.splitlines()]
+        (shop / name).write_bytes("".join(f"{line}\n" for line in lines).encode())
+    result = lab.run("--reviewer=codex", "--agent=replay", "instances/shop-1")
+    result.stdout.fnmatch_lines(["*its files have CRLF line ends and the recording has none*"])
+    assert lab.records()[0]["status"] == "not_on_record"
+
+
+def test_what_stands_against_a_missing_recording_is_not_on_record_either(lab: Any, recorded: Path) -> None:
+    (recorded / "codex" / "shop-1.diff").unlink()
+    result = lab.run("--reviewer=codex", "--agent=replay", "instances/shop-1")
+    result.stdout.fnmatch_lines(
+        [
+            "codex: 0 of 0 verdicts are the recorded ones; 2 not on record",
+            "  not on record: shop-1: c0: agent error: agent replay: *",
+        ]
+    )
+
+
+def test_a_recorded_catch_by_an_empty_revision_is_a_note(lab: Any, recorded: Path) -> None:
+    (recorded / "codex" / "shop-1.diff").write_text("")
+    rewrite(recorded / "codex" / "shop-1.json", verdicts={"c0": True, "c1": False})
+    result = lab.run("--reviewer=codex", "--agent=replay", "instances/shop-1")
+    result.stdout.fnmatch_lines(
+        [
+            "codex: 1 of 1 verdicts are the recorded ones, none of them after a revision that was applied",
+            "  note: shop-1: c0: recorded caught with an empty revision*",
+        ]
+    )
 
 
 def test_a_bad_recording_of_another_tool_takes_only_the_comparison_away(lab: Any, recorded: Path) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from pytest_crab.benchmarks.recorded import Recording
 from pytest_crab.benchmarks.recorded import Result
+from pytest_crab.instances.recorded import NOT_ON_RECORD
 from pytest_crab.report.agreement import Cause
 from pytest_crab.report.agreement import agreement_lines
 from pytest_crab.report.agreement import agreements
@@ -19,7 +20,7 @@ from pytest_crab.types import TestOutcome
 from pytest_crab.types import Trial
 
 
-def trial(reviewer: str, instance: str, *reasons: Reason, repeat: int = 1) -> Trial:
+def trial(reviewer: str, instance: str, *reasons: Reason, repeat: int = 1, status: str | None = None) -> Trial:
     results = tuple(
         OracleResult(
             comment=f"c{number}",
@@ -40,6 +41,7 @@ def trial(reviewer: str, instance: str, *reasons: Reason, repeat: int = 1) -> Tr
         runtime="local",
         repeat=repeat,
         results=results,
+        status=status,
     )
 
 
@@ -54,12 +56,43 @@ def test_every_verdict_is_the_recorded_one_or_differs_or_cannot_be_compared() ->
         trial("other", "a", Reason.GREEN),
     ]
     (one,) = agreements(trials, recording(c0=True, c1=True, c2=False, c3=None, c4=False))
-    assert (one.reviewer, one.compared, one.agreed, one.unrecorded) == ("eve", 3, 2, 2)
+    assert (one.reviewer, one.compared, one.agreed, one.applied, len(one.unrecorded)) == ("eve", 3, 2, 2, 2)
     assert list(agreement_lines([one])) == [
-        "eve: 2 of 3 verdicts are the recorded ones; 1 unknown here, 2 not on record",
+        (
+            "eve: 2 of 3 verdicts are the recorded ones, 2 of them after a revision that was applied; "
+            "1 unknown here, 2 not on record"
+        ),
         "  a: c0: recorded caught, here missed: not explained by the record (test failed: so)",
         "  unknown: a: c2: broken: so",
+        "  not on record: a: c3: no verdict",
+        "  not on record: b: c0: no verdict",
     ]
+
+
+def test_misses_without_a_revision_agree_and_are_counted_apart() -> None:
+    trials = [trial("eve", "a", Reason.NO_FINDINGS, Reason.EMPTY_REVISION, Reason.INSTALL, Reason.FAILED)]
+    (one,) = agreements(trials, recording(c0=False, c1=False, c2=False, c3=False))
+    assert (one.compared, one.agreed, one.applied) == (4, 4, 2)
+
+
+@pytest.mark.parametrize("said", [True, False])
+@pytest.mark.parametrize(
+    ("reason", "status"), [(Reason.AGENT_ERROR, NOT_ON_RECORD), (Reason.DOES_NOT_APPLY, None)], ids=["now", "older"]
+)
+def test_a_recorded_revision_that_cannot_be_applied_neither_agrees_nor_differs(
+    reason: Reason, status: str | None, *, said: bool
+) -> None:
+    (one,) = agreements([trial("eve", "a", reason, Reason.GREEN, status=status)], recording(c0=said, c1=True))
+    assert (one.compared, one.agreed, one.applied, one.unknown, one.differences) == (1, 1, 1, (), ())
+    assert list(agreement_lines([one]))[1:] == [f"  not on record: a: c0: {reason}: so"]
+
+
+def test_a_recorded_pass_with_an_empty_revision_is_a_note() -> None:
+    (one,) = agreements([trial("eve", "a", Reason.EMPTY_REVISION, Reason.EMPTY_REVISION)], recording(c0=True, c1=False))
+    assert (one.compared, one.agreed, one.applied, one.differences, one.unrecorded) == (1, 1, 0, (), ())
+    (note,) = one.notes
+    assert note.startswith("a: c0: recorded caught with an empty revision")
+    assert f"  note: {note}" in agreement_lines([one])
 
 
 def test_the_last_record_of_a_trial_counts_and_repeats_count_each() -> None:
@@ -78,7 +111,7 @@ def test_the_last_record_of_a_trial_counts_and_repeats_count_each() -> None:
         (Reason.SKIPPED, None, Cause.STRICTER),
         (Reason.EXITED, None, Cause.STRICTER),
         (Reason.TIMEOUT, None, Cause.LIMIT),
-        (Reason.DOES_NOT_APPLY, None, Cause.REVISION),
+        (Reason.INSTALL, None, Cause.STRICTER),
         (Reason.FAILED, "gaierror", Cause.NETWORK),
         (Reason.FAILED, "ModuleNotFoundError", Cause.ENVIRONMENT),
         (Reason.FAILED, "AssertionError", Cause.OPEN),
