@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Mapping
 from contextlib import contextmanager
@@ -122,19 +124,24 @@ class Asking:
         except Unanswered as error:
             raise self._failed(error.status, str(error)) from error
 
-    def ask_for_findings(self, messages: list[dict[str, str]], path: str | None = None) -> tuple[str, Review]:
-        """The answer, and the findings in it, all on ``path`` if given. Raises ReviewerError where it is no review."""
+    def ask_for_findings(
+        self, messages: list[dict[str, str]], *, path: str | None = None, files: Collection[str] = ()
+    ) -> tuple[str, Review]:
+        """The answer, and the findings in it, all on ``path`` if given; ``files`` are those of the diff.
+
+        Raises ReviewerError where it is no review.
+        """
         text = self.ask(messages)
         problems: list[str] = []
-        review = read_loose(text, problems, path=path)
+        review = read_loose(text, problems, path=path, files=files)
         if review is None:
             raise self._failed(Status.BAD_OUTPUT, f"its findings cannot be read: {problems[0]}")
         return text, review
 
     def reviewed(self, review: Review) -> Review:
         """The review as it goes on the record, with what the gateway has metered."""
-        return Review(
-            findings=review.findings,
+        return dataclasses.replace(
+            review,
             usage=self._checkout.usage(self._access),
             version=self._settings.model,
             transcript=self.keep(),
@@ -162,7 +169,9 @@ class Asking:
                 stop = document["stop_reason"]
             else:
                 choice = document["choices"][0]
-                text = choice["message"].get("content") or ""
+                content = choice["message"].get("content") or ""
+                parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+                text = "".join(part["text"] for part in parts if part["type"] == "text")
                 stop = "refusal" if choice["message"].get("refusal") else choice["finish_reason"]
         except (ValueError, LookupError, TypeError, AttributeError) as error:
             raise Unanswered(Status.BAD_OUTPUT, "its answer is not in its provider's protocol") from error

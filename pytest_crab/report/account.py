@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
+from collections.abc import Sized
 
 from pytest_crab import diffs
 from pytest_crab.report.text import cut
@@ -73,6 +74,7 @@ def explain(trial: Trial) -> list[str]:
             lines += [f"    {line}" for line in _findings_near(result, trial.review)]
     lines += _told_at_length(trial)
     lines.append(_review_size(trial.review))
+    lines += review_faults(trial)
     lines.append(_revision_size(trial.revision))
     if trial.damage is not None:
         lines.append("tests that passed before are broken" if trial.damage else "tests that passed before still pass")
@@ -137,6 +139,20 @@ def _review_size(review: Review | None) -> str:
         return "review: none"
     text = "" if review.count is None else ", whose text is not on record"
     return f"review: {review.size} finding{'' if review.size == 1 else 's'}{text}"
+
+
+def review_faults(trial: Trial) -> Iterator[str]:
+    """Yield a line for the findings that name no file of the diff, and one for those that could not be read."""
+    if trial.off_diff:
+        paths = ", ".join(dict.fromkeys(trial.off_diff))
+        yield one_line(f"on no file of the diff: {_count(trial.off_diff)} ({paths})", 500)
+    if trial.review is not None and trial.review.set_aside:
+        reasons = "; ".join(dict.fromkeys(trial.review.set_aside))
+        yield one_line(f"could not be read and set aside: {_count(trial.review.set_aside)} ({reasons})", 500)
+
+
+def _count(items: Sized) -> str:
+    return f"{len(items)} finding{'' if len(items) == 1 else 's'}"
 
 
 def _revision_size(revision: Revision | None) -> str:

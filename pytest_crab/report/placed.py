@@ -11,6 +11,7 @@ from unidiff.patch import Hunk
 from unidiff.patch import PatchSet
 
 from pytest_crab import diffs
+from pytest_crab.report.account import review_faults
 from pytest_crab.report.account import why
 from pytest_crab.report.text import one_line
 from pytest_crab.report.text import visible
@@ -68,6 +69,8 @@ def _review(trial: Trial, diff: str | None) -> Iterator[Line]:
     yield Line(f"review: {review.size} finding{'' if review.size == 1 else 's'}{_cost(review)}", "heading")
     if review.count is not None:
         yield Line("their text is not on record")
+    for fault in review_faults(trial):
+        yield Line(fault, "bad")
     files = list(PatchSet(diffs.normalise(diff))) if diff else []
     left = list(enumerate(review.findings, start=1))
     if diff is None:

@@ -12,6 +12,7 @@ from pytest_crab.clients import claude_code
 from pytest_crab.clients.failures import Status
 from pytest_crab.clients.prompting import prompt
 from pytest_crab.commands import Place
+from pytest_crab.diffs import touched_paths
 from pytest_crab.errors import AgentError
 from pytest_crab.errors import ReviewerError
 from pytest_crab.parsing.findings import review_of
@@ -58,7 +59,8 @@ class ClaudeCodeReviewer(claude_code.ClaudeCodeSettings):
             result = claude_code.run(session, self, asked, "--json-schema", json.dumps(SCHEMA))
             problems: list[str] = []
             findings = session.redact(json.dumps(result["structured_output"]))
-            review = review_of(json.loads(findings), problems, root=session.workspace.root)
+            files = touched_paths(pull_request.diff)
+            review = review_of(json.loads(findings), problems, root=session.workspace.root, files=files)
             if review is None:
                 raise session.failed(Status.BAD_OUTPUT, f"its findings cannot be read: {problems[0]}")
             return session.reviewed(review)

@@ -15,6 +15,7 @@ from pytest_crab.clients import codex
 from pytest_crab.clients.failures import Status
 from pytest_crab.clients.prompting import prompt
 from pytest_crab.commands import Place
+from pytest_crab.diffs import touched_paths
 from pytest_crab.errors import AgentError
 from pytest_crab.errors import ReviewerError
 from pytest_crab.parsing.findings import review_of
@@ -48,7 +49,8 @@ class CodexReviewer(codex.CodexSettings):
             assert told.review is not None
             output = json.loads(session.redact(json.dumps(told.review)))
             problems: list[str] = []
-            review = review_of({"findings": list(_findings(output))}, problems, root=session.workspace.root)
+            files, found = touched_paths(pull_request.diff), list(_findings(output))
+            review = review_of({"findings": found}, problems, root=session.workspace.root, files=files)
             if review is None:
                 raise session.failed(Status.BAD_OUTPUT, f"its findings cannot be read: {problems[0]}")
             return session.reviewed(review)

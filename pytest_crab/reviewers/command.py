@@ -9,6 +9,7 @@ from typing import ClassVar
 from pytest_crab.commands import CommandSettings
 from pytest_crab.commands import redacted
 from pytest_crab.commands import request
+from pytest_crab.diffs import touched_paths
 from pytest_crab.errors import AgentError
 from pytest_crab.errors import ReviewerError
 from pytest_crab.parsing.findings import read_review
@@ -30,9 +31,10 @@ class CommandReviewer(CommandSettings):
         with self.ran(request(pull_request), checkout) as ran:
             root, stdout = ran.workspace.root, ran.stdout
         problems: list[str] = []
-        review = read_review(stdout, problems, root=root)
+        review = read_review(stdout, problems, root=root, files=touched_paths(pull_request.diff))
         if review is None:
             raise self.bad_output(problems)
         findings = tuple(redacted(self, finding) for finding in review.findings)
         version = fingerprint if review.version is None else self.redact(review.version)
-        return dataclasses.replace(review, findings=findings, version=version)
+        set_aside = tuple(map(self.redact, review.set_aside))
+        return dataclasses.replace(review, findings=findings, version=version, set_aside=set_aside)

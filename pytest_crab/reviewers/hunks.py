@@ -70,13 +70,15 @@ class HunksReviewer(AskingSettings):
             )
         search = self._search(checkout) if hunks else None
         findings: list[Finding] = []
+        set_aside: list[str] = []
         with self.asking(checkout) as asking:
             for path, hunk in hunks:
                 context = [] if search is None else self._beside(search, path, hunk)
                 told = as_data(self.told(), _text(pull_request, path, hunk, context))
-                _, review = asking.ask_for_findings([{"role": "user", "content": told}], path)
+                _, review = asking.ask_for_findings([{"role": "user", "content": told}], path=path)
                 findings += _within(review.findings, hunk)
-            return asking.reviewed(Review(findings=tuple(findings)))
+                set_aside += review.set_aside
+            return asking.reviewed(Review(findings=tuple(findings), set_aside=tuple(set_aside)))
 
     def _search(self, checkout: Checkout) -> Search | None:
         if self.context is Context.NONE:

@@ -17,6 +17,7 @@ from pytest_crab.clients.running import ClientSettings
 from pytest_crab.clients.running import Session
 from pytest_crab.clients.running import ending
 from pytest_crab.commands import Place
+from pytest_crab.diffs import touched_paths
 from pytest_crab.errors import AgentError
 from pytest_crab.errors import ReviewerError
 from pytest_crab.parsing.findings import review_of
@@ -68,7 +69,7 @@ class PrAgentReviewer(ClientSettings):
             assert answer is not None
             problems: list[str] = []
             told = json.loads(session.redact(json.dumps(list(_findings(answer)))))
-            review = review_of({"findings": told}, problems)
+            review = review_of({"findings": told}, problems, files=touched_paths(pull_request.diff))
             if review is None:
                 raise session.failed(Status.BAD_OUTPUT, f"its findings cannot be read: {problems[0]}")
             return session.reviewed(review)
@@ -121,16 +122,11 @@ def _findings(answer: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         if isinstance(issue, dict):
             yield {
                 "path": str(issue.get("relevant_file") or "").strip(),
-                "start": _number(issue.get("start_line")),
-                "end": _number(issue.get("end_line")),
+                "start": issue.get("start_line"),
+                "end": issue.get("end_line"),
                 "title": str(issue.get("issue_header") or "").strip(),
                 "body": str(issue.get("issue_content") or "").strip(),
             }
     security = str(answer.get("security_concerns") or "").strip()
     if security and security.lower().rstrip(".") not in ("no", "none", "false"):
         yield {"title": "Security concerns", "body": security}
-
-
-def _number(value: object) -> int | None:
-    text = str(value).strip()
-    return int(text) if text.isdecimal() else None

@@ -12,6 +12,7 @@ from pytest_crab import plain
 from pytest_crab.clients.asking import AskingSettings
 from pytest_crab.clients.prompting import instructions
 from pytest_crab.clients.prompting import prompt
+from pytest_crab.diffs import touched_paths
 from pytest_crab.protocols import Checkout
 from pytest_crab.types import PullRequest
 from pytest_crab.types import Review
@@ -52,8 +53,9 @@ class ReflexionReviewer(AskingSettings):
         """What the model finds in the end. Raises ReviewerError, GatewayError, Cancelled."""
         with self.asking(checkout) as asking:
             messages = [{"role": "user", "content": prompt(self.told(), pull_request)}]
-            text, review = asking.ask_for_findings(messages)
+            files = touched_paths(pull_request.diff)
+            text, review = asking.ask_for_findings(messages, files=files)
             for _ in range(self.iterations):
                 messages += [{"role": "assistant", "content": text}, {"role": "user", "content": self.reflected()}]
-                text, review = asking.ask_for_findings(messages)
+                text, review = asking.ask_for_findings(messages, files=files)
             return asking.reviewed(review)

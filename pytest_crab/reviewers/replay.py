@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pytest_crab.diffs import touched_paths
 from pytest_crab.errors import ReviewerError
 from pytest_crab.instances.recorded import NOT_ON_RECORD
 from pytest_crab.instances.recorded import is_recorded_name
@@ -58,14 +59,14 @@ class BoundReplayReviewer:
         """The digest of the recording. Raises ReviewerError if there is nothing."""
         return {"adapter": "replay", "review": hashlib.sha256(self._read()).hexdigest()}
 
-    def review(self, pull_request: PullRequest, checkout: Checkout) -> Review:  # noqa: ARG002 - it is recorded
+    def review(self, pull_request: PullRequest, checkout: Checkout) -> Review:  # noqa: ARG002 - it reads no code
         """The recording; a number instead of findings is a review whose text is not on record.
 
         Raises ReviewerError if it is missing or no review.
         """
         text = self._read().decode(errors="replace")
         problems: list[str] = []
-        review = _counted(text) or read_review(text, problems)
+        review = _counted(text) or read_review(text, problems, files=touched_paths(pull_request.diff))
         if review is None:
             more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
             raise ReviewerError(f"{self.file}: {problems[0]}{more}; see docs/reference/command.md")

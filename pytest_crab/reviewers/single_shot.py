@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from pytest_crab.clients.asking import AskingSettings
 from pytest_crab.clients.prompting import prompt
+from pytest_crab.diffs import touched_paths
 from pytest_crab.protocols import Checkout
 from pytest_crab.types import PullRequest
 from pytest_crab.types import Review
@@ -22,4 +23,5 @@ class SingleShotReviewer(AskingSettings):
         """What the model finds. Raises ReviewerError, GatewayError, Cancelled."""
         with self.asking(checkout) as asking:
             asked = {"role": "user", "content": prompt(self.told(), pull_request)}
-            return asking.reviewed(asking.ask_for_findings([asked])[1])
+            files = touched_paths(pull_request.diff)
+            return asking.reviewed(asking.ask_for_findings([asked], files=files)[1])

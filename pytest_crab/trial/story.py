@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
+from pytest_crab import diffs
 from pytest_crab.adapters import AdapterSpec
 from pytest_crab.errors import AgentError
 from pytest_crab.errors import Cancelled
@@ -208,6 +209,14 @@ class Course:
             versions={**world.versions, **self.stage.facts},
             arm=crew.spec.arm,
             attribution=self.attribution,
+            off_diff=None if self.made is None else self._off_diff(self.made),
+        )
+
+    def _off_diff(self, review: Review) -> tuple[str, ...]:
+        """The paths of those findings that name no file of the pull request's diff."""
+        files = diffs.touched_paths(self.stage.pull_request.diff)
+        return tuple(
+            finding.path for finding in review.findings if finding.path is not None and finding.path not in files
         )
 
     def _open(self) -> list[Comment]:

@@ -74,7 +74,8 @@ class Review:
     """What a reviewer said about one pull request; no findings is a review too.
 
     ``count`` is how many findings there were where their text is not on record; None: ``findings`` are all.
-    ``transcript`` is the key in the store of what a client printed.
+    ``transcript`` is the key in the store of what a client printed. ``set_aside`` has one sentence for each finding
+    that could not be read where others could.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -82,6 +83,7 @@ class Review:
     version: str | None = None
     count: int | None = None
     transcript: str | None = None
+    set_aside: tuple[str, ...] = ()
 
     @property
     def size(self) -> int:

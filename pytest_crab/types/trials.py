@@ -119,7 +119,8 @@ class Trial:
     ``leaky`` names who worked on the public pull request, whose discussion it could read.
     ``status`` is what a client's output was read as, where that is why there is no review or revision.
     ``arm`` is None for a contestant and says of others what they are there for: see ARMS. ``attribution`` holds, for
-    each caught comment, the places in the review (from 0) of the findings that alone led to the catch.
+    each caught comment, the places in the review (from 0) of the findings that alone led to the catch. ``off_diff`` are
+    the paths of those findings that name no file of the pull request's diff; None: not looked at.
     """
 
     schema: int = SCHEMA
@@ -146,6 +147,7 @@ class Trial:
     versions: Mapping[str, Any] = field(default_factory=dict)
     arm: str | None = None
     attribution: Mapping[str, tuple[int, ...]] | None = None
+    off_diff: tuple[str, ...] | None = None
 
     def having(self, verdict: Verdict) -> tuple[OracleResult, ...]:
         """The results with this verdict."""

@@ -148,3 +148,19 @@ def test_a_prompt_of_ones_own_is_asked_and_decides_the_review(desk: Any) -> None
         for own in ({"prompt": "mine.md"}, {})
     )
     assert mine != ours
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai"])
+def test_what_a_model_thinks_is_no_part_of_its_answer(desk: Any, provider: str) -> None:
+    thought = f"<think>Perhaps [] will do, or\n```json\n[]\n```</think>\n{ANSWER}"
+    (finding,) = desk.review("single-shot", turns(say(thought)), provider=provider).findings
+    assert finding.path == "calc.py"
+
+
+def test_an_answer_in_parts_is_the_text_of_them(desk: Any) -> None:
+    parts = [{"type": "thinking", "thinking": [{"type": "text", "text": "[]"}]}, {"type": "text", "text": ANSWER}]
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": parts}}
+    usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+    raw = json.dumps({"id": "c", "object": "chat.completion", "model": "m", "choices": [choice], "usage": usage})
+    (finding,) = desk.review("single-shot", turns(Reply(raw=raw.encode())), provider="openai").findings
+    assert finding.path == "calc.py"

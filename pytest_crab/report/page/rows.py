@@ -10,6 +10,7 @@ from typing import Any
 
 from pytest_crab import plain
 from pytest_crab.report.account import NEAR
+from pytest_crab.report.account import review_faults
 from pytest_crab.report.subjects import Subject
 from pytest_crab.report.subjects import SubjectComment
 from pytest_crab.report.text import cut
@@ -182,6 +183,9 @@ def _facts(trial: Trial) -> Iterator[list[str]]:
         if step is not None and step.usage is not None:
             used = {key: value for key, value in plain.dump(step.usage).items() if value is not None}
             yield [f"{name} used", safe(", ".join(f"{key} {value}" for key, value in used.items()))]
+    for fault in review_faults(trial):
+        what, _, details = fault.partition(": ")
+        yield [what, safe(details)]
     for record in trial.steps:
         yield [record.step, f"{record.seconds:.1f} s{', from the store' if record.reused else ''}"]
     for key, value in trial.versions.items():

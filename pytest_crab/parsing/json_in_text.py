@@ -1,0 +1,80 @@
+"""Finds the JSON values in a model's answer, behind its thinking and between its words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_crab.parsing.lenient import Unreadable
+from pytest_crab.parsing.lenient import decode
+
+_NAMES = r"(?:antml:)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|analysis|reflection|scratchpad|seed:think)"
+#: How blocks of thinking begin and end; in backticks they are words of the answer.
+_BEGINS = rf"(?<!(?<!`)`)(?:<{_NAMES}(?:\s[^<>]*)?>|◁think▷|\[THINK\]|<\|channel\|>analysis<\|message\|>)"
+_ENDS = rf"(?<!(?<!`)`)(?:</{_NAMES}\s*>|◁/think▷|\[/THINK\]|<\|channel\|>final<\|message\|>)"
+_END = re.compile(_ENDS, re.IGNORECASE)
+_NEXT = re.compile(rf"(?P<begins>{_BEGINS})|(?P<ends>{_ENDS})|[\[{{]", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """An array or object in an answer, from ``start`` to ``end``, or a place where one begins that cannot be read.
+
+    ``cut``: the answer ends within it; ``thinking``: what begins there is a block of thinking that does not end.
+    """
+
+    start: int
+    end: int
+    value: Any = None
+    readable: bool = True
+    cut: bool = False
+    thinking: bool = False
+
+
+def pieces(text: str) -> list[Piece]:
+    """Return the values that lie in no other one, and what cannot be read, in order; without those of thinking.
+
+    Where a block of thinking ends that has not begun, all that stands before its end is thinking.
+    """
+    found: list[Piece] = []
+    for piece in _pieces(text):
+        if piece is None:
+            found.clear()
+        else:
+            found.append(piece)
+    return found
+
+
+def _pieces(text: str) -> Iterator[Piece | None]:
+    """The same with the thinking's; None: all before it was thinking."""
+    at = 0
+    while (here := _NEXT.search(text, at)) is not None:
+        start, at = here.start(), here.end()
+        if here["begins"]:
+            ended = _END.search(text, at)
+            if ended is None:
+                yield Piece(start=start, end=len(text), readable=False, cut=True, thinking=True)
+                return
+            at = ended.end()
+        elif here["ends"]:
+            yield None
+        else:
+            try:
+                value, at = decode(text, start)
+                yield Piece(start=start, end=at, value=value)
+            except Unreadable as why:
+                at = start + 1
+                yield Piece(start=start, end=at, readable=False, cut=why.cut)
+
+
+def stands_alone(text: str, piece: Piece) -> bool:
+    """Whether only fences stand on a value's lines, or words with a colon before it where it ends the answer."""
+    before = text[text.rfind("\n", 0, piece.start) + 1 : piece.start]
+    after = text[piece.end :].partition("\n")[0]
+    if not re.fullmatch(r"[\s`*.;]*", after):
+        return False
+    if re.fullmatch(r"[\s`*>\ufeff-]*(?:json)?\s*", before):
+        return True
+    return not text[piece.end :].strip(" \t\r\n`*.;") and re.search(r":[\s`*]*$", before) is not None
