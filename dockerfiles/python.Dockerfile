@@ -1,8 +1,8 @@
 # Builds the image of a Python instance. Layers go from what most instances share to what only one has.
 #
-# Build arguments: BASE, SYSTEM (Debian packages), WORKDIR; PIP_INDEX_URL, PIP_CERT, SSL_CERT_FILE and
-# REQUESTS_CA_BUNDLE only while building. Build context: packages.txt, install.sh, route/ (a CA bundle, if this machine
-# needs one), tree/ (head, with the two public commits).
+# Build arguments: BASE, SYSTEM (Debian packages), WORKDIR, PIP_OPTIONS (--no-deps where packages.txt names all that is
+# needed); PIP_INDEX_URL, PIP_CERT, SSL_CERT_FILE and REQUESTS_CA_BUNDLE only while building. Build context:
+# packages.txt, install.sh, route/ (a CA bundle, if this machine needs one), tree/ (head, with the two public commits).
 #
 # What a Dockerfile of your own must leave behind: /opt/crab/tree, the built tree; an interpreter at
 # /opt/crab/venv/bin/python or a python3 on PATH; sh, cp, env and cat; /opt/crab/distributions.txt, the names in
@@ -18,6 +18,7 @@ RUN : install the system packages; \
 
 COPY route/ /opt/crab/route/
 COPY packages.txt /opt/crab/packages.txt
+ARG PIP_OPTIONS=""
 ARG PIP_INDEX_URL
 ARG PIP_CERT
 ARG SSL_CERT_FILE
@@ -26,7 +27,7 @@ RUN : install the pinned packages; \
     set -e; \
     export PIP_NO_CACHE_DIR=1; \
     python3 -m venv /opt/crab/venv; \
-    /opt/crab/venv/bin/python -m pip install --disable-pip-version-check -r /opt/crab/packages.txt; \
+    /opt/crab/venv/bin/python -m pip install --disable-pip-version-check ${PIP_OPTIONS} -r /opt/crab/packages.txt; \
     ls "$(/opt/crab/venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" \
         > /opt/crab/distributions.txt
 

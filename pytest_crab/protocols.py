@@ -98,7 +98,7 @@ class Source(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What a sandbox may use; sizes in MiB. One profile for oracles, a larger one for clients."""
+    """What a sandbox may use; sizes in MiB: one profile for oracles, a larger one for clients, one for installs."""
 
     memory: int = 2048
     processes: int = 128
@@ -109,6 +109,10 @@ class Limits:
 
 ORACLE_LIMITS = Limits()
 CLIENT_LIMITS = Limits(memory=4096, processes=512, cpus=2.0, disk=4096, file=1024)
+#: While an environment is built: a package may be one file of some gigabytes, and a compiler takes memory.
+INSTALL_LIMITS = Limits(memory=8192, processes=1024, cpus=2.0, disk=24576, file=8192)
+#: Seconds that an install may take.
+INSTALL_SECONDS = 1800.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

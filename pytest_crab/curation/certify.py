@@ -15,6 +15,7 @@ from dataclasses import field
 from pathlib import Path
 
 from pytest_crab.curation.advice import advice
+from pytest_crab.curation.blame import blamed
 from pytest_crab.curation.diagnose import NETWORK
 from pytest_crab.curation.diagnose import Diagnosis
 from pytest_crab.curation.diagnose import diagnose
@@ -26,7 +27,6 @@ from pytest_crab.curation.ladder import Sides
 from pytest_crab.curation.measuring import Seen
 from pytest_crab.curation.measuring import measure
 from pytest_crab.curation.resolve import Resolver
-from pytest_crab.curation.resolve import why
 from pytest_crab.errors import Cancelled
 from pytest_crab.errors import CrabError
 from pytest_crab.errors import EngineError
@@ -153,8 +153,8 @@ def _climbed(instance: Instance, crew: Crew, world: World, notice: Callable[[str
         try:
             return Attempt(rung=rung, stage=stage, proven=prove(stage))
         except ImageError as error:
-            reason = why(error.log) if error.log else str(error)
-            return Attempt(rung=rung, stage=stage, problem=reason)
+            reason = str(error).removeprefix(f"{instance.id}: ")
+            return Attempt(rung=rung, stage=stage, problem=reason, blamed=blamed(error.log, rung.environment.packages))
 
     with _checkouts(snapshot, world.run) as (head, merged):
         sides = Sides(head=head, merged=merged, head_date=head_date, merged_date=merged_date)
@@ -162,6 +162,10 @@ def _climbed(instance: Instance, crew: Crew, world: World, notice: Callable[[str
         resolver = Resolver(world.run, world.cache, world.cancelled)
         ladder = Ladder(instance, sides, resolver, at_hand, attempt, _diagnosis)
         best = ladder.climb()
+        notes += [
+            f"{pin} does not install on CPython {on} and is left out: {_sentence(reason)}"
+            for (on, pin), reason in ladder.dropped.items()
+        ]
         if best is None or best.problem is not None:
             sentence = _sentence("; ".join(dict.fromkeys(ladder.problems)) or "no environment could be made")
             problems = {comment.id: sentence for comment in instance.measured}

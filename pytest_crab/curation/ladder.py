@@ -49,12 +49,16 @@ class Rung:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """What came of a rung: the oracles with their proofs, or the sentence that says why there was no proof at all."""
+    """What came of a rung: the oracles with their proofs, or the sentence that says why there was no proof at all.
+
+    ``blamed`` are the pins that the environment could not be installed for.
+    """
 
     rung: Rung
     stage: Stage
     proven: tuple[Proven, ...] = ()
     problem: str | None = None
+    blamed: tuple[str, ...] = ()
 
     @property
     def proved(self) -> int:
@@ -97,6 +101,8 @@ class Ladder:
         self.sides = sides
         self.attempts: list[Attempt] = []
         self.problems: list[str] = []
+        #: Why packages that resolve are left out of every later rung, by CPython X.Y and pin.
+        self.dropped: dict[tuple[str, str], str] = {}
         self._resolver = resolver
         self._at_hand = at_hand
         self._attempt = attempt
@@ -130,15 +136,12 @@ class Ladder:
         return self.best
 
     def _rungs(self) -> Iterator[Rung]:
-        yield from self._resolved("bare", Wanted(requirements=BARE))
+        yield from self._tried("bare", Wanted(requirements=BARE))
         wanted = Wanted(requirements=BARE)
         for choice in self._declared(self.sides.head):
-            found = list(self._resolved("declared", choice))
-            if found:
+            if (yield from self._tried("declared", choice)):
                 wanted = choice
-                yield from found
-                if self.attempts[-1].problem is None:
-                    break
+                break
         missing = yield from self._missing(wanted)
         yield from self._tests(missing)
         yield from self._installed()
@@ -165,10 +168,8 @@ class Ladder:
                 break
             tried.add(new[0])
             more = dataclasses.replace(wanted, requirements=(*wanted.requirements, new[0]))
-            found = list(self._resolved("missing", more))
-            if found:
+            if (yield from self._tried("missing", more)):
                 wanted = more
-                yield from found
         return wanted
 
     def _lacking(self, diagnosis: Diagnosis) -> list[str]:
@@ -187,14 +188,13 @@ class Ladder:
         files = tuple(file for file in manifests.testing_files(tree, folder) if file not in wanted.files)
         if wanted.projects or groups:
             more = dataclasses.replace(wanted, requirements=(*wanted.requirements, *groups), extras=_EXTRAS)
-            yield from self._resolved("tests", more)
+            yield from self._tried("tests", more)
         if files:
             together = dataclasses.replace(wanted, files=(*wanted.files, *files))
-            found = list(self._resolved("tests", together))
-            yield from found
+            found = yield from self._tried("tests", together)
             if not found and len(files) > 1:
                 for file in files:
-                    yield from self._resolved("tests", dataclasses.replace(wanted, files=(*wanted.files, file)))
+                    yield from self._tried("tests", dataclasses.replace(wanted, files=(*wanted.files, file)))
 
     def _installed(self) -> Iterator[Rung]:
         """The best so far with the project itself installed from its tree, so that its metadata is there."""
@@ -207,19 +207,49 @@ class Ladder:
 
     def _merged(self) -> Iterator[Rung]:
         """What the merged side declares, for both, since an instance has one environment; then with head's rest."""
-        declared = next((one for one in self.attempts if one.rung.name == "declared"), None)
+        ran = (one for one in self.attempts if one.problem is None)
+        declared = next((one for one in ran if one.rung.name == "declared"), None)
         names = {_name(pin) for pin in declared.rung.environment.packages} if declared else set()
         for choice in self._declared(self.sides.merged()):
-            found = list(self._resolved("merged", choice, merged=True))
-            yield from found
+            found = yield from self._tried("merged", choice, merged=True)
             if found:
-                rest = sorted(names - {_name(pin) for pin in found[0].environment.packages})
+                rest = sorted(names - {_name(pin) for pin in found.rung.environment.packages})
                 both = dataclasses.replace(choice, requirements=(*choice.requirements, *rest))
-                yield from self._resolved("merged", both, merged=True) if rest else ()
+                if rest:
+                    yield from self._tried("merged", both, merged=True)
                 return
 
-    def _resolved(self, name: str, wanted: Wanted, *, merged: bool = False) -> Iterator[Rung]:
-        """The rung of what is wanted; none if it cannot be resolved or was tried before."""
+    def _tried(self, name: str, wanted: Wanted, *, merged: bool = False) -> Generator[Rung, None, Attempt | None]:
+        """Try what is wanted, without the packages that do not install; the attempt, None if there is no new one.
+
+        What does not install is named once and dropped from here on: no later rung fetches it again.
+        """
+        environment = self._resolved(name, wanted, merged=merged)
+        while environment is not None:
+            environment = self._without_dropped(environment)
+            if any(environment == attempt.rung.environment for attempt in self.attempts):
+                return None
+            yield Rung(name=name, environment=environment)
+            last = self.attempts[-1]
+            if last.problem is None:
+                return last
+            if not self._drop(last):
+                return None
+        return None
+
+    def _drop(self, attempt: Attempt) -> bool:
+        """Drop what an attempt could not install; whether there was anything to drop."""
+        environment = attempt.rung.environment
+        pins = [pin for pin in attempt.blamed if pin in environment.packages and _name(pin) not in BARE]
+        self.dropped.update(((str(environment.python), pin), str(attempt.problem)) for pin in pins)
+        return bool(pins)
+
+    def _without_dropped(self, environment: Environment) -> Environment:
+        packages = (pin for pin in environment.packages if (str(environment.python), pin) not in self.dropped)
+        return dataclasses.replace(environment, packages=tuple(packages))
+
+    def _resolved(self, name: str, wanted: Wanted, *, merged: bool) -> Environment | None:
+        """The environment of what is wanted, with every version; None if it cannot be resolved."""
         sides = self.sides
         tree, date = (sides.merged(), sides.merged_date) if merged else (sides.head, sides.head_date)
         declared = manifests.declared(tree / (self._project or "."))
@@ -229,22 +259,20 @@ class Ladder:
         )
         if python is None:
             self.problems.append(f"{name}: there is no CPython on this machine that an environment can be made with")
-            return
+            return None
         moment = (date + _DAY).strftime("%Y-%m-%dT%H:%M:%SZ")
         try:
             pins = self._resolver.pins(wanted, tree, python, moment)
         except ImageError as error:
             self.problems.append(f"{name}: {error}")
-            return
-        environment = dataclasses.replace(
+            return None
+        return dataclasses.replace(
             self.instance.environment,
             python=python,
             packages=pins,
             resolved=moment,
             paths=manifests.import_roots(self.sides.head, self._paths),
         )
-        if all(environment != attempt.rung.environment for attempt in self.attempts):
-            yield Rung(name=name, environment=environment)
 
 
 def _name(pin: str) -> str:

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_crab.errors import ImageError
-from pytest_crab.protocols import CLIENT_LIMITS
+from pytest_crab.protocols import INSTALL_LIMITS
 from pytest_crab.protocols import Command
 from pytest_crab.runtimes import bubblewrap
 from pytest_crab.runtimes import dated
+from pytest_crab.runtimes import endings
 from pytest_crab.runtimes import interpreters
 from pytest_crab.runtimes import venvs
 from pytest_crab.runtimes.runs import Run
@@ -20,28 +21,6 @@ from pytest_crab.runtimes.runs import Run
 _SECONDS = 600
 _TREE = "/opt/crab/project"
 _PIN = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==(\S+)")
-
-#: What a build says it cannot do without, by the Debian package that has it.
-_SYSTEM = {
-    "ffi.h": "libffi-dev",
-    "cairo": "libcairo2-dev",
-    "pangocairo": "libpango1.0-dev",
-    "pg_config": "libpq-dev",
-    "mysql_config": "default-libmysqlclient-dev",
-    "openssl/opensslv.h": "libssl-dev",
-    "libxml/xmlversion.h": "libxml2-dev",
-    "libxslt": "libxslt1-dev",
-    "yaml.h": "libyaml-dev",
-    "zlib.h": "zlib1g-dev",
-    "jpeglib.h": "libjpeg-dev",
-    "sasl/sasl.h": "libsasl2-dev",
-    "lber.h": "libldap2-dev",
-    "ldap.h": "libldap2-dev",
-    "gssapi.h": "libkrb5-dev",
-    "krb5-config": "libkrb5-dev",
-    "hdf5.h": "libhdf5-dev",
-    "portaudio.h": "portaudio19-dev",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,11 +75,10 @@ class Resolver:
             cwd=_TREE,
         )
         done = bubblewrap.run_confined(
-            self._run, [view], [command], limits=CLIENT_LIMITS, seconds=_SECONDS, cancelled=[self._cancelled]
+            self._run, [view], [command], limits=INSTALL_LIMITS, seconds=_SECONDS, cancelled=[self._cancelled]
         )[0]
-        said = (done.stdout + done.stderr).decode("utf-8", "replace")
         if done.exit_code != 0:
-            raise ImageError(f"no versions fit as of {moment}: {why(said)}", said[-4000:])
+            raise endings.failure(f"no versions fit as of {moment}", done, INSTALL_LIMITS, _SECONDS)
         return _pins(done.stdout.decode("utf-8", "replace"))
 
 
@@ -117,20 +95,3 @@ def _pins(printed: str) -> tuple[str, ...]:
             name = text.partition(" ")[0]
             raise ImageError(f"it depends on {name} at an address of its own, which no version pins")
     return tuple(sorted(pins))
-
-
-def why(said: str) -> str:
-    """The telling line of what uv or a build said, with the system package that it lacks where that is known."""
-    lines = [re.sub(r"^[^\w(\"'<]+", "", line) for line in said.splitlines()]
-    lines = [line for line in lines if line]
-    telling = [line for line in lines if re.search(r"(?i)\b(because|error|fatal|failed|not found|cannot)\b", line)]
-    sentence = " ".join(" ".join((telling or lines or ["it said nothing"])[:2]).split())[:300]
-    lacking = sorted({package for word, package in _SYSTEM.items() if _names(said, word)})
-    return f"{sentence}; it needs the Debian packages {', '.join(lacking)}" if lacking else sentence
-
-
-def _names(said: str, word: str) -> bool:
-    """Whether a line that speaks of something missing names this."""
-    missing = re.compile(r"(?i)no such file|not found|no package|cannot find|could not find|required")
-    named = re.compile(rf"(?<![\w/.-]){re.escape(word)}(?![\w-])")
-    return any(missing.search(line) and named.search(line) for line in said.splitlines())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import logging
 import os
 import threading
@@ -28,6 +27,7 @@ from pytest_crab.campaign.executor import TrialWork
 from pytest_crab.campaign.plan import plan_lines
 from pytest_crab.errors import CrabError
 from pytest_crab.errors import StoreError
+from pytest_crab.lazy import lazy
 from pytest_crab.models import Gateway
 from pytest_crab.plugin.account import TrialKey
 from pytest_crab.plugin.collect import TrialItem
@@ -78,7 +78,7 @@ class Work:
 
     # --- what is decided once for a run, and told to the workers of pytest-xdist ------------------------------------
 
-    @functools.cached_property
+    @lazy
     def choice(self) -> Choice:
         """The runtime and why. Raises pytest.UsageError if the one that was named cannot work."""
         if self.remote:
@@ -151,7 +151,7 @@ class Work:
             words.append(f"without a sandbox: {problem}")
         return f"{self.choice.name} ({'; '.join(words)})" if words else self.choice.name
 
-    @functools.cached_property
+    @lazy
     def resume(self) -> str:
         """The token under which steps without an identity are kept: a killed run's own, else a new one.
 
@@ -193,7 +193,7 @@ class Work:
         words += [f"a budget of {self.options.budget:g} USD"] if self.options.budget is not None else []
         return [f"crab: models: {', '.join(words)}"] if words else []
 
-    @functools.cached_property
+    @lazy
     def models(self) -> Gateway:
         """The gateway; no process is started before the first access."""
         options = self.options
@@ -262,12 +262,12 @@ class Work:
         except KeyboardInterrupt:
             os._exit(int(pytest.ExitCode.INTERRUPTED))
 
-    @functools.cached_property
+    @lazy
     def run(self) -> Run:
         """This run's place on the machine; made when first asked for."""
         return Run()
 
-    @functools.cached_property
+    @lazy
     def world(self) -> World:
         """What all trials share."""
         options = self.options

@@ -9,12 +9,14 @@ from typing import Any
 from pytest_crab.errors import CrabError
 from pytest_crab.errors import EngineError
 from pytest_crab.errors import ImageError
+from pytest_crab.runtimes.endings import by_signal
 
 _STEP = re.compile(r"Step \d+/\d+ : (?:RUN : ([^;]+);)?(.*)", re.DOTALL)
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _STDERR = "\x1b[91m"  # what the engine puts before a line of standard error; the two streams come in no fixed order
 _NO_REASON = ("WARNING", "[notice]", "+ ")
 _ENGINES_OWN = (" --->", "Removing intermediate")
+_STATUS = re.compile(r"returned a non-zero code: (\d+)")
 _KEPT = 60
 
 
@@ -47,7 +49,10 @@ class BuildLog:
         """The error to raise for a build that failed: instance, step and the line that tells most."""
         if "no space left on device" in f"{error} {self._lines[-1:]}".lower():
             return EngineError(f"{instance}: there is no space left to build an image, the engine said: {error[:300]}")
-        if "returned a non-zero code" in error:
-            error = next(iter([*self._errors[-1:], *self._lines[-1:]]), "it printed nothing")
+        status = _STATUS.search(error)
+        if status is not None:
+            cause = by_signal(int(status.group(1)))
+            last = next(iter([*self._errors[-1:], *self._lines[-1:]]), "it printed nothing")
+            error = last if cause is None else f"{cause}: {last}"
         log = "\n".join(self._lines[-_KEPT:])
         return ImageError(f"{instance}: the image could not be built, it failed to {self._step}: {error[:300]}", log)

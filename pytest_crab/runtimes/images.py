@@ -8,7 +8,6 @@ import json
 import os
 import re
 import tarfile
-import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 import docker
 import docker.errors
 
+from pytest_crab import plain
 from pytest_crab.errors import ImageError
 from pytest_crab.protocols import ORACLE_LIMITS
 from pytest_crab.protocols import Command
@@ -117,7 +117,6 @@ class Images:
         self._base = base
         self._bases: dict[str, tuple[str, str]] = {}
         self.holds = Holds(engine.run)
-        self._guard = threading.Lock()
 
     def dockerfile(self, instance: Instance) -> str:
         """The Dockerfile's text that this instance is built with."""
@@ -126,10 +125,13 @@ class Images:
     def base(self, instance: Instance) -> tuple[str, str]:
         """Name and id of the image that this instance's is built on; pulled when it is not here. Raises ImageError."""
         wanted = wanted_bases(instance.environment, self._base)
-        with self._guard:
-            if wanted[0] not in self._bases:
-                self._bases[wanted[0]] = self._resolve(wanted)
-            return self._bases[wanted[0]]
+        if wanted[0] not in self._bases:
+            with one_builder(
+                plain.digest(["base", wanted[0]]), self._engine.check
+            ):  # a pull keeps no other base waiting
+                if wanted[0] not in self._bases:
+                    self._bases[wanted[0]] = self._resolve(wanted)
+        return self._bases[wanted[0]]
 
     def base_names(self, python: str) -> list[str]:
         """The setting's name for Python X.Y, then the name of a base built here."""
@@ -180,6 +182,8 @@ class Images:
         route = PackageRoute.here()
         arguments = {"BASE": self.base(instance)[0], "WORKDIR": instance.environment.workdir}
         arguments["SYSTEM"] = " ".join(instance.environment.system)
+        if instance.environment.resolved is not None:  # every package is named, and some are left out on purpose
+            arguments["PIP_OPTIONS"] = "--no-deps"
         index = route.public_index()
         if index is not None:
             arguments["PIP_INDEX_URL"] = index

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import os
 import shutil
 import socket
@@ -20,7 +19,9 @@ from typing import Any
 
 from pytest_crab.errors import Cancelled
 from pytest_crab.errors import EngineError
+from pytest_crab.lazy import lazy
 from pytest_crab.protocols import CLIENT_LIMITS
+from pytest_crab.protocols import INSTALL_LIMITS
 from pytest_crab.protocols import Command
 from pytest_crab.protocols import Completed
 from pytest_crab.protocols import Image
@@ -48,6 +49,9 @@ from pytest_crab.runtimes.slots import Slots
 from pytest_crab.runtimes.slots import one_builder
 from pytest_crab.runtimes.unconfined import run_plain
 from pytest_crab.types import Instance
+
+#: Where a build's own temporary files lie inside.
+_BUILD_TMP = "/opt/crab/tmp"
 
 #: Raised by one when what is kept in the cache, or how it is run, changes.
 LAYOUT = 1
@@ -97,7 +101,7 @@ class LocalRuntime:
             self.holds.take(instance.id, packages)
         built = False
         if not venvs.is_whole(folder):
-            with one_builder(f"tree{key}", self._check, self._cache), self.slots.take(self.stopped):
+            with one_builder(f"tree{key}", self._check, self._cache):
                 if not venvs.is_whole(folder):
                     remove_folder(folder)
                     self._build(folder, instance, snapshot)
@@ -208,14 +212,26 @@ class LocalRuntime:
         new.rename(folder)
 
     def _builder(self, view: View, command: Command, seconds: float) -> Completed:
-        if not self.unconfined:
-            return bubblewrap.run_confined(
-                self.run, [view], [command], limits=CLIENT_LIMITS, seconds=seconds, cancelled=[self.stopped]
-            )[0]
-        with self.run.scratch() as scratch:
+        """Run one command of a build; only that takes a slot, and no wait for another builder does.
+
+        What it writes meanwhile lies on the disk: in memory, packages of some gigabytes would count as its own.
+        """
+        with self.slots.take(self.stopped), self.run.scratch() as scratch:
+            if not self.unconfined:
+                view = dataclasses.replace(view, writable={**view.writable, _BUILD_TMP: scratch})
+                command = dataclasses.replace(command, env={**command.env, "TMPDIR": _BUILD_TMP})
+                return bubblewrap.run_confined(
+                    self.run,
+                    [view],
+                    [command],
+                    limits=INSTALL_LIMITS,
+                    seconds=seconds,
+                    cancelled=[self.stopped],
+                    filling=Filling(list(view.writable.values()), INSTALL_LIMITS.disk),
+                )[0]
             env = {"HOME": str(scratch), "PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8"}
             return run_plain(
-                [command], cwd=Path(view.cwd), env=env, limits=CLIENT_LIMITS, seconds=seconds, cancelled=self.stopped
+                [command], cwd=Path(view.cwd), env=env, limits=INSTALL_LIMITS, seconds=seconds, cancelled=self.stopped
             )[0]
 
     def view(
@@ -338,7 +354,7 @@ class LocalWorkspace:
                 filling=self._filling,
             )[0]
 
-    @functools.cached_property
+    @lazy
     def _filling(self) -> Filling:
         folders = [self._tree] if self.client is None else [self._tree, self.client.home]
         return Filling(folders, self._limits.disk)

@@ -18,11 +18,15 @@ from pathlib import Path
 from typing import Any
 
 from pytest_crab import plain
+from pytest_crab.errors import CrabError
 from pytest_crab.errors import ImageError
+from pytest_crab.protocols import INSTALL_LIMITS
+from pytest_crab.protocols import INSTALL_SECONDS
 from pytest_crab.protocols import Command
 from pytest_crab.protocols import Completed
 from pytest_crab.protocols import Snapshot
 from pytest_crab.runtimes import dated
+from pytest_crab.runtimes import endings
 from pytest_crab.runtimes import interpreters
 from pytest_crab.runtimes import nodes
 from pytest_crab.runtimes.bubblewrap import View
@@ -31,15 +35,16 @@ from pytest_crab.runtimes.environments import install_script
 from pytest_crab.runtimes.environments import packages_of
 from pytest_crab.runtimes.environments import pins_nothing
 from pytest_crab.runtimes.environments import python_of
-from pytest_crab.runtimes.reinstalling import last_line
 from pytest_crab.runtimes.slots import one_builder
 from pytest_crab.types import Environment
 from pytest_crab.types import Instance
 
 TREE = "/opt/crab/tree"
 DISTRIBUTIONS = "/opt/crab/distributions.txt"
-_SECONDS = 1800
 _SYSTEM_PREFIXES = ("/usr",)
+
+#: Lets an installer that meets the limit of a file say so: the signal would end it without a word.
+_OUTSPOKEN = 'trap "" XFSZ'
 
 #: Runs one command of the builder's in a view (or without any, where nothing is confined); its end.
 Builder = Callable[[View, Command, float], Completed]
@@ -179,7 +184,9 @@ def _make_venv(
     folder.mkdir(parents=True)
     (folder / "packages.txt").write_text("".join(f"{package}\n" for package in packages_of(instance.environment)))
     install, tool = _installer(folder, instance.environment)
-    script = f'set -e; "$1" -m venv "$2"; {install} -r "$2/packages.txt"; ls "$3" > "$2/distributions.txt"'
+    script = (
+        f'{_OUTSPOKEN}; set -e; "$1" -m venv "$2"; {install} -r "$2/packages.txt"; ls "$3" > "$2/distributions.txt"'
+    )
     # uv compiles only for recent interpreters; what does not compile is none of the environment's business.
     script += '; "$2/bin/python" -m compileall -q "$3" > /dev/null 2>&1 || true' if tool else ""
     env = dated.variables(route_env()) if tool else route_env()
@@ -190,11 +197,9 @@ def _make_venv(
         masked=layout.masked,
         network=True,
     )
-    done = build(view, command, _SECONDS)
+    done = build(view, command, INSTALL_SECONDS)
     if done.exit_code != 0:
-        log = (done.stdout + done.stderr).decode(errors="replace")[-4000:]
-        reason = last_line(done)
-        raise ImageError(f"{instance.id}: the pinned packages could not be installed: {reason}", log)
+        raise _failure(f"{instance.id}: the pinned packages could not be installed", done)
     (folder / "complete").touch()
 
 
@@ -233,11 +238,10 @@ def build_tree(
         cwd=workdir,
     )
     path = f"{layout.venv}/bin:/usr/local/bin:/usr/bin:/bin"
-    script = install_script(instance.environment)
-    done = build(view, Command(argv=("sh", "-c", script), env={**route_env(), "PATH": path}), _SECONDS)
+    script = f"{_OUTSPOKEN}\n{install_script(instance.environment)}"
+    done = build(view, Command(argv=("sh", "-c", script), env={**route_env(), "PATH": path}), INSTALL_SECONDS)
     if done.exit_code != 0:
-        log = (done.stdout + done.stderr).decode(errors="replace")[-4000:]
-        raise ImageError(f"{instance.id}: the install commands failed: {last_line(done)}", log)
+        raise _failure(f"{instance.id}: the install commands failed", done)
     final = folder.parent / folder.name.removesuffix(".new")
     return Layout(
         python=layout.python, site=layout.site, version=layout.version, masked=layout.masked, venv=layout.venv,
@@ -259,11 +263,14 @@ def _build_node(tree: Path, instance: Instance, layout: Layout, build: Builder, 
         cwd=workdir,
     )
     path = f"{Path(layout.node).parent}:/usr/local/bin:/usr/bin:/bin"
-    argv = ("sh", "-c", f"cd {shlex.quote(workdir)}\n{nodes.build_script(environment)}")
-    done = build(view, Command(argv=argv, env={**nodes.route_env(), "PATH": path}), _SECONDS)
+    argv = ("sh", "-c", f"{_OUTSPOKEN}\ncd {shlex.quote(workdir)}\n{nodes.build_script(environment)}")
+    done = build(view, Command(argv=argv, env={**nodes.route_env(), "PATH": path}), INSTALL_SECONDS)
     if done.exit_code != 0:
-        log = (done.stdout + done.stderr).decode(errors="replace")[-4000:]
-        raise ImageError(f"{instance.id}: npm's packages or the install commands failed: {last_line(done)}", log)
+        raise _failure(f"{instance.id}: npm's packages or the install commands failed", done)
+
+
+def _failure(what: str, done: Completed) -> CrabError:
+    return endings.failure(what, done, INSTALL_LIMITS, INSTALL_SECONDS)
 
 
 def write(layout: Layout, folder: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 from collections.abc import Callable
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ from pytest_crab.errors import Cancelled
 from pytest_crab.errors import GatewayError
 from pytest_crab.errors import ReviewerError
 from pytest_crab.instances.loading import FILE as INSTANCE_FILE
+from pytest_crab.lazy import lazy
 from pytest_crab.protocols import CLIENT_LIMITS
 from pytest_crab.protocols import SHORTEST_SECRET
 from pytest_crab.protocols import Command
@@ -206,7 +206,7 @@ class CloneWorkspace:
             filling=self._filling,
         )
 
-    @functools.cached_property
+    @lazy
     def _filling(self) -> Filling:
         folders = [self._folder] if self.client is None else [self._folder, self.client.home]
         return Filling(folders, CLIENT_LIMITS.disk)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import time
 from collections.abc import Callable
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ from pytest_crab.errors import CrabError
 from pytest_crab.errors import ReviewerError
 from pytest_crab.errors import SourceError
 from pytest_crab.errors import StoreError
+from pytest_crab.lazy import lazy
 from pytest_crab.protocols import Checkout
 from pytest_crab.protocols import Image
 from pytest_crab.protocols import Snapshot
@@ -64,18 +64,18 @@ class Stage:
         self.spent = 0.0
         self._notice = notice
 
-    @functools.cached_property
+    @lazy
     def snapshot(self) -> Snapshot:
         """The instance's trees. Raises SourceUnreachable or SourceError."""
         with self.doing("fetch"):
             return source_for(self.instance).fetch(self.instance, self.world.cache)
 
-    @functools.cached_property
+    @lazy
     def environment(self) -> Mapping[str, Any]:
         """What decides the image and how it is run."""
         return self.world.runtime.identity(self.instance, self._commits)
 
-    @functools.cached_property
+    @lazy
     def image(self) -> Image:
         """The image, found or built. Raises ImageError, EngineError."""
         with self.doing("image") as step:
@@ -85,7 +85,7 @@ class Stage:
         self.facts["environment"] = {name: fact for name, fact in image.facts.items() if name != "built"}
         return image
 
-    @functools.cached_property
+    @lazy
     def pull_request(self) -> PullRequest:
         """What contestants are told."""
         instance, facts = self.instance, self.instance.pull_request

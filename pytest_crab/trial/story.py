@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-import functools
 import time
 from collections.abc import Callable
 from collections.abc import Mapping
@@ -24,6 +23,7 @@ from pytest_crab.errors import SourceUnreachable
 from pytest_crab.instances import lock
 from pytest_crab.instances.resolved import marks_of
 from pytest_crab.instances.resolved import settings_digest
+from pytest_crab.lazy import lazy
 from pytest_crab.protocols import Agent
 from pytest_crab.protocols import Reviewer
 from pytest_crab.trial import keys
@@ -118,12 +118,12 @@ class Course:
         self._started = datetime.datetime.now(datetime.timezone.utc)
         self._clock = time.monotonic()
 
-    @functools.cached_property
+    @lazy
     def reviewer(self) -> Reviewer:
         """The reviewer, bound if it is privileged."""
         return self.crew.reviewer_for(self.instance)
 
-    @functools.cached_property
+    @lazy
     def agent(self) -> Agent:
         """The agent, bound if it is privileged."""
         return self.crew.agent_for(self.instance)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import os
 import shutil
@@ -26,6 +25,7 @@ from typing import NoReturn
 import pytest
 import yaml
 
+from pytest_crab.lazy import lazy
 from pytest_crab.runtimes.interpreters import running_version
 from pytest_crab.testing.provider import Asked
 from pytest_crab.testing.provider import Reply
@@ -138,7 +138,7 @@ class Cluster:
     def scheduler_file(self) -> Path:
         return self.folder / "scheduler.json"
 
-    @functools.cached_property
+    @lazy
     def address(self) -> str:
         return str(json.loads(self.scheduler_file.read_text())["address"])
 

@@ -93,9 +93,16 @@ def climb(tmp_path: Path, instance: Instance) -> Callable[..., Ladder]:
         diagnosis: Diagnosis | None = None,
         index: Index | None = None,
         environment: Environment | None = None,
+        broken: Mapping[str, bool] | None = None,
     ) -> Ladder:
+        """``broken`` are pins that do not install, and whether the installer names them."""
+
         def attempt(rung: Rung) -> Attempt:
             text = " ".join([*rung.environment.packages, *rung.environment.install])
+            bad = next((pin for pin in broken or {} if pin in rung.environment.packages), None)
+            if bad is not None:
+                named = (bad,) if (broken or {})[bad] else ()
+                return Attempt(rung=rung, stage=None, problem=f"{bad} breaks", blamed=named)  # type: ignore[arg-type]
             proved = next((number for word, number in proves.items() if word in text), 0)
             proof = Proof(comment="c0", expected=("t",), runs=2, flake_bound=0.7)
             proven = tuple(
@@ -195,3 +202,44 @@ def test_nothing_to_be_had_is_no_attempt_and_a_sentence(climb: Callable[..., Lad
     ladder = climb({}, index=Index(lacking=("pytest",)))
     assert ladder.best is None
     assert "bare: there is no pytest" in ladder.problems
+
+
+def carried(ladder: Ladder, pin: str) -> int:
+    """How many environments were tried with a package."""
+    return sum(pin in attempt.rung.environment.packages for attempt in ladder.attempts)
+
+
+def test_what_resolves_and_does_not_install_is_tried_once_and_dropped(climb: Callable[..., Ladder]) -> None:
+    diagnosis = Diagnosis(missing=("yaml", "later"))
+    ladder = climb({"later==1 pytest==1 pyyaml==1": 2}, diagnosis, broken={"of core head==1": True})
+    assert names(ladder) == ["bare", "declared", "declared", "missing", "missing"]
+    assert carried(ladder, "of core head==1") == 1
+    assert ladder.dropped == {("3.8", "of core head==1"): "of core head==1 breaks"}
+
+
+def test_several_that_do_not_install_are_dropped_one_after_the_other(climb: Callable[..., Ladder]) -> None:
+    broken = {"of core head==1": True, "dev-requirements.txt==1": True, "core/requirements.txt==1": True}
+    ladder = climb({}, broken=broken)
+    assert {pin: carried(ladder, pin) for pin in broken} == dict.fromkeys(broken, 1)
+    assert {pin for _, pin in ladder.dropped} == set(broken)
+
+
+def test_an_install_that_fails_for_no_named_package_leaves_what_is_wanted_as_it_was(
+    climb: Callable[..., Ladder],
+) -> None:
+    diagnosis = Diagnosis(missing=("gone", "yaml"))
+    ladder = climb({"pyyaml": 2}, diagnosis, broken={"of core head==1": False, "gone==1": False})
+    assert carried(ladder, "of core head==1") == 1
+    assert carried(ladder, "gone==1") == 1
+    assert best(ladder).rung.environment.packages == (
+        "core/requirements.txt==1",
+        "pytest==1",
+        "pyyaml==1",
+        "setuptools==1",
+    )
+
+
+def test_what_every_environment_has_is_never_dropped(climb: Callable[..., Ladder]) -> None:
+    ladder = climb({}, broken={"pytest==1": True})
+    assert ladder.dropped == {}
+    assert all(attempt.problem for attempt in ladder.attempts)

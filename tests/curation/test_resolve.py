@@ -6,7 +6,6 @@ import pytest
 
 from pytest_crab.curation import resolve
 from pytest_crab.curation.resolve import Wanted
-from pytest_crab.curation.resolve import why
 from pytest_crab.errors import ImageError
 from pytest_crab.runtimes import dated
 
@@ -26,24 +25,6 @@ def test_pins_are_whole_and_sorted_and_leave_out_the_project() -> None:
 def test_an_address_is_refused() -> None:
     with pytest.raises(ImageError, match="depends on other at an address"):
         resolve._pins("other @ git+https://example.org/other\n")
-
-
-@pytest.mark.parametrize(
-    ("said", "wanted"),
-    [
-        ("noise\n  | No solution found\n  ╰─▶ Because x cannot be, no.\n", "Because x cannot be, no."),
-        ("a.c:1:10: fatal error: ffi.h: No such file or directory", "needs the Debian packages libffi-dev"),
-        ("No package 'pangocairo' found\nerror: exit", "libpango1.0-dev"),
-        ("Error: pg_config executable not found.", "libpq-dev"),
-        ("", "it said nothing"),
-    ],
-)
-def test_the_telling_line_and_the_system_package_that_lacks(said: str, wanted: str) -> None:
-    assert wanted in why(said)
-
-
-def test_a_system_package_is_named_only_when_it_is_missing() -> None:
-    assert "Debian" not in why("compiling with ffi.h\nerror: something else\n")
 
 
 def test_old_moments_take_builders_that_work() -> None:

@@ -27,6 +27,7 @@ import pytest
 import yaml
 
 from pytest_crab.instances import load_instance
+from pytest_crab.lazy import lazy
 from pytest_crab.runtimes.engine import MACHINE_LABEL
 from pytest_crab.runtimes.interpreters import running_version
 from pytest_crab.testing.provider import Asked
@@ -290,7 +291,7 @@ class Place:
         found += [str(path) for path in self.store.rglob(".*.json.*")]
         return found
 
-    @functools.cached_property
+    @lazy
     def machine(self) -> str:
         """What containers of this place are labelled with: its TMPDIR makes it a machine of its own."""
         argv = [sys.executable, "-c", "from pytest_crab.runtimes.runs import machine_id; print(machine_id())"]

@@ -212,6 +212,24 @@ def test_a_dockerfile_of_the_users_own_comes_first(docker_place: Place, base: st
     runtime.close()
 
 
+def test_of_a_moment_only_what_is_named_is_installed(
+    docker_place: Place, base: str, tmp_path: Path, needs_an_index: None
+) -> None:
+    runtime = DockerRuntime(rootdir=tmp_path, base=base, slots=64)
+    environment = replace(
+        docker_place.instance.environment, packages=("jinja2==3.1.4",), resolved="2025-06-01T00:00:00Z"
+    )
+    named = replace(docker_place.instance, id="demo-named", environment=environment)
+    image = runtime.prepare(named, docker_place.snapshot, {"kind": "own"})
+    try:
+        listed = replace(docker_place, runtime=runtime, image=image).run("cat", "/opt/crab/distributions.txt")
+        assert b"jinja2" in listed.stdout
+        assert b"markupsafe" not in listed.stdout.lower()
+    finally:
+        runtime.engine.client.remove_image(image.reference)
+        runtime.close()
+
+
 def test_a_base_that_cannot_be_had_is_named(docker_place: Place, tmp_path: Path) -> None:
     runtime = DockerRuntime(rootdir=tmp_path, base="localhost:1/nowhere:{python}")
     environment = replace(docker_place.instance.environment, python="3.2")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from pytest_crab.errors import Cancelled
 from pytest_crab.errors import ImageError
 from pytest_crab.protocols import ORACLE_LIMITS
 from pytest_crab.protocols import Command
@@ -22,6 +24,8 @@ from pytest_crab.protocols import Completed
 from pytest_crab.runtimes import venvs
 from pytest_crab.runtimes.environments import image_key
 from pytest_crab.runtimes.local import LocalRuntime
+from pytest_crab.runtimes.slots import Slots
+from pytest_crab.runtimes.slots import one_builder
 from pytest_crab.sources import source_for
 from pytest_crab.types import Instance
 
@@ -180,3 +184,38 @@ def _read(path: Path) -> bytes:
         return path.read_bytes()
     except OSError:
         return b""
+
+
+class Watched(LocalRuntime):
+    """The local runtime, which says when it has waited for another's build for a while."""
+
+    waits: threading.Event
+    looks = 0
+
+    def _check(self) -> None:
+        self.looks += 1
+        if self.looks > 5:
+            self.waits.set()
+        super()._check()
+
+
+@pytest.mark.bubblewrap
+def test_a_wait_for_anothers_packages_takes_no_slot(instance: Instance, tmp_path: Path) -> None:
+    runtime = Watched(cache=tmp_path / "cache", slots=1)
+    runtime.slots = Slots(1, tmp_path / "slots")
+    runtime.waits = threading.Event()
+    pinned = replace(instance, environment=replace(instance.environment, packages=("idna==3.4",)))
+    source = source_for(pinned)
+    snapshot = source.fetch(pinned, tmp_path / "cache")
+    name = venvs.venv_name(pinned, venvs.choose(pinned))
+    with one_builder(f"venv-{name}"[:32], lambda: None, runtime._cache), ThreadPoolExecutor(1) as pool:
+        future = pool.submit(runtime.prepare, pinned, snapshot, {})
+        assert runtime.waits.wait(60)
+        late = threading.Timer(10, runtime.stopped.set)
+        late.start()
+        with runtime.slots.take(runtime.stopped):
+            late.cancel()
+        runtime.stop()
+        with pytest.raises(Cancelled):
+            future.result()
+    runtime.close()

@@ -1,0 +1,109 @@
+"""Why a build failed, in words: the signal or limit that ended it, and the lines of its output that say most."""
+
+from __future__ import annotations
+
+import re
+import signal
+
+from pytest_crab.errors import CrabError
+from pytest_crab.errors import EngineError
+from pytest_crab.errors import ImageError
+from pytest_crab.protocols import Completed
+from pytest_crab.protocols import Limits
+
+#: What is kept of a build's output: its beginning, which names the package, and its end.
+_FIRST, _LAST = 1500, 4000
+
+#: What a line says that tells why a build failed, and what the lines say that only repeat that it did.
+_TELLING = re.compile(r"(?i)\b(because|fatal|failed|not found|cannot|can't|no such file)\b|\w*error\b")
+_REPEATING = re.compile(r"(?i)^(hint|note):|returned non-zero|exit (code|status)|subprocess-exited|returned an error")
+
+#: What programs say of a limit that they met, and did not end by.
+_TOO_LARGE = re.compile(r"(?i)file too large|file size limit exceeded|\bSIGXFSZ\b")
+_NO_MEMORY = re.compile(r"(?i)cannot allocate memory|\bMemoryError\b")
+_NO_SPACE = re.compile(r"(?i)no space left on device")
+
+#: What a build says it cannot do without, by the Debian package that has it.
+_SYSTEM = {
+    "ffi.h": "libffi-dev",
+    "cairo": "libcairo2-dev",
+    "pangocairo": "libpango1.0-dev",
+    "pg_config": "libpq-dev",
+    "mysql_config": "default-libmysqlclient-dev",
+    "openssl/opensslv.h": "libssl-dev",
+    "libxml/xmlversion.h": "libxml2-dev",
+    "libxslt": "libxslt1-dev",
+    "yaml.h": "libyaml-dev",
+    "zlib.h": "zlib1g-dev",
+    "jpeglib.h": "libjpeg-dev",
+    "sasl/sasl.h": "libsasl2-dev",
+    "lber.h": "libldap2-dev",
+    "ldap.h": "libldap2-dev",
+    "gssapi.h": "libkrb5-dev",
+    "krb5-config": "libkrb5-dev",
+    "hdf5.h": "libhdf5-dev",
+    "portaudio.h": "portaudio19-dev",
+}
+
+
+def failure(what: str, done: Completed, limits: Limits, seconds: float) -> CrabError:
+    """The error to raise for a build that failed; ``what`` says which.
+
+    A full disk of this machine's is EngineError, all else ImageError.
+    """
+    said = output(done)
+    if done.exit_code is not None and _NO_SPACE.search(said):
+        return EngineError(f"{what}: no space is left on this machine's disk: {why(said)}")
+    cause = ended(done, limits, seconds)
+    return ImageError(f"{what}: {cause}: {why(said)}" if cause else f"{what}: {why(said)}", said)
+
+
+def output(done: Completed) -> str:
+    """What a command printed, without the middle where that is long."""
+    said = (done.stdout + b"\n" + done.stderr).decode("utf-8", "replace").strip()
+    return said if len(said) <= _FIRST + _LAST else f"{said[:_FIRST]}\n[...]\n{said[-_LAST:]}"
+
+
+def ended(done: Completed, limits: Limits, seconds: float) -> str | None:
+    """The limit or the signal that ended a command; None where it came to its own end."""
+    said = output(done)
+    if done.timed_out:
+        return f"it did not end within {seconds:.0f} s"
+    if done.too_much_disk:
+        return f"it wrote more than {limits.disk} MiB to the disk"
+    if done.too_much_output:
+        return "it printed more than is read"
+    if done.out_of_memory or _NO_MEMORY.search(said):
+        return f"it needed more memory than there is for a build, {limits.memory} MiB"
+    if done.exit_code == 128 + signal.SIGXFSZ or _TOO_LARGE.search(said):
+        return f"it needed a file of more than the {limits.file} MiB that one may have"
+    return by_signal(done.exit_code)
+
+
+def by_signal(code: int | None) -> str | None:
+    """The signal that a shell's exit code stands for, in words; None: it stands for none."""
+    if code == 128 + signal.SIGKILL:
+        return "it was killed (SIGKILL), as is done where memory is short"
+    try:
+        return f"it was ended by {signal.Signals((code or 0) - 128).name}"
+    except ValueError:
+        return None
+
+
+def why(said: str) -> str:
+    """The lines that tell most of what a build printed, with the system packages that it lacks where that is known."""
+    lines = [re.sub(r"^[^\w(\"'<]+", "", line) for line in said.splitlines()]
+    lines = [line for line in lines if line]
+    telling = [line for line in lines if _TELLING.search(line)]
+    new = [line for line in telling if not _REPEATING.search(line)]
+    chosen = [*telling[:1], *(new or telling)[-1:]] if telling else lines[-1:] or ["it said nothing"]
+    sentence = "; ".join(" ".join(line.split())[:200] for line in dict.fromkeys(chosen))
+    lacking = sorted({package for word, package in _SYSTEM.items() if _names(said, word)})
+    return f"{sentence}; it needs the Debian packages {', '.join(lacking)}" if lacking else sentence
+
+
+def _names(said: str, word: str) -> bool:
+    """Whether a line that speaks of something missing names this."""
+    missing = re.compile(r"(?i)no such file|not found|no package|cannot find|could not find|required")
+    named = re.compile(rf"(?<![\w/.-]){re.escape(word)}(?![\w-])")
+    return any(missing.search(line) and named.search(line) for line in said.splitlines())

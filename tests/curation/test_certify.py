@@ -1,0 +1,125 @@
+"""Environments that are found for real pull requests although a package that they ask for does not install."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from typing import NoReturn
+
+import pytest
+
+from pytest_crab.cli.worlds import proving_world
+from pytest_crab.curation.certify import Certificate
+from pytest_crab.curation.certify import certify
+from pytest_crab.instances import load_instance
+from pytest_crab.protocols import Limits
+from pytest_crab.runtimes import interpreters
+from pytest_crab.runtimes import local
+from pytest_crab.runtimes import venvs
+
+pytestmark = [pytest.mark.bubblewrap, pytest.mark.usefixtures("needs_an_index")]
+
+#: The commented file imports two packages that its project does not declare.
+SHOP = "import inflection\nimport sortedcontainers\nONE = 1\nTWO = {}\n"
+SETUP = """\
+from setuptools import setup
+setup(name='shop', version='1', py_modules=['shop'], python_requires='{python}', install_requires=['{declared}'])
+"""
+ORACLE = "import shop\n\n\ndef test_two() -> None:\n    assert shop.TWO == 2\n"
+
+
+@pytest.fixture
+def certified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Certificate]:
+    """Certify a pull request of a project that declares one package, as of a day."""
+    monkeypatch.setenv("CRAB_GIT_MIRROR", str(tmp_path / "mirror"))
+    monkeypatch.chdir(tmp_path)
+
+    def run(declared: str, day: str, python: str) -> Certificate:
+        shas = commits(tmp_path / "mirror" / "owner" / "shop", SETUP.format(python=python, declared=declared), day)
+        folder = tmp_path / "set" / "shop-7"
+        (folder / "oracles").mkdir(parents=True)
+        (folder / "oracles" / "test_c0.py").write_text(ORACLE)
+        (folder / "instance.yaml").write_text(json.dumps(document(shas)))
+        with proving_world("local", tmp_path / ".crab") as (crew, world):
+            return certify(load_instance(folder), crew, world, lambda _: None)
+
+    return run
+
+
+def commits(folder: Path, setup: str, day: str) -> dict[str, str]:
+    who = {"GIT_AUTHOR_NAME": "dev", "GIT_AUTHOR_EMAIL": "d@example.org", "PATH": os.environ["PATH"]}
+    env = {**who, "GIT_COMMITTER_NAME": "dev", "GIT_COMMITTER_EMAIL": "d@example.org", "GIT_COMMITTER_DATE": day}
+
+    def git(*arguments: str) -> str:
+        done = subprocess.run(["git", *arguments], cwd=folder, env=env, check=True, capture_output=True, text=True)
+        return done.stdout.strip()
+
+    folder.mkdir(parents=True)
+    git("init", "--quiet", "--initial-branch=main")
+    (folder / "setup.py").write_text(setup)
+    shas = {}
+    for name, number in (("base", 0), ("head", 3), ("merged", 2)):
+        (folder / "shop.py").write_text(SHOP.format(number))
+        git("add", ".")
+        git("commit", "--quiet", "-m", name)
+        shas[name] = git("rev-parse", "HEAD")
+    return shas
+
+
+def document(shas: dict[str, str]) -> dict[str, Any]:
+    comment = {"id": "c0", "path": "shop.py", "body": "Say two.", "category": "functional", "kind": "behavioral"}
+    return {
+        "schema": 1,
+        "id": "shop-7",
+        "provenance": "github",
+        "repo": "owner/shop",
+        "license": "MIT",
+        "pull_request": {"number": 7, "title": "Add a cart"},
+        "source": {"git": {"url": "https://git.invalid/owner/shop", **shas}},
+        "environment": {"dockerfile": "python", "timeout": 60},
+        "comments": [{**comment, "oracle": "oracles/test_c0.py"}],
+    }
+
+
+def carrying(package: str) -> int:
+    """How many environments were to have a package."""
+    return sum(package in path.read_text() for path in Path(".crab/cache/venvs").glob("*/packages.txt"))
+
+
+def proved_without(package: str, found: Certificate) -> None:
+    names = {pin.partition("==")[0] for pin in found.instance.environment.packages}
+    assert (found.rung, found.proved, found.problems) == ("missing", 1, {})
+    assert {"inflection", "sortedcontainers"} <= names
+    assert package.partition("==")[0] not in names
+    assert carrying(package) == 1
+
+
+def test_a_declared_package_whose_build_fails_is_fetched_once_and_left_out(
+    certified: Callable[..., Certificate],
+) -> None:
+    # A source distribution only, whose C code no CPython after 3.8 compiles.
+    found = certified("cytoolz==0.9.0.1", "2023-11-01T12:00:00+0000", ">=3.9")
+    proved_without("cytoolz==0.9.0.1", found)
+    (note,) = found.notes
+    assert note.startswith(f"cytoolz==0.9.0.1 does not install on CPython {found.instance.environment.python}")
+    assert "Failed to build `cytoolz==0.9.0.1`" in note
+
+
+def test_a_package_with_a_file_over_the_limit_is_fetched_once_and_left_out(
+    certified: Callable[..., Certificate], monkeypatch: pytest.MonkeyPatch, without: Callable[[str, str], NoReturn]
+) -> None:
+    if interpreters.find("3.7") is None:
+        without("python3.7", "there is no CPython 3.7")
+    low = Limits(memory=4096, processes=512, cpus=2.0, disk=4096, file=4)
+    monkeypatch.setattr(local, "INSTALL_LIMITS", low)
+    monkeypatch.setattr(venvs, "INSTALL_LIMITS", low)
+    found = certified("lxml==4.6.3", "2021-11-01T12:00:00+0000", ">=3.7,<3.8")
+    proved_without("lxml==4.6.3", found)
+    assert found.instance.environment.python == "3.7"
+    (note,) = found.notes
+    assert note.startswith("lxml==4.6.3 does not install on CPython 3.7 and is left out")
+    assert "it needed a file of more than the 4 MiB that one may have" in note

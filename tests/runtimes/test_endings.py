@@ -1,0 +1,138 @@
+"""What is said of a build that failed: the limit or signal that ended it, and the telling lines."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pytest_crab.errors import EngineError
+from pytest_crab.errors import ImageError
+from pytest_crab.protocols import Completed
+from pytest_crab.protocols import Limits
+from pytest_crab.runtimes import endings
+from pytest_crab.runtimes import local
+from pytest_crab.runtimes import venvs
+from pytest_crab.runtimes.interpreters import running_version
+from pytest_crab.runtimes.local import LocalRuntime
+from pytest_crab.sources import source_for
+from pytest_crab.types import Instance
+
+LIMITS = Limits(memory=300, processes=64, cpus=1.0, disk=400, file=5)
+
+
+def completed(code: int | None, said: str = "Resolved 12 packages in 3s\n", **more: bool) -> Completed:
+    return Completed(exit_code=code, stdout=b"", stderr=said.encode(), **more)
+
+
+@pytest.mark.parametrize(
+    ("done", "words"),
+    [
+        (completed(153), "file of more than the 5 MiB"),
+        (completed(1, "OSError: [Errno 27] File too large"), "file of more than the 5 MiB"),
+        (completed(137), "SIGKILL"),
+        (completed(139), "SIGSEGV"),
+        (completed(137, out_of_memory=True), "more memory than there is for a build, 300 MiB"),
+        (completed(1, "c++: fatal error: Cannot allocate memory"), "300 MiB"),
+        (completed(None, timed_out=True), "within 60 s"),
+        (completed(None, too_much_disk=True), "more than 400 MiB to the disk"),
+        (completed(None, too_much_output=True), "printed more"),
+    ],
+)
+def test_a_limit_or_a_signal_in_words(done: Completed, words: str) -> None:
+    error = endings.failure("demo: it could not be built", done, LIMITS, 60)
+    assert isinstance(error, ImageError)
+    assert str(error).startswith("demo: it could not be built: ")
+    assert words in str(error)
+
+
+def test_a_build_that_came_to_its_own_end_has_no_such_words() -> None:
+    error = endings.failure("demo", completed(1, "noise\nerror: no such version\n"), LIMITS, 60)
+    assert str(error) == "demo: error: no such version"
+
+
+def test_a_full_disk_is_the_machines_fault() -> None:
+    assert isinstance(endings.failure("demo", completed(2, "cp: No space left on device"), LIMITS, 60), EngineError)
+
+
+def test_of_a_long_output_the_beginning_is_kept_as_well() -> None:
+    kept = endings.output(completed(1, f"Failed to build `x==1`\n{'y' * 9000}\nlast"))
+    assert kept.startswith("Failed to build `x==1`")
+    assert kept.endswith("last")
+    assert len(kept) < 6000
+
+
+@pytest.mark.parametrize(
+    ("said", "wanted"),
+    [
+        ("noise\n  | No solution found\n  ╰─▶ Because x cannot be, no.\n", "Because x cannot be, no."),
+        ("a.c:1:10: fatal error: ffi.h: No such file or directory", "needs the Debian packages libffi-dev"),
+        ("No package 'pangocairo' found\nerror: exit", "libpango1.0-dev"),
+        ("Error: pg_config executable not found.", "libpq-dev"),
+        ("Resolved 3 packages\nPrepared 3 packages", "Prepared 3 packages"),
+        ("", "it said nothing"),
+    ],
+)
+def test_the_telling_lines_and_the_system_package_that_lacks(said: str, wanted: str) -> None:
+    assert wanted in endings.why(said)
+
+
+def test_a_builds_own_reason_comes_beside_the_package() -> None:
+    said = (
+        "Resolved 3 packages in 2s\nerror: Failed to build `x==1`\n  cause: The build backend returned an error\n"
+        "   [stderr]\n   x.c:9: fatal error: longintrepr.h: No such file or directory\n"
+        "   error: Command 'gcc' returned non-zero exit status 1.\nhint: This error likely indicates a library\n"
+    )
+    assert endings.why(said) == (
+        "error: Failed to build `x==1`; x.c:9: fatal error: longintrepr.h: No such file or directory"
+    )
+
+
+def test_a_system_package_is_named_only_when_it_is_missing() -> None:
+    assert "Debian" not in endings.why("compiling with ffi.h\nerror: something else\n")
+
+
+@pytest.fixture
+def build(
+    instance: Instance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, needs_an_index: None
+) -> Callable[..., Exception]:
+    """Prepare the instance with other packages or installs under these limits; the error."""
+
+    def run(limits: Limits, **environment: object) -> Exception:
+        for module in (local, venvs):
+            monkeypatch.setattr(module, "INSTALL_LIMITS", limits)
+        changed = {"python": running_version(), **environment}
+        asked = dataclasses.replace(instance, environment=dataclasses.replace(instance.environment, **changed))  # type: ignore[arg-type]
+        snapshot = source_for(asked).fetch(asked, tmp_path / "cache")
+        runtime = LocalRuntime(cache=tmp_path / "cache", slots=8)
+        try:
+            with pytest.raises(ImageError) as caught:
+                runtime.prepare(asked, snapshot, {})
+        finally:
+            runtime.close()
+        return caught.value
+
+    return run
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.parametrize("moment", [None, "2025-06-01T00:00:00Z"])
+def test_an_install_of_a_file_over_the_limit_says_so(build: Callable[..., Exception], moment: str | None) -> None:
+    error = build(
+        dataclasses.replace(LIMITS, memory=2048, file=4), packages=("lxml==5.3.2", "pytest==8.3.5"), resolved=moment
+    )
+    assert "it needed a file of more than the 4 MiB that one may have" in str(error)
+    assert "lxml" in error.log  # type: ignore[attr-defined]
+
+
+@pytest.mark.bubblewrap
+def test_install_commands_say_by_what_they_were_ended(build: Callable[..., Exception]) -> None:
+    enough = dataclasses.replace(LIMITS, memory=2048, disk=1024, file=64)
+    size = "head -c 70M /dev/zero > large"
+    assert "file of more than the 64 MiB" in str(build(enough, install=(size,)))
+    fills = "for n in 1 2 3 4 5 6 7 8 9; do head -c 50M /dev/zero > $n; done; sleep 60"
+    little = dataclasses.replace(enough, disk=200)
+    assert "more than 200 MiB to the disk" in str(build(little, install=(fills,)))
+    assert "SIGKILL" in str(build(enough, install=("echo begun; kill -9 $$",)))

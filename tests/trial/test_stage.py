@@ -1,0 +1,42 @@
+"""What trials at the same time do beside each other."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_crab.protocols import Image
+from pytest_crab.runtimes.local import LocalRuntime
+from pytest_crab.trial.stage import Stage
+
+pytestmark = pytest.mark.bubblewrap
+
+
+class Meeting(LocalRuntime):
+    """The local runtime, in which no instance is prepared before another is being prepared as well."""
+
+    meeting: threading.Barrier
+
+    def prepare(self, *arguments: Any) -> Image:
+        self.meeting.wait(60)
+        return super().prepare(*arguments)
+
+
+def test_two_instances_are_prepared_at_a_time(lab: Any, tmp_path: Path) -> None:
+    runtime = Meeting(cache=tmp_path / "cache", slots=8)
+    runtime.meeting = threading.Barrier(2)
+    instance = lab.instance()
+    other = dataclasses.replace(
+        instance, id="values-2", environment=dataclasses.replace(instance.environment, env={"A": "b"})
+    )
+    world = lab.world(runtime=runtime)
+    stages = [Stage(one, lab.crew(), world, lambda _: None) for one in (instance, other)]
+    with ThreadPoolExecutor(2) as pool:
+        images = list(pool.map(lambda stage: stage.image, stages))
+    assert len({image.key for image in images}) == 2
+    runtime.close()
