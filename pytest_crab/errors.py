@@ -63,12 +63,14 @@ class InstallFailed(CrabError):
 class ContestantError(CrabError):
     """What reviewers and agents fail with; ``status`` is the word that a client's output was read as, where it was.
 
-    Never raised itself.
+    ``final``: the gateway has asked the provider as often as it may be asked, so the step is not made again. Never
+    raised itself.
     """
 
     def __init__(self, message: str, status: str | None = None) -> None:
         super().__init__(message)
         self.status = status
+        self.final = False
 
 
 class ReviewerError(ContestantError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import time
 from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -38,7 +39,7 @@ class AskingSettings:
 
     ``model`` is asked of ``provider``, the gateway's name of it; ``api`` is the provider's protocol (None: the one that
     crab.yaml gives it). ``prompt`` is a file of instructions in place of ours, relative to ``folder``, which is
-    crab.yaml's. ``timeout`` is in seconds, for one answer; ``max_tokens`` is the
+    crab.yaml's. ``timeout`` is in seconds, for one pull request; ``max_tokens`` is the
     most that one answer may be long. ``options`` are further fields of the request, such as temperature or top_p.
     """
 
@@ -102,6 +103,7 @@ class Asking:
         self._checkout = checkout
         self._access = access
         self._api = settings.protocol()
+        self._end = time.monotonic() + settings.timeout
         self._exchanges: list[Mapping[str, Any]] = []
 
     def ask(self, messages: list[dict[str, str]]) -> str:
@@ -111,10 +113,13 @@ class Asking:
         """
         path = "/v1/messages" if self._api is Api.ANTHROPIC else "/chat/completions"
         settings, access = self._settings, self._access
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise self._failed(Status.TIMEOUT, f"it took longer than timeout, {settings.timeout:g} s")
         try:
             with connection(access) as client:
                 url = f"{address(settings.provider)}{path}"
-                answer = post(client, url, self._request(messages), token=access.token, timeout=settings.timeout)
+                answer = post(client, url, self._request(messages), token=access.token, timeout=left)
             self._exchanges.append(
                 {"asked": messages[-1]["content"], "status": answer.status_code, "told": answer.text}
             )

@@ -28,7 +28,6 @@ _QUIET = (
     *("-c", "shell_environment_policy.inherit=core", "-c", "shell_environment_policy.ignore_default_excludes=false"),
 )
 _KEY = "CRAB_MODEL_TOKEN"
-_IDLE_SECONDS = 300
 #: Makes the home, and puts the client's own tools on PATH.
 _LAUNCH = 'mkdir -p "$CODEX_HOME" && PATH="$PATH:$0" && exec "$@"'
 #: Prints the records of all threads, a line each.
@@ -59,7 +58,7 @@ class Told(NamedTuple):
 
 def run(session: Session, settings: CodexSettings, prompt: str, *more: str) -> Told:
     """Run the client on a prompt; what it said. Raises the family's error."""
-    argv = [session.program, "exec", *ISOLATION, *_QUIET, *_provider(session.base)]
+    argv = [session.program, "exec", *ISOLATION, *_QUIET, *_provider(session.base, settings.timeout)]
     argv += ["-c", f"model={json.dumps(settings.model)}"] if settings.model else []
     argv += ["--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", *settings.args, "--json", *more]
     env = {"CODEX_HOME": f"{session.home}/.codex", _KEY: session.token}
@@ -75,7 +74,7 @@ def run(session: Session, settings: CodexSettings, prompt: str, *more: str) -> T
     return told
 
 
-def _provider(base: str) -> tuple[str, str, str, str]:
+def _provider(base: str, seconds: float) -> tuple[str, str, str, str]:
     """The gateway as a provider; the gateway itself tries again, so that codex need not."""
     fields = {
         "name": '"pytest-crab"',
@@ -84,7 +83,7 @@ def _provider(base: str) -> tuple[str, str, str, str]:
         "env_key": f'"{_KEY}"',
         "request_max_retries": "1",
         "stream_max_retries": "1",
-        "stream_idle_timeout_ms": str(_IDLE_SECONDS * 1000),
+        "stream_idle_timeout_ms": str(int(seconds * 1000)),
     }
     table = ",".join(f"{name}={value}" for name, value in fields.items())
     return ("-c", "model_provider=crab", "-c", f"model_providers.crab={{{table}}}")

@@ -88,8 +88,9 @@ class Account:
     ``entrance`` is the socket that its token is good at, ``providers`` are whom it may ask (None: all), and ``before``
     is what its trial's steps that come from the store have cost. ``tasks`` are its requests that are under way, of
     which those ``asking`` are not booked yet. ``lasting`` faults stay; the others are forgotten once a later request
-    succeeds, and count for little where an earlier one did; of these ``unreachable`` is one that may be another in a
-    moment. ``overspent``: the fault is that its trial spent all that it may cost.
+    succeeds, and count for little where an earlier one did. ``overspent``: the fault is that its trial spent all
+    that it may cost. ``given_up`` are the questions that were tried as often as may be, with the answers that they are
+    given from then on.
     """
 
     token: str
@@ -108,8 +109,8 @@ class Account:
     _asked: defaultdict[str, itertools.count[int]] = field(default_factory=lambda: defaultdict(itertools.count))
     lasting: str | None = None
     passing: str | None = None
-    unreachable: bool = False
     overspent: bool = False
+    given_up: dict[str, Any] = field(default_factory=dict)
 
     @property
     def label(self) -> str:
@@ -171,6 +172,7 @@ class Account:
             "output_tokens": sum(entry.tokens.output for entry in billed if entry.tokens) if known else None,
             "cost_usd": round(sum(entry.cost for entry in billed if entry.cost), 9) if priced else None,
             "requests": len(self.entries),
+            "tries": sum(entry.tries for entry in self.entries),
             "models": sorted({entry.model for entry in self.entries if 0 < entry.status < 400}),
             "seconds": sum(entry.seconds for entry in self.entries),
         }

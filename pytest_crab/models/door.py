@@ -31,6 +31,7 @@ from pytest_crab.models.exchange import Exchange
 from pytest_crab.models.exchange import Refusal
 from pytest_crab.models.exchange import read_document
 from pytest_crab.models.exchange import server_tool
+from pytest_crab.models.forwarding import RETRIED
 from pytest_crab.models.forwarding import Cut
 from pytest_crab.models.forwarding import Reply
 from pytest_crab.models.forwarding import Retries
@@ -47,6 +48,9 @@ from pytest_crab.models.normal import normalise
 from pytest_crab.settings import Api
 from pytest_crab.settings import ModelSettings
 from pytest_crab.settings import Provider
+
+#: Tells clients, in the words of the providers, that the same again would bring the same.
+_FINAL = {"x-should-retry": "false"}
 
 #: What a client is told where its provider gave no answer.
 _UNREACHABLE = 502
@@ -92,8 +96,9 @@ class Door:
                 account.overspent = account.overspent or (refusal.overspent and account.lasting is None)
                 account.lasting = account.lasting or str(refusal)
             if account is not None and refusal.passing:
-                account.passing, account.unreachable = str(refusal), refusal.status == _UNREACHABLE
-            return web.json_response(dialect.error(refusal.status, f"pytest-crab: {refusal}"), status=refusal.status)
+                account.passing = str(refusal)
+            told = dialect.error(refusal.status, f"pytest-crab: {refusal}")
+            return web.json_response(told, status=refusal.status, headers=_FINAL)
 
     async def _handle(
         self, request: web.Request, known: Provider | None, dialect: Dialect, account: Account | None
@@ -171,6 +176,9 @@ class Door:
 
     async def _forward(self, request: web.Request, exchange: Exchange) -> web.StreamResponse:
         name, known, dialect = exchange.provider, exchange.known, exchange.dialect
+        given_up = exchange.account.given_up
+        if given_up and exchange.question in given_up:
+            return self._again(exchange, given_up[exchange.question])
         key = self.keys.get(name)
         if known.key_env is not None and key is None:
             where = "in the environment of the run, or of each worker of --crab-cluster"
@@ -183,8 +191,8 @@ class Door:
             "accept-encoding": "identity",
         }
         try:
-            async with ask(self.session, url, headers, exchange.sent(), self.retries) as reply:
-                exchange.status, exchange.tries, exchange.meter = reply.status, reply.tries, reply.meter
+            async with ask(self.session, url, headers, exchange.sent(), self.retries, exchange.note_try) as reply:
+                exchange.status, exchange.meter = reply.status, reply.meter
                 if reply.streams:
                     return await self._stream(request, exchange, reply)
                 return await self._whole(exchange, reply, key)
@@ -196,15 +204,31 @@ class Door:
                 f"{name} at {known.base_url} gave no answer ({why}): "
                 f"check the network and models.providers.{name}.base_url in crab.yaml"
             )
-            raise Refusal(_UNREACHABLE, sentence, passing=True) from why
+            refusal = given_up[exchange.question] = Refusal(_UNREACHABLE, sentence, passing=True)
+            exchange.status = _UNREACHABLE
+            self._book(exchange)
+            raise refusal from why
+
+    def _again(self, exchange: Exchange, known: Answer | Refusal) -> web.StreamResponse:
+        """What a question came to that was given up, without another try. Raises Refusal."""
+        exchange.status = known.status
+        self._book(exchange)
+        if isinstance(known, Refusal):
+            raise Refusal(known.status, str(known), passing=True)
+        return web.Response(status=known.status, headers={"content-type": known.type, **_FINAL}, body=known.body)
 
     async def _whole(self, exchange: Exchange, reply: Reply, key: str | None) -> web.StreamResponse:
         body = b"".join([chunk async for chunk in reply.chunks()])
         if key is not None:  # some providers repeat a key that they do not like
             body = without(body, key, "<key>")
         self._book(exchange)
-        self._record(exchange, Answer(status=reply.status, type=reply.headers.get("content-type", ""), body=body))
-        return web.Response(status=reply.status, headers=returned(reply.headers), body=body)
+        answer = Answer(status=reply.status, type=reply.headers.get("content-type", ""), body=body)
+        self._record(exchange, answer)
+        headers = dict(returned(reply.headers))
+        if reply.status in RETRIED:
+            exchange.account.given_up[exchange.question] = answer
+            headers |= _FINAL
+        return web.Response(status=reply.status, headers=headers, body=body)
 
     async def _stream(self, request: web.Request, exchange: Exchange, reply: Reply) -> web.StreamResponse:
         """Pass a stream on as it comes; one that is cut is cut for the client, and not recorded.

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from dataclasses import field
 from typing import Any
 
+from pytest_crab import plain
 from pytest_crab.models.accounts import Account
 from pytest_crab.models.dialects import Dialect
 from pytest_crab.models.metering import BodyMeter
@@ -24,6 +25,9 @@ _SERVER_TOOLS = ("web_search", "web_fetch", "code_execution", "code_interpreter"
 _SERVER_FIELDS = ("mcp_servers", "web_search_options", "plugins", "prompt")
 #: And models that look things up by themselves, by what their names hold.
 _SEARCHING = re.compile(r"search-(?:preview|api)|deep-research|:online\b")
+
+#: The fields of a request that say what is asked, in the three protocols.
+_QUESTION = ("model", "system", "messages", "instructions", "input")
 
 #: The longest name of a model that is put on record.
 _MOST_NAME = 200
@@ -67,6 +71,15 @@ class Exchange:
     booked: bool = False
     ended: bool = False
     lease: str | None = None
+
+    def note_try(self, number: int) -> None:
+        """Take down that the provider is asked for the so-manieth time."""
+        self.tries = number
+
+    @property
+    def question(self) -> str:
+        """A digest of what is asked of whom, without how the answer should come: what a client repeats has the same."""
+        return plain.digest([self.provider, self.path, *(self.document.get(name) for name in _QUESTION)])
 
     @property
     def counts(self) -> bool:

@@ -25,7 +25,8 @@ RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
 #: Seconds: no wait is longer, and a provider that asks for more gets no second try.
 MOST_WAIT = 60.0
 
-_TIMEOUT = aiohttp.ClientTimeout(total=None, connect=30, sock_read=900)
+#: An answer may take as long as its step: the step's own deadline ends it, and breaks off what is under way.
+_TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=30)
 
 
 class Unreachable(Exception):
@@ -74,7 +75,6 @@ class Reply:
 
     status: int
     headers: Mapping[str, str]
-    tries: int
     meter: BodyMeter | StreamMeter
     first: bytes
     rest: Callable[[], AsyncIterator[bytes]] = field(repr=False)
@@ -104,12 +104,16 @@ async def ask(
     headers: Mapping[str, str],
     body: bytes,
     retries: Retries,
-    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    note: Callable[[int], None] = lambda _tries: None,
 ) -> AsyncIterator[Reply]:
-    """An answer of the provider, be it good or bad, whose first bytes are there. Raises Unreachable."""
+    """An answer of the provider, be it good or bad, whose first bytes are there; ``note`` gets the number of each try.
+
+    Raises Unreachable.
+    """
     tries = 0
     while True:
         tries += 1
+        note(tries)
         try:
             response = await session.post(url, data=body, headers=headers, timeout=_TIMEOUT, allow_redirects=False)
         except (aiohttp.ClientError, OSError, asyncio.TimeoutError) as error:
@@ -119,7 +123,7 @@ async def ask(
                 pause = retries.pause(tries, response.headers) if response.status in RETRIED else None
                 if pause is None:
                     try:
-                        reply = await _begin(response, tries)
+                        reply = await _begin(response)
                     except Cut as cut:
                         pause, why = retries.pause(tries, {}), str(cut)
                     else:
@@ -127,10 +131,10 @@ async def ask(
                         return
         if pause is None:
             raise Unreachable(why)
-        await sleep(pause)
+        await asyncio.sleep(pause)
 
 
-async def _begin(response: aiohttp.ClientResponse, tries: int) -> Reply:
+async def _begin(response: aiohttp.ClientResponse) -> Reply:
     """The reply with its first bytes: of a stream what comes first, of anything else all of it. Raises Cut."""
     streams = response.status == 200 and response.content_type == "text/event-stream"
 
@@ -144,7 +148,6 @@ async def _begin(response: aiohttp.ClientResponse, tries: int) -> Reply:
     return Reply(
         status=response.status,
         headers=response.headers,
-        tries=tries,
         meter=StreamMeter() if streams else BodyMeter(),
         first=first,
         rest=rest,

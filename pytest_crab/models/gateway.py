@@ -14,9 +14,11 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from typing import NamedTuple
 
 from pytest_crab import plain
 from pytest_crab.errors import Cancelled
+from pytest_crab.errors import ContestantError
 from pytest_crab.errors import CrabError
 from pytest_crab.errors import GatewayError
 from pytest_crab.errors import LimitSpent
@@ -44,6 +46,17 @@ _ENVIRONMENT = (
 
 #: The longest path of a Unix socket that every system takes.
 _LONGEST = 100
+
+
+class Ended(NamedTuple):
+    """How an access ended: what went wrong, whether that spoils a step that ended well, whether a provider failed.
+
+    ``gave_up``: it failed at a request as often as one is tried.
+    """
+
+    fault: GatewayError | LimitSpent | None
+    lasting: bool
+    gave_up: bool
 
 
 class Gateway:
@@ -121,9 +134,11 @@ class Gateway:
             yield access
         except Exception as error:
             if isinstance(error, CrabError) and not isinstance(error, Cancelled) and not self._stopped.is_set():
-                fault, _ = self._end(line, access)
-                if fault is not None:
-                    raise fault from error
+                ended = self._end(line, access)
+                if ended.fault is not None:
+                    raise ended.fault from error
+                if isinstance(error, ContestantError):
+                    error.final = error.final or ended.gave_up
                 raise
             self._abandon(line, access)
             if not isinstance(error, Cancelled):
@@ -133,9 +148,9 @@ class Gateway:
             self._abandon(line, access)
             raise
         else:
-            fault, lasting = self._end(line, access)
-            if fault is not None and lasting:
-                raise fault
+            ended = self._end(line, access)
+            if ended.fault is not None and ended.lasting:
+                raise ended.fault
 
     def usage(self, access: ModelAccess) -> Usage:
         """See protocols.Models."""
@@ -181,16 +196,17 @@ class Gateway:
         if self._stopped.is_set():
             raise Cancelled(f"the run was stopped while {step} asked a model") from error
 
-    def _end(self, line: Line, access: ModelAccess) -> tuple[GatewayError | LimitSpent | None, bool]:
-        """Close an access: what went wrong, and whether that spoils a step that ended well."""
+    def _end(self, line: Line, access: ModelAccess) -> Ended:
+        """Close an access."""
         self._open.pop(access.token, None)
         told = line.ask("close", {"token": access.token})
         self._used[access.token] = _usage(told)
+        gave_up = bool(told["gave_up"])
         if told["fault"] is None:
-            return None, False
+            return Ended(None, lasting=False, gave_up=gave_up)
         if told["overspent"]:
-            return LimitSpent(str(told["fault"])), True
-        return GatewayError(str(told["fault"]), passing=bool(told["unreachable"])), bool(told["lasting"])
+            return Ended(LimitSpent(str(told["fault"])), lasting=True, gave_up=gave_up)
+        return Ended(GatewayError(str(told["fault"])), lasting=bool(told["lasting"]), gave_up=gave_up)
 
     def _abandon(self, line: Line, access: ModelAccess) -> None:
         """Close an access where something else is raised already, which matters more."""

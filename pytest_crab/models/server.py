@@ -139,7 +139,7 @@ class Desk:
             "usage": account.usage(),
             "fault": account.fault,
             "lasting": account.lasting is not None or not account.answered,
-            "unreachable": account.lasting is None and account.unreachable,
+            "gave_up": bool(account.given_up),
             "overspent": account.overspent,
         }
         return web.json_response(told)

@@ -45,6 +45,7 @@ class HunksReviewer(AskingSettings):
 
     role: ClassVar[str] = "hunks"
 
+    timeout: float = 3600.0
     context: Context = Context.NONE
     k: int = 3
     embedding: str | None = None

@@ -27,6 +27,7 @@ class ReflexionReviewer(AskingSettings):
 
     role: ClassVar[str] = "single-shot"
 
+    timeout: float = 1800.0
     iterations: int = 2
     reflection: str | None = None
 

@@ -31,23 +31,22 @@ class Patience:
         return min(self.wait * 2.0 ** (failed - 1) * random.uniform(0.75, 1.25), MOST_WAIT)  # noqa: S311 - no secret
 
 
-#: By class: an engine that restarts, a gateway that died or could not reach the provider (which it tries again itself),
-#: trees that are damaged on this machine and can be fetched once more, and the words for clients that say that it is
-#: not their doing. What would be the same again is not here.
+#: By class: an engine that restarts, a gateway that died, trees that are damaged on this machine and can be fetched
+#: once more, and the words for clients that say that it is not their doing. What would be the same again is not here,
+#: nor is what a deadline ended: there is one for each step. A failing provider is tried again by the gateway alone.
 RETRIES: Mapping[str, Patience] = {
     ENGINE: Patience(most=4, wait=1.0),
     GATEWAY: Patience(most=2, wait=2.0),
     SNAPSHOT: Patience(most=1, wait=0.0),
     "rate_limited": Patience(most=3, wait=15.0),
     "overloaded": Patience(most=3, wait=10.0),
-    "timeout": Patience(most=1, wait=1.0),
 }
 
 
 def class_of(error: CrabError) -> str | None:
     """The class of a failure, as in the table and on the record; None for what no second try would mend."""
     if isinstance(error, ContestantError):
-        return error.status
+        return None if error.final else error.status
     if isinstance(error, EngineError):
         return ENGINE if error.passing else None
     return GATEWAY if isinstance(error, GatewayError) and error.passing else None

@@ -42,11 +42,15 @@ INSISTED = ("proof", "review", "revision", "verdict")
 
 @dataclass
 class Step:
-    """One step under way; ``reused`` says that the store had all of it, ``again`` why runs in it were made again."""
+    """One step under way; ``reused`` says that the store had all of it, ``again`` why runs in it were made again.
+
+    ``deadline`` is how many seconds its reviewer or agent has.
+    """
 
     name: str
     reused: bool = False
     again: list[str] = field(default_factory=list)
+    deadline: float | None = None
 
 
 class Stage:
@@ -163,7 +167,9 @@ class Stage:
         yield step
         seconds = round(time.monotonic() - start, 3)
         retried = (*self.failed, *step.again) if name in INSISTED else ()
-        self.records.append(StepRecord(step=name, reused=step.reused, seconds=seconds, retried=retried))
+        self.records.append(
+            StepRecord(step=name, reused=step.reused, seconds=seconds, retried=retried, deadline=step.deadline)
+        )
         self.step = before
 
     def remember(self, step: Step, key: str, kind: type[R], make: Callable[[], R]) -> R:

@@ -260,6 +260,7 @@ class Course:
 
         def step() -> Review:
             with stage.doing("review") as step:
+                step.deadline = _deadline(self.reviewer)
                 review = stage.remember(step, self.review_key(), Review, make)
             if step.reused and review.usage is not None:  # so that the limit is the same however often a run is made
                 stage.spent = review.usage.cost_usd or 0.0
@@ -278,6 +279,7 @@ class Course:
 
         def step() -> Revision:
             with stage.doing("revision") as step:
+                step.deadline = _deadline(self.agent)
                 return stage.remember(step, self.revision_key(findings), Revision, make)
 
         revision = stage.insist("revision", step)
@@ -334,6 +336,12 @@ class Course:
         if identity is not None and "client" in identity:
             self.stage.facts[who] = dict(identity)
         return {"resume": self.stage.world.resume, "settings": spec.settings} if identity is None else identity
+
+
+def _deadline(adapter: object) -> float | None:
+    """The seconds that a reviewer or agent has for its step; None: its settings do not say."""
+    seconds = getattr(adapter, "seconds", getattr(adapter, "timeout", None))
+    return float(seconds) if isinstance(seconds, (int, float)) else None
 
 
 def _first(review: Review, count: int | None) -> Review:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from dataclasses import field
 
 from pytest_crab.types.words import Side
 
@@ -32,7 +33,8 @@ class PullRequest:
 class Usage:
     """What a step used; None is "not measured", zero is a measurement, and what no step could use is a ValueError.
 
-    ``models`` are the names of the models that answered, sorted, as the gateway saw them asked for.
+    ``models`` are the names of the models that answered, sorted, as the gateway saw them asked for. ``tries`` is how
+    often providers were asked for it, each request again where that may help; it says nothing of what was used.
     """
 
     input_tokens: int | None = None
@@ -40,9 +42,11 @@ class Usage:
     cost_usd: float | None = None
     requests: int | None = None
     models: tuple[str, ...] | None = None
+    tries: int | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        bounds = {"input_tokens": MOST_TOKENS, "output_tokens": MOST_TOKENS, "requests": MOST_REQUESTS}
+        tokens, requests = ("input_tokens", "output_tokens"), ("requests", "tries")
+        bounds = dict.fromkeys(tokens, MOST_TOKENS) | dict.fromkeys(requests, MOST_REQUESTS)
         for name, most in {**bounds, "cost_usd": MOST_USD}.items():
             amount = getattr(self, name)
             if amount is not None and not 0 <= amount <= most:

@@ -103,13 +103,15 @@ class StepRecord:
     """One step of a trial: whether the store had it, and the seconds that it took here.
 
     ``retried`` is what earlier attempts at it failed with, in order: see trial.retries; of a verdict also how runs
-    ended that were made again. ``seconds`` are the last one's.
+    ended that were made again. ``seconds`` are the last one's. ``deadline`` is how many its reviewer or agent had at
+    most; None: it names no deadline.
     """
 
     step: str
     reused: bool
     seconds: float
     retried: tuple[str, ...] = ()
+    deadline: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

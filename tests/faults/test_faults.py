@@ -476,10 +476,11 @@ FAULTS = [
     ),
     Fault(
         name="the provider is slow",
-        does="The step is tried again",
+        does="The reviewer's deadline ends the step; nothing counts as missed",
         make=slow_provider,
-        retried={"missed-2": {"review": ["timeout"]}},
+        during={"missed-2": "reviewer error"},
         repeated=("review missed-2",),
+        unfinished={"missed-2": "review"},
         reviewer="asked",
     ),
     Fault(

@@ -282,7 +282,7 @@ def test_two_hundred_trials_in_which_everything_fails_now_and_then(
         (GatewayError("no money"), 1),
         (ReviewerError("busy", status="rate_limited"), 4),
         (ReviewerError("busy", status="overloaded"), 4),
-        (ReviewerError("late", status="timeout"), 2),
+        (ReviewerError("late", status="timeout"), 1),
         (ReviewerError("prose", status="bad_output"), 1),
         (ReviewerError("no key", status="auth"), 1),
         (ReviewerError("crashed"), 1),

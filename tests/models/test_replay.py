@@ -119,10 +119,10 @@ def test_nothing_recorded_at_all_is_said(make: Any, client: Any, messages: Any) 
 
 def test_what_was_tried_again_is_replayed_as_what_came_of_it(make: Any, client: Any, messages: Any) -> None:
     make.provider.script = in_order(fail(429), fail(429), fail(429), say("at last", pieces=1))
-    first, second = ask(make(), client, messages, messages.body(), messages.body())
-    assert (first.status_code, second.status_code) == (429, 200)
+    (first,) = ask(make(retries=3), client, messages, messages.body())
+    assert first.status_code == 200
     (again,) = ask(make(replay=True), client, messages, messages.body())
-    assert again.content == second.content
+    assert again.content == first.content
 
 
 def test_a_refused_request_is_replayed_with_its_status(make: Any, client: Any, messages: Any) -> None:
