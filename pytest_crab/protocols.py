@@ -120,13 +120,15 @@ class Command:
     """One command for a sandbox; it ends by itself or with the deadline.
 
     ``user`` is ``project`` (owns the tree) or ``oracle`` (another user, who cannot be reached from the project's
-    processes).
+    processes). ``first`` asks that it is the first process of its sandbox, where it is the sandbox's main command: the
+    sandbox program's own one would hold the same streams, and other processes of the user could open them there.
     """
 
     argv: Sequence[str]
     stdin: bytes = b""
     env: Mapping[str, str] = field(default_factory=dict)
     user: str = "project"
+    first: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,6 +29,7 @@ _ENDINGS = {
     Ending.CRASHED: Reason.CRASHED,
     Ending.EXITED: Reason.EXITED,
     Ending.LOST: Reason.EXITED,
+    Ending.TAMPERED: Reason.TAMPERED,
     Ending.UNSTARTED: Reason.BROKEN,
 }
 _SKIPPED = ("skipped", "xfailed", "xpassed")

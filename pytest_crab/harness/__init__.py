@@ -16,6 +16,7 @@ from importlib import resources
 from typing import Any
 
 from pytest_crab import plain
+from pytest_crab.harness import channel
 from pytest_crab.protocols import Command
 from pytest_crab.protocols import Completed
 from pytest_crab.protocols import FileChange
@@ -27,9 +28,8 @@ from pytest_crab.types import Oracle
 from pytest_crab.types import Run
 from pytest_crab.types import Runner
 
-#: What the interpreter in the sandbox is started with: the first stage drops the environment and starts again, since
-#: only then the hash seed holds; the second reads a length and that many bytes of JSON from its input.
-_SECOND = """\
+#: What the supervisor's interpreter is started with: it reads a length and that many bytes of JSON from its input.
+_START = """\
 import sys
 sys.path = [path for path in sys.path if path]
 import os, json, struct
@@ -46,12 +46,6 @@ parts = job.pop("parts")
 space = {"__name__": "crab_supervisor"}
 exec(compile(parts.pop("supervisor"), "<crab supervisor>", "exec"), space)
 space["main"](job, parts)
-"""
-BOOTSTRAP = f"""\
-import os, sys
-env = {{"PYTHONHASHSEED": "0", "LANG": "C.UTF-8", "PATH": "/usr/local/bin:/usr/bin:/bin"}}
-env.update((name, os.environ[name]) for name in ("LD_LIBRARY_PATH",) if name in os.environ)
-os.execve(sys.executable, [sys.executable, "-s", "-S", "-c", {_SECOND!r}], env)
 """
 
 #: The first node with a JUnit reporter that holds what is needed, and the first that runs TypeScript.
@@ -70,9 +64,12 @@ def _part(name: str) -> str:
 
 _NAMES = ("supervisor", "tree", "processes", "recorder", "javascript", "meeting", "traces")
 _PARTS = {name: _part(name) for name in _NAMES}
+_MESSENGER = _part("messenger")
+#: What starts a supervisor that tells the host nothing.
+_SILENT = f"{_MESSENGER}\nbecome(sys.argv[1])\n"
 
 #: The digest of everything that is sent into a sandbox: a new harness proves every oracle anew.
-VERSION = hashlib.sha256("\0".join([BOOTSTRAP, *_PARTS.values()]).encode()).hexdigest()
+VERSION = hashlib.sha256("\0".join([channel.SOURCE, _MESSENGER, _START, *_PARTS.values()]).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +106,8 @@ class LeakQuestion:
 class Job:
     """Everything that one sandbox is to do, in order; a state is what turns the pristine tree into the one to run on.
 
-    Oracles of one job are all isolated or all not. ``output`` is how many bytes a run may print.
+    Oracles of one job are all isolated or all not. ``output`` is how many bytes a run may print. ``key`` is what the
+    report is authenticated by; a job is done once.
     """
 
     image: Image
@@ -119,6 +117,7 @@ class Job:
     overlay: Mapping[str, str] = field(default_factory=dict)
     leaks: LeakQuestion | None = None
     output: int = 16 << 20
+    key: bytes = field(default_factory=channel.new_key, repr=False)
 
     def __post_init__(self) -> None:
         ids = [run.id for run in self.runs]
@@ -151,27 +150,26 @@ class Report:
     problems: tuple[str, ...] = ()
 
 
-def command_line(image: Image) -> tuple[str, ...]:
-    """Return the argument list that starts the harness in an image; it takes one encoded job on its input."""
-    return (image.python, "-I", "-S", "-c", BOOTSTRAP)
-
-
 def commands(job: Job) -> tuple[Command, ...]:
     """Return what Runtime.execute is to run.
 
     The first command's output is the one to parse; with isolated oracles it is the oracles' end, so that the sandbox
     lives until that has ended and its main process is not of the project's user.
     """
-    line = command_line(job.image)
+    start = (job.image.python, "-I", "-S", "-c")
+    telling, silent = (*start, channel.program(_MESSENGER), _START), (*start, _SILENT, _START)
     if not job.isolated:
-        return (Command(argv=line, stdin=encode(job)),)
+        return (Command(argv=telling, stdin=job.key + encode(job), first=True),)
     token = secrets.token_hex(16)
     attend, serve = encode(job, "attend", token), encode(job, "serve", token)
-    return (Command(argv=line, stdin=attend, user="oracle"), Command(argv=line, stdin=serve))
+    return (
+        Command(argv=telling, stdin=job.key + attend, user="oracle", first=True),
+        Command(argv=silent, stdin=serve),
+    )
 
 
 def encode(job: Job, role: str | None = None, token: str | None = None) -> bytes:
-    """Return the bytes that the harness reads.
+    """Return the bytes that the supervisor reads.
 
     ``role`` is serve or attend for the two ends of an isolated job, ``token`` what they know each other by.
     """
@@ -256,78 +254,80 @@ def _version(facts: Mapping[str, Any]) -> tuple[int, ...]:
 
 
 def parse(job: Job, completed: Sequence[Completed]) -> Report:
-    """Read what a job's commands printed.
+    """Read what a job's commands sent.
 
-    A run is believed only if it was told exactly once and the supervisor came to its own end: a process that reaches
-    the supervisor's output can add lines, or end the supervisor, but neither without being seen.
+    A report is believed only as a whole: every message is the supervisor's, the last one has come, and each run was
+    told once. A process that reaches the way out can add to it or end the harness, but neither without being seen.
     """
     last = completed[0]
-    told, problems = _lines(last.stdout)
-    ids = {run.id for run in job.runs}
-    lines: dict[str, list[Mapping[str, Any]]] = {run.id: [] for run in job.runs}
-    for line in told:
-        content = line.get("run")
-        name = content.get("id") if isinstance(content, Mapping) else None
-        if isinstance(content, Mapping) and isinstance(name, str) and name in ids:
-            lines[name].append(content)
-        elif content is not None:
-            problems.append("a line tells of a run that was not asked for")
-    whole = last.exit_code == 0 and not last.timed_out and sum("bye" in line for line in told) == 1
-    if not whole:
-        first = told[0] if told else {}  # said before any code of the project has run
-        broken, started = first.get("broken"), "hello" in first
+    received = channel.received(job.key, last.stdout)
+    told = _lines(received.messages)
+    fault = _fault(job, told, last, received)
+    if fault is not None:
+        return Report(runs=_unfinished(job, told, last, fault, foreign=received.foreign), problems=(fault,))
+    lines = {line["run"]["id"]: line["run"] for line in told if "run" in line}
+    results = [_believe(run.id, lines[run.id]) for run in job.runs]
+    leaks = next((line["leaks"] for line in told if isinstance(line.get("leaks"), Mapping)), None)
+    return Report(
+        runs=tuple(run for run, _ in results), leaks=leaks, problems=tuple(problem for _, problem in results if problem)
+    )
+
+
+def _lines(messages: Sequence[bytes]) -> list[Mapping[str, Any]]:
+    """The supervisor's lines; one that is none is left out, so that what it was to tell is missing."""
+    told = []
+    for message in messages:
+        try:
+            line = json.loads(message) if message else None
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(line, Mapping):
+            told.append(line)
+    return told
+
+
+def _fault(job: Job, told: Sequence[Mapping[str, Any]], last: Completed, received: channel.Received) -> str | None:
+    """Why a report is not to be believed, None if it is: the one place where that is decided."""
+    if received.foreign:
+        return "the harness's report was written to by another process"
+    first = told[0] if told else {}  # said before any code of the project has run
+    if "broken" in first:
+        return str(first["broken"])
+    if last.exit_code != 0 or last.timed_out or not received.whole:
         stderr = last.stderr.decode("utf-8", "replace")[-300:].strip()
         words = f": {stderr}" if stderr else ""
-        detail = str(broken) if broken else f"the harness did not come to its end (exit code {last.exit_code}){words}"
-        runs = _unfinished(job, lines, last, detail, started=started)
-        return Report(runs=runs, problems=(*problems, detail))
-    results = [_believe(run.id, lines[run.id]) for run in job.runs]
-    problems += [problem for _, problem in results if problem]
-    found = [line["leaks"] for line in told if isinstance(line.get("leaks"), Mapping)]
-    leaks = found[0] if len(found) == 1 else None
-    return Report(runs=tuple(run for run, _ in results), leaks=leaks, problems=tuple(problems))
+        return f"the harness did not come to its end (exit code {last.exit_code}){words}"
+    runs = [line["run"] for line in told if "run" in line]
+    names = [run.get("id") if isinstance(run, Mapping) else None for run in runs]
+    if sorted(map(str, names)) != sorted(run.id for run in job.runs):
+        return "the harness's report does not hold each run once"
+    return None
 
 
 def _unfinished(
-    job: Job, lines: Mapping[str, list[Mapping[str, Any]]], last: Completed, detail: str, *, started: bool
+    job: Job, told: Sequence[Mapping[str, Any]], last: Completed, detail: str, *, foreign: bool
 ) -> tuple[Run, ...]:
-    """Say of each run how it ended when the harness did not: told or under way, or never begun."""
+    """Say of each run how it ended when the report is not whole: told or under way, or never begun."""
     causes = {
+        Ending.TAMPERED: foreign,
         Ending.TIMEOUT: last.timed_out,
         Ending.MEMORY: last.out_of_memory,
         Ending.OUTPUT: last.too_much_output,
-        Ending.LOST: last.exit_code != 0,
-        Ending.EXITED: True,
+        Ending.LOST: True,
     }
     ending = next(ending for ending, applies in causes.items() if applies)
+    names = {line["run"].get("id") for line in told if isinstance(line.get("run"), Mapping)}
+    started = foreign or bool(told and "hello" in told[0])
     runs = []
     for run in job.runs:
         runs.append(Run(id=run.id, ending=ending if started else Ending.UNSTARTED, detail=detail))
-        started = started and bool(lines[run.id])
+        started = foreign or (started and run.id in names)
     return tuple(runs)
 
 
-def _lines(stdout: bytes) -> tuple[list[Mapping[str, Any]], list[str]]:
-    told: list[Mapping[str, Any]] = []
-    problems = []
-    for number, text in enumerate(stdout.splitlines(), 1):
-        try:
-            line = json.loads(text)
-        except (ValueError, RecursionError):
-            line = None
-        if isinstance(line, dict):
-            told.append(line)
-        else:
-            problems.append(f"line {number} of the report is not a JSON object")
-    return told, problems
-
-
-def _believe(name: str, lines: list[Mapping[str, Any]]) -> tuple[Run, str | None]:
-    if len(lines) != 1:
-        detail = "the run was reported more than once" if lines else "the run was not reported"
-        return Run(id=name, ending=Ending.EXITED, detail=detail), f"{name}: {detail}"
+def _believe(name: str, line: Mapping[str, Any]) -> tuple[Run, str | None]:
     faults: list[str] = []
-    run = plain.read(Run, lines[0], faults)
+    run = plain.read(Run, line, faults)
     if run is None:
         detail = "the report is not well-formed"
         return Run(id=name, ending=Ending.EXITED, detail=detail), f"{name}: {detail}: {faults[0]}"

@@ -288,6 +288,7 @@ def _launch(
     address_space = "" if group is not None or view.reserves else str(limits.memory * 1024)
     shell = ["/bin/sh", "-c", _LAUNCH, "sh", places, str(limits.file * 2048), address_space]
     arguments = _arguments(view, _IDS[command.user], limits, group, folder)
+    arguments += ["--as-pid-1"] if command.first else []
     variables, *filters = map(str, files)
     more = [part for file in filters for part in ("--seccomp", file)]
     return [*shell, *arguments, *more, "--args", variables, "--", *command.argv]

@@ -220,7 +220,7 @@ class Engine:
         binds = dict(sorted((readable or {}).items()))
         if any(place.startswith(f"{_ROOTS_HOME}/") for place in binds):
             tmpfs[_ROOTS_HOME] = "rw,size=64k,mode=0755"  # an image keeps its own closed to others
-        host = _confined(client, limits, tmpfs, binds, writable=writable)
+        host = _confined(client, limits, tmpfs, binds, writable=writable, init=not command.first)
         variables = {"HOME": TMP, "LANG": "C.UTF-8", **(env or {}), **command.env}
         return dict(
             client.create_container_config(
@@ -287,7 +287,13 @@ class Engine:
 
 
 def _confined(
-    client: docker.APIClient, limits: Limits, tmpfs: dict[str, str], binds: Mapping[str, Path], *, writable: bool
+    client: docker.APIClient,
+    limits: Limits,
+    tmpfs: dict[str, str],
+    binds: Mapping[str, Path],
+    *,
+    writable: bool,
+    init: bool,
 ) -> Any:
     """What holds for every container: no network, no capability, no new privilege, limits, and only these places."""
     return client.create_host_config(
@@ -305,7 +311,7 @@ def _confined(
         memswap_limit=limits.memory * _MIB,
         nano_cpus=int(limits.cpus * 1e9),
         ulimits=_ulimits(limits),
-        init=True,
+        init=init,
         log_config=docker.types.LogConfig(type="none"),
     )
 

@@ -262,7 +262,7 @@ class LocalRuntime:
         path = f"{Path(image.python).parent}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
         path = f"{Path(image.facts['node']).parent}:{path}" if "node" in image.facts else path
         env = {"PATH": path, **image.facts["env"], **command.env}
-        return Command(argv=command.argv, stdin=command.stdin, env=env, user=command.user)
+        return dataclasses.replace(command, env=env)
 
     def _install(self, image: Image, instance: Instance, request: bytes) -> Completed:
         layout = venvs.read(Path(image.reference))

@@ -107,7 +107,11 @@ class Reason(Word):
 
 
 class Ending(Word):
-    """How one run in the workspace ended; ``lost``: its sandbox did, and nothing inside was left to tell how."""
+    """How one run in the workspace ended.
+
+    ``lost``: its sandbox did, and nothing inside was left to tell how; ``tampered``: another process wrote into the
+    harness's report.
+    """
 
     COMPLETED = "completed"
     TIMEOUT = "timeout"
@@ -117,4 +121,5 @@ class Ending(Word):
     CRASHED = "crashed"
     EXITED = "exited"
     LOST = "lost"
+    TAMPERED = "tampered"
     UNSTARTED = "unstarted"

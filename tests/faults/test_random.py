@@ -30,6 +30,8 @@ from pytest_crab.errors import EngineError
 from pytest_crab.errors import GatewayError
 from pytest_crab.errors import ReviewerError
 from pytest_crab.errors import StoreError
+from pytest_crab.harness.inside.channel import KEY
+from pytest_crab.harness.inside.channel import framed
 from pytest_crab.protocols import Checkout
 from pytest_crab.protocols import Command
 from pytest_crab.protocols import Completed
@@ -141,7 +143,7 @@ class FlakyRuntime:
         return Image(key="0" * 64, reference="r", tree="/t", workdir="/w", python="python", site=())
 
     def execute(self, image: Image, commands: Sequence[Command], **_: Any) -> tuple[Completed, ...]:
-        job = json.loads(commands[0].stdin[8:])
+        job = json.loads(commands[0].stdin[KEY + 8 :])
         states = sorted(job["states"])
         self._engine(f"execute {states}")
         lines: list[Mapping[str, Any]] = [{"hello": "3"}]
@@ -152,9 +154,10 @@ class FlakyRuntime:
             told = {"id": run["id"], "ending": "completed", "exit_code": 1, "tests": [test], "tripwire": True}
             lines.append({"run": {**told, "seconds": 0}})
         lines += [{"leaks": {"git": None}}] if "leaks" in job else []
+        sent = _messages(commands[0].stdin[:KEY], lines)
         if self.weather.dice(f"sandbox {states}") is not None:
-            return (Completed(exit_code=None, stdout=_bytes(lines[:1]), stderr=b""),)
-        return (Completed(exit_code=0, stdout=_bytes([*lines, {"bye": True}]), stderr=b""),)
+            return (Completed(exit_code=None, stdout=sent[0], stderr=b""),)
+        return (Completed(exit_code=0, stdout=b"".join(sent), stderr=b""),)
 
     def _engine(self, thing: str) -> None:
         drawn = self.weather.dice(thing)
@@ -165,8 +168,9 @@ class FlakyRuntime:
         pass
 
 
-def _bytes(lines: Sequence[Mapping[str, Any]]) -> bytes:
-    return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+def _messages(key: bytes, lines: Sequence[Mapping[str, Any]]) -> list[bytes]:
+    sent = [framed(key, number, json.dumps(line).encode()) for number, line in enumerate(lines)]
+    return [*sent, framed(key, len(lines), b"", last=True)]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,126 @@
+"""The channel between harness and host: what code of a revision writes, reads or ends there makes nothing green."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_crab import harness
+from pytest_crab.protocols import ORACLE_LIMITS
+from pytest_crab.protocols import FileChange
+from pytest_crab.types import Ending
+from pytest_crab.types import Environment
+from pytest_crab.types import Isolation
+from pytest_crab.types import Oracle
+from pytest_crab.types import Run
+
+if TYPE_CHECKING:
+    from conftest import Place
+
+pytestmark = pytest.mark.parametrize(
+    "place",
+    [pytest.param("local", marks=pytest.mark.bubblewrap), pytest.param("docker", marks=pytest.mark.docker)],
+    indirect=True,
+    scope="session",
+)
+
+#: Tells the host that the oracle passed, through every door of every process, and swallows what comes behind it.
+FORGERY = """
+import glob, json, os
+test = {"id": "test_c0.py::test_it", "outcome": "passed"}
+run = {"id": "a", "ending": "completed", "exit_code": 1, "tripwire": True, "tests": [test], "seconds": 1}
+for door in glob.glob("/proc/*/fd/[0-9]*"):
+    if door.split("/")[2] in ("self", "thread-self", str(os.getpid())):
+        continue
+    try:
+        end = os.open(door, os.O_WRONLY | os.O_NONBLOCK)
+        os.write(end, json.dumps({"run": run}).encode() + b'\\n{"x": ')
+        os.close(end)
+    except OSError:
+        pass
+"""
+CHILD = """\
+import subprocess, sys
+def test_it():
+    subprocess.call([sys.executable, "-c", "import forge"])
+    assert False
+"""
+CALLED = """\
+import os, subprocess
+def test_it():
+    subprocess.call([os.environ["CRAB_PYTHON"], "-c", "import forge"])
+    assert False
+"""
+#: By how the project is run: the oracle's source, which is red, and whether it is isolated.
+ORACLES: Mapping[str, tuple[str, Isolation]] = {
+    "in the oracle's process": ("def test_it():\n    import forge\n    assert False\n", Isolation.NONE),
+    "in a process of the oracle's": (CHILD, Isolation.NONE),
+    "as another user": (CALLED, Isolation.PROCESS),
+}
+
+
+def play(place: Place, source: str, isolation: Isolation, files: Mapping[str, str], key: bytes = bytes(32)) -> Run:
+    """Run one oracle on the small project with some files added."""
+    changes = [FileChange(path=path, mode="100644", content=text.encode()) for path, text in files.items()]
+    oracle = Oracle(file="oracles/test_c0.py", isolation=isolation)
+    job = harness.Job(
+        key=key, image=place.image, environment=Environment(dockerfile="python"), states={"revision": changes},
+        runs=[harness.OracleRun(id="a", state="revision", seconds=30, oracle=oracle, source=source)],
+    )  # fmt: skip
+    done = place.runtime.execute(place.image, harness.commands(job), limits=ORACLE_LIMITS, seconds=job.seconds)
+    (run,) = harness.parse(job, done).runs
+    return run
+
+
+@pytest.mark.parametrize(("source", "isolation"), ORACLES.values(), ids=ORACLES)
+def test_a_run_that_is_forged_is_red(confined: Place, source: str, isolation: Isolation) -> None:
+    run = play(confined, source, isolation, {"forge.py": FORGERY})
+    assert (run.ending, [test.outcome for test in run.tests]) == (Ending.COMPLETED, ["failed"]), run.detail
+
+
+#: Looks for what looks like the key in the memory of every process that can be read, and in what else tells of one.
+SEARCH = """\
+import glob, re
+LOOKS = re.compile(rb"k[e]y-of-the-report-[0-9a-f]{14}")
+def texts(folder):
+    for name in ("cmdline", "environ"):
+        with open(folder + "/" + name, "rb") as file:
+            yield file.read()
+    with open(folder + "/maps") as maps, open(folder + "/mem", "rb", 0) as memory:
+        for line in maps:
+            start, end = (int(part, 16) for part in line.split()[0].split("-"))
+            try:
+                memory.seek(start)
+                yield memory.read(end - start)
+            except (OSError, OverflowError):
+                continue
+def found():
+    seen = set()
+    for folder in glob.glob("/proc/[0-9]*"):
+        try:
+            for text in texts(folder):
+                seen.update(LOOKS.findall(text))
+        except OSError:
+            continue
+    return seen
+"""
+SEARCHING = """\
+import search
+def test_key():
+    assert search.found() == set()
+def test_search():
+    kept = b"-".join([b"key", b"of", b"the", b"report", b"0" * 14])
+    assert search.found() == {kept}
+"""
+
+
+@pytest.mark.parametrize("isolation", Isolation)
+def test_the_key_is_in_no_process_that_runs_code_of_the_project(confined: Place, isolation: Isolation) -> None:
+    source = SEARCHING
+    if isolation is Isolation.PROCESS:
+        words = f"os.environ['CRAB_PYTHON'], '-c', {SEARCHING + 'test_key(), test_search()'!r}"
+        source = f"import os, subprocess\ndef test_key():\n    subprocess.check_call([{words}])\n"
+    run = play(confined, source, isolation, {"search.py": SEARCH}, b"key-of-the-report-0123456789abcd")
+    assert {test.outcome for test in run.tests} == {"passed"}, run
