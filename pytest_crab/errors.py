@@ -56,6 +56,10 @@ class EngineError(WorldError):
     """The container engine, the disk or the sandbox program failed; whoever ran inside is not to blame."""
 
 
+class DiskShort(EngineError):
+    """A disk was nearly full while a sandbox wrote there, and its file system does not tell whose doing that was."""
+
+
 class InstallFailed(CrabError):
     """A revised tree's own install command failed where the head's succeeded: the revision's doing."""
 

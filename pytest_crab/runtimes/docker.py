@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -130,12 +131,11 @@ class DockerRuntime:
     def reinstall(self, image: Image, instance: Instance, snapshot: Snapshot, tree: str) -> Mapping[str, str]:
         """See protocols.Runtime."""
         return reinstalling.reinstalled(
-            instance, snapshot.changes(tree), lambda request: self._install(image, instance, request)
+            image, instance, snapshot.changes(tree), _DISTRIBUTIONS, lambda asked: self._install(image, instance, asked)
         )
 
-    def _install(self, image: Image, instance: Instance, request: bytes) -> Completed:
-        argv = reinstalling.command_line(image, instance, _DISTRIBUTIONS)
-        command = Command(argv=argv, stdin=request, user="root")
+    def _install(self, image: Image, instance: Instance, asked: Command) -> Completed:
+        command = dataclasses.replace(asked, user="root")
         seconds = max(600, instance.environment.timeout)
         with (
             self.slots.take(self.engine.stopped),
@@ -143,7 +143,7 @@ class DockerRuntime:
                 image.reference, command, limits=CLIENT_LIMITS, workdir=image.workdir, writable=True
             ) as container,
         ):
-            return run_main(self.engine, container, request, seconds=seconds)
+            return run_main(self.engine, container, command.stdin, seconds=seconds)
 
     @contextmanager
     def workspace(

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from pytest_crab.errors import EngineError
+from pytest_crab.errors import DiskShort
 from pytest_crab.harness.inside.tree import FOLDER
 
 _MIB = 2**20
@@ -62,9 +62,9 @@ class Filling:
         return self.full or self._scarce is not None
 
     def check(self) -> None:
-        """Raise EngineError if the disk was nearly full, and nobody can tell that it was this sandbox's doing."""
+        """Raise DiskShort if the disk was nearly full, which may have been this sandbox's doing or not."""
         if self._scarce is not None and not self.full:
-            raise EngineError(
+            raise DiskShort(
                 f"less than {_RESERVE // _MIB} MiB were left on the disk that holds {self._scarce.parent} while a "
                 "sandbox wrote there, so that it was ended: make room, or set TMPDIR to a larger disk, and run again"
             )

@@ -153,7 +153,11 @@ class LocalRuntime:
     def reinstall(self, image: Image, instance: Instance, snapshot: Snapshot, tree: str) -> Mapping[str, str]:
         """See protocols.Runtime."""
         return reinstalling.reinstalled(
-            instance, snapshot.changes(tree), lambda request: self._install(image, instance, request)
+            image,
+            instance,
+            snapshot.changes(tree),
+            venvs.DISTRIBUTIONS,
+            lambda asked: self._install(image, instance, asked),
         )
 
     @contextmanager
@@ -264,12 +268,11 @@ class LocalRuntime:
         env = {"PATH": path, **image.facts["env"], **command.env}
         return dataclasses.replace(command, env=env)
 
-    def _install(self, image: Image, instance: Instance, request: bytes) -> Completed:
+    def _install(self, image: Image, instance: Instance, asked: Command) -> Completed:
         layout = venvs.read(Path(image.reference))
         if layout.venv is None or not image.contained:
             raise EngineError(f"{instance.id}: a revised install needs a sandbox and a virtual environment of its own")
-        argv = reinstalling.command_line(image, instance, venvs.DISTRIBUTIONS)
-        command = self.dressed(image, Command(argv=argv, stdin=request))
+        command = self.dressed(image, asked)
         with self.slots.take(self.stopped), self.run.scratch() as scratch:
             shutil.copytree(layout.binds[layout.venv], scratch / "venv", symlinks=True)
             shutil.copytree(Path(image.reference) / "tree", scratch / "tree", symlinks=True)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import importlib.resources
 import json
 import re
 from collections.abc import Callable
 from collections.abc import Iterable
+from collections.abc import Sequence
 
-from pytest_crab.errors import CrabError
+from pytest_crab.errors import DiskShort
 from pytest_crab.errors import EngineError
 from pytest_crab.errors import InstallFailed
+from pytest_crab.harness import channel
+from pytest_crab.protocols import Command
 from pytest_crab.protocols import Completed
 from pytest_crab.protocols import FileChange
 from pytest_crab.protocols import Image
@@ -27,29 +31,61 @@ _MOST_TEXT = 256 * 1024
 
 
 def reinstalled(
-    instance: Instance, changes: Iterable[FileChange], install: Callable[[bytes], Completed]
+    image: Image,
+    instance: Instance,
+    changes: Iterable[FileChange],
+    distributions: str,
+    install: Callable[[Command], Completed],
 ) -> dict[str, str]:
-    """Run ``install`` on a revised tree; the project's own metadata files, path to text.
+    """Install a revised tree by ``install``; the project's own metadata files, path to text.
 
-    Raises InstallFailed; an install that fails on head as well is EngineError, since nobody revised that.
+    ``distributions`` is where the image lists what was there before the project. Raises InstallFailed, whatever the
+    revision did to its install or to what that tells; an install that fails on head as well is EngineError, since
+    nobody revised that.
     """
     if not instance.environment.install:
         return {}
-    done = install(request(changes))
-    if done.exit_code == 0:
-        return metadata(done.stdout)
-    raise failure(instance, done, install(request(())))
+    argv = _command_line(image, instance, distributions)
+    revised = request(changes)
+    first = _attempt(argv, revised, install)
+    if isinstance(first, dict):
+        return first
+    control = _attempt(argv, request(()), install)
+    if not isinstance(control, dict):
+        sentence = f"{instance.id}: the install of head does not work in a sandbox without network: {control}"
+        raise EngineError(str(first) if isinstance(first, DiskShort) else sentence)
+    # Another program may have filled the disk for a moment; what this tree does it does again.
+    again = _attempt(argv, revised, install) if isinstance(first, DiskShort) else first
+    if isinstance(again, dict):
+        return again
+    raise InstallFailed(f"{instance.id}: the revised tree does not install: {again}")
 
 
-def command_line(image: Image, instance: Instance, distributions: str) -> tuple[str, ...]:
-    """What installs inside a sandbox; ``distributions`` is where the image lists what was there before the project."""
+def _attempt(
+    argv: Sequence[str], stdin: bytes, install: Callable[[Command], Completed]
+) -> dict[str, str] | str | DiskShort:
+    """Install once; the metadata files, or why there are none."""
+    key = channel.new_key()
+    try:
+        done = install(Command(argv=argv, stdin=key + stdin, first=True))
+    except DiskShort as error:
+        return error
+    received = channel.received(key, done.stdout)
+    if received.foreign:
+        return "another process wrote into its result"
+    if done.exit_code != 0 or not received.whole:
+        return last_line(dataclasses.replace(done, stdout=b""))
+    return metadata(received.messages[-1])
+
+
+def _command_line(image: Image, instance: Instance, distributions: str) -> tuple[str, ...]:
     settings = {
         "workdir": image.workdir,
         "site": image.site[0],
         "distributions": distributions,
         "script": install_script(instance.environment),
     }
-    return (image.python, "-I", "-S", "-c", SCRIPT, json.dumps(settings))
+    return (image.python, "-I", "-S", "-c", channel.program(SCRIPT), json.dumps(settings))
 
 
 def request(changes: Iterable[FileChange]) -> bytes:
@@ -61,17 +97,11 @@ def request(changes: Iterable[FileChange]) -> bytes:
     return json.dumps(encoded).encode()
 
 
-def metadata(printed: bytes) -> dict[str, str]:
-    """The metadata files in what ``SCRIPT`` printed; foreign code may have written it, so all else is dropped."""
-    try:
-        said = json.loads(printed)
-    except ValueError as error:
-        raise EngineError("the install of a revised tree printed no result") from error
-    if not isinstance(said, dict):
-        raise EngineError("the install of a revised tree printed something that is not a result")
+def metadata(sent: bytes) -> dict[str, str]:
+    """The metadata files in what ``SCRIPT`` sent; foreign code may have written them, so all else is dropped."""
     kept = {
         path: text
-        for path, text in sorted(said.items())
+        for path, text in sorted(json.loads(sent).items())
         if _FILE.fullmatch(path) and isinstance(text, str) and len(text) <= _MOST_TEXT
     }
     return dict(list(kept.items())[:_MOST_FILES])
@@ -85,11 +115,3 @@ def last_line(done: Completed) -> str:
         return "it wrote more to the disk than it may"
     lines = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines()
     return lines[-1].strip()[:300] if lines else f"it printed nothing and ended with {done.exit_code}"
-
-
-def failure(instance: Instance, done: Completed, control: Completed) -> CrabError:
-    """Whose fault a failed install is, as the error to raise; ``control`` is the same install on head."""
-    reason = last_line(done)
-    if control.exit_code != 0:
-        return EngineError(f"{instance.id}: the install of head does not work in a sandbox without network: {reason}")
-    return InstallFailed(f"{instance.id}: the revised tree does not install: {reason}")

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import pytest
+from hostile.channel import DOORS
 
 from pytest_crab import harness
 from pytest_crab.protocols import ORACLE_LIMITS
@@ -26,21 +27,6 @@ pytestmark = pytest.mark.parametrize(
     scope="session",
 )
 
-#: Tells the host that the oracle passed, through every door of every process, and swallows what comes behind it.
-FORGERY = """
-import glob, json, os
-test = {"id": "test_c0.py::test_it", "outcome": "passed"}
-run = {"id": "a", "ending": "completed", "exit_code": 1, "tripwire": True, "tests": [test], "seconds": 1}
-for door in glob.glob("/proc/*/fd/[0-9]*"):
-    if door.split("/")[2] in ("self", "thread-self", str(os.getpid())):
-        continue
-    try:
-        end = os.open(door, os.O_WRONLY | os.O_NONBLOCK)
-        os.write(end, json.dumps({"run": run}).encode() + b'\\n{"x": ')
-        os.close(end)
-    except OSError:
-        pass
-"""
 CHILD = """\
 import subprocess, sys
 def test_it():
@@ -76,7 +62,7 @@ def play(place: Place, source: str, isolation: Isolation, files: Mapping[str, st
 
 @pytest.mark.parametrize(("source", "isolation"), ORACLES.values(), ids=ORACLES)
 def test_a_run_that_is_forged_is_red(confined: Place, source: str, isolation: Isolation) -> None:
-    run = play(confined, source, isolation, {"forge.py": FORGERY})
+    run = play(confined, source, isolation, {"forge.py": DOORS})
     assert (run.ending, [test.outcome for test in run.tests]) == (Ending.COMPLETED, ["failed"]), run.detail
 
 

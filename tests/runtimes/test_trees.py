@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import tarfile
 from pathlib import Path
@@ -12,7 +11,6 @@ import pytest
 
 from pytest_crab.errors import EngineError
 from pytest_crab.protocols import FileChange
-from pytest_crab.runtimes import reinstalling
 from pytest_crab.runtimes import trees
 from pytest_crab.runtimes.inside import delta
 
@@ -110,21 +108,3 @@ def test_pipes_and_sockets_are_no_content(tmp_path: Path) -> None:
     (tmp_path / "after").mkdir()
     os.mkfifo(tmp_path / "after/pipe")
     assert list(trees.between(tmp_path / "before", tmp_path / "after")) == []
-
-
-def test_only_metadata_of_bounded_size_is_carried_over() -> None:
-    said = {
-        "demo-1.0.dist-info/METADATA": "Name: demo",
-        "demo-1.0.dist-info/RECORD": "no",
-        "../demo-1.0.dist-info/METADATA": "no",
-        "demo-1.0.dist-info/entry_points.txt": "x" * 300_000,
-        "evil.pth": "import os",
-        "demo-1.0.dist-info/top_level.txt": 5,
-    }
-    assert reinstalling.metadata(json.dumps(said).encode()) == {"demo-1.0.dist-info/METADATA": "Name: demo"}
-
-
-@pytest.mark.parametrize("printed", [b"", b"[]", b"{"])
-def test_an_install_without_a_result_is_no_result(printed: bytes) -> None:
-    with pytest.raises(EngineError):
-        reinstalling.metadata(printed)

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from pytest_crab.harness.inside.channel import KEY
+from pytest_crab.harness.inside.channel import framed
 from pytest_crab.protocols import Command
 from pytest_crab.protocols import Completed
 from pytest_crab.types import Reason
@@ -19,7 +21,6 @@ from pytest_crab.types import Verdict
 
 NAME = 'def name():\n    return "c"\n'
 GOOD = "def value():\n    return 3\n"
-LOST = Completed(exit_code=137, stdout=b'{"hello": "3"}\n', stderr=b"killed\n")
 DEAD = Completed(exit_code=137, stdout=b"", stderr=b"killed\n")
 
 
@@ -157,7 +158,8 @@ class Fickle(Failing):
             return done
         now = self.course.pop(0)
         if now == "d":
-            return tuple(LOST for _ in commands)
+            hello = framed(commands[0].stdin[:KEY], 0, b'{"hello": "3"}')
+            return tuple(dataclasses.replace(DEAD, stdout=hello) for _ in commands)
         bad = [dataclasses.replace(each, stdin=each.stdin.replace(MARKED, WRONG)) for each in commands]
         played: tuple[Completed, ...] = self._runtime.execute(image, commands if now == "g" else bad, **rest)
         return played

@@ -1,8 +1,8 @@
-"""Put changes into a tree, run its install commands and print the metadata of the project's own distribution.
+"""Put changes into a tree, run its install commands and send the metadata of the project's own distribution.
 
 The one argument is JSON: workdir, site, distributions (a file of the names in site before the project's own install)
-and script. Standard input is JSON: a list of [path, mode, content in base64 or null]. The result is JSON on standard
-output; what the commands print goes to standard error.
+and script. Standard input is JSON: a list of [path, mode, content in base64 or null]. The result is JSON, sent over the
+channel; what the commands print goes to standard error.
 """
 
 # ruff: noqa: PTH101, PTH102, PTH108, PTH112, PTH113, PTH114, PTH118, PTH123, PTH202, PTH208, PTH211
@@ -14,6 +14,7 @@ import re
 import shutil
 import subprocess
 import sys
+from typing import Any
 
 KEPT = ("METADATA", "entry_points.txt", "top_level.txt")
 MOST = 256 * 1024
@@ -82,7 +83,18 @@ def collect(site: "str", projects: "set[str]") -> "dict[str, str]":
     return found
 
 
-def main() -> "int":
+def run(script: "str", workdir: "str") -> "int":
+    """Run the install commands; what they leave behind is this process's to collect, where it is the first one."""
+    null = subprocess.DEVNULL
+    process = subprocess.Popen(["sh", "-c", script], cwd=workdir, stdin=null, stdout=sys.stderr)
+    while True:
+        pid, status = os.wait()
+        if pid == process.pid:
+            process.returncode = status
+            return status
+
+
+def main(channel: "Any") -> "int":
     """Do it, and return the exit code."""
     settings = json.loads(sys.argv[1])
     with open(settings["distributions"]) as handle:
@@ -90,13 +102,7 @@ def main() -> "int":
     projects = own(settings["site"], before, settings["workdir"])
     for path, mode, content in json.loads(sys.stdin.buffer.read().decode()):
         put(settings["workdir"], path, mode, content)
-    code = subprocess.call(
-        ["sh", "-c", settings["script"]], cwd=settings["workdir"], stdin=subprocess.DEVNULL, stdout=sys.stderr
-    )
-    if code == 0:
-        sys.stdout.write(json.dumps(collect(settings["site"], projects)))
-    return 1 if code else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    if run(settings["script"], settings["workdir"]):
+        return 1
+    channel.end(json.dumps(collect(settings["site"], projects)).encode())
+    return 0

@@ -16,6 +16,7 @@ from hostile.shape import Kind
 from hostile.shape import Refusal
 
 from pytest_crab import harness
+from pytest_crab.harness import channel
 from pytest_crab.harness.inside import traces
 from pytest_crab.protocols import ORACLE_LIMITS
 from pytest_crab.protocols import FileChange
@@ -145,7 +146,7 @@ def reporting(code: str) -> Callable[[Path], str]:
         job = harness.Job(image=image, environment=Environment(dockerfile="python"), states={"a": [change]}, runs=[run])
         (done,) = Plain().execute(image, harness.commands(job), limits=ORACLE_LIMITS, seconds=60)
         assert KEY.encode() not in done.stdout + done.stderr
-        line = next(line for line in done.stdout.splitlines() if b'"run"' in line)
+        line = next(line for line in channel.received(job.key, done.stdout).messages if b'"run"' in line)
         return line.decode()
 
     return attempt

@@ -1,0 +1,85 @@
+"""Installs of revised trees that reach for the way out, for the process that tells of them, and for the whole disk."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from collections.abc import Callable
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+from typing import NoReturn
+
+import pytest
+from hostile.channel import DOORS
+from hostile.channel import KILLER
+from hostile.ledger import setup_diff
+
+from pytest_crab.errors import InstallFailed
+from pytest_crab.runtimes import filling
+
+if TYPE_CHECKING:
+    from conftest import Place
+
+LOCAL = pytest.param("local", marks=pytest.mark.bubblewrap)
+DOCKER = pytest.param("docker", marks=pytest.mark.docker)
+everywhere = pytest.mark.parametrize("place", [LOCAL, DOCKER], indirect=True, scope="session")
+
+#: Keeps more in files without a name than a small disk has.
+NAMELESS = """
+import os, time
+for name in "abcdef":
+    file = os.open(name, os.O_CREAT | os.O_WRONLY)
+    os.unlink(name)
+    os.write(file, bytes(8_000_000))
+time.sleep(60)
+"""
+
+
+def install(place: Place, text: str) -> dict[str, str]:
+    """Install the tree with another setup.py."""
+    assert place.snapshot is not None
+    tree = place.snapshot.apply(setup_diff(text))
+    return dict(place.runtime.reinstall(place.image, place.instance, place.snapshot, tree))
+
+
+@everywhere
+def test_an_install_that_writes_into_every_door_reaches_nothing_that_tells_of_it(confined: Place) -> None:
+    assert install(confined, DOORS) == {}
+
+
+@everywhere
+def test_an_install_that_ends_every_process_breaks_itself_alone(confined: Place) -> None:
+    with pytest.raises(InstallFailed, match="the revised tree does not install"):
+        install(confined, KILLER)
+
+
+@pytest.fixture
+def small(tmp_path: Path, without: Callable[[str, str], NoReturn], monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A small disk that scratch folders lie on."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64m", "crab", str(disk)]
+    if subprocess.run(mount, check=False, capture_output=True).returncode != 0:
+        without("root", "a small disk cannot be mounted here")
+    monkeypatch.setattr(tempfile, "tempdir", str(disk))
+    monkeypatch.setattr(filling, "_RESERVE", 20 << 20)
+    try:
+        yield disk
+    finally:
+        subprocess.run(["umount", "--lazy", disk], check=True)
+
+
+@pytest.mark.parametrize("place", [LOCAL], indirect=True, scope="session")
+def test_an_install_that_fills_the_disk_with_files_without_a_name_is_the_revisions_fault(
+    confined: Place, small: Path
+) -> None:
+    from pytest_crab.runtimes.local import LocalRuntime
+
+    runtime = LocalRuntime(cache=small.parent / "cache", slots=1)
+    try:
+        with pytest.raises(InstallFailed, match="less than 20 MiB were left"):
+            install(replace(confined, runtime=runtime), NAMELESS)
+    finally:
+        runtime.close()

@@ -1,0 +1,154 @@
+"""Installing a revised tree again: what of it is believed, and whose fault it is that there is nothing to believe."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pytest_crab.errors import DiskShort
+from pytest_crab.errors import EngineError
+from pytest_crab.errors import InstallFailed
+from pytest_crab.instances import load_instance
+from pytest_crab.protocols import Command
+from pytest_crab.protocols import Completed
+from pytest_crab.protocols import FileChange
+from pytest_crab.protocols import Image
+from pytest_crab.runtimes import reinstalling
+from pytest_crab.types import Instance
+
+#: Leaves metadata that holds the name in the tree.
+INSTALL = "mkdir -p $SITE/demo-1.0.dist-info && echo Name: $(cat name) > $SITE/demo-1.0.dist-info/METADATA"
+NAME = FileChange(path="name", mode="100644", content=b"revised")
+FOUND = {"demo-1.0.dist-info/METADATA": "Name: revised\n"}
+
+Install = Callable[[Command], Completed]
+
+
+@pytest.fixture
+def instance(tmp_path: Path) -> Instance:
+    quickstart = min(Path(__file__, "../../../instances/quickstart").resolve().glob("*/instance.yaml"))
+    known = load_instance(quickstart.parent)
+    return dataclasses.replace(known, environment=dataclasses.replace(known.environment, install=(INSTALL,)))
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A tree with a name in it, and the list of what is installed, which is nothing."""
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree/name").write_text("head")
+    (tmp_path / "distributions").write_text("")
+    return tmp_path
+
+
+def on_this_machine(place: Path) -> Install:
+    """What runs the real program, without a sandbox and in an empty folder of packages each time."""
+
+    def install(command: Command) -> Completed:
+        site = place / "site"
+        subprocess.run(["rm", "-rf", site], check=True)
+        (site / "demo-0.9.dist-info").mkdir(parents=True)
+        env = {"PATH": "/usr/bin:/bin", "SITE": str(site)}
+        done = subprocess.run(list(command.argv), input=command.stdin, env=env, capture_output=True, check=False)
+        assert command.first
+        return Completed(exit_code=done.returncode, stdout=done.stdout, stderr=done.stderr)
+
+    return install
+
+
+def reinstalled(instance: Instance, place: Path, install: Install) -> dict[str, str]:
+    image = Image(
+        key="k",
+        reference="r",
+        tree="/t",
+        workdir=str(place / "tree"),
+        python=sys.executable,
+        site=(str(place / "site"),),
+    )
+    return reinstalling.reinstalled(image, instance, [NAME], str(place / "distributions"), install)
+
+
+def is_revised(command: Command) -> bool:
+    return b"name" in command.stdin
+
+
+def test_the_projects_own_metadata_is_what_comes_back(instance: Instance, place: Path) -> None:
+    assert reinstalled(instance, place, on_this_machine(place)) == FOUND
+
+
+SPOILT: dict[str, Callable[[Completed], Completed]] = {
+    "a line before": lambda done: dataclasses.replace(done, stdout=b'{"x": 1}\n' + done.stdout),
+    "an open line behind": lambda done: dataclasses.replace(done, stdout=done.stdout + b'{"x": '),
+    "a result of its own": lambda done: dataclasses.replace(done, stdout=json.dumps(FOUND).encode()),
+    "nothing": lambda done: dataclasses.replace(done, stdout=b""),
+    "half of it": lambda done: dataclasses.replace(done, stdout=done.stdout[:-9]),
+    "an exit code": lambda done: dataclasses.replace(done, exit_code=1),
+    "no exit code": lambda done: dataclasses.replace(done, exit_code=None, too_much_disk=True),
+}
+
+
+@pytest.mark.parametrize("spoil", SPOILT.values(), ids=SPOILT)
+def test_a_result_that_only_the_revision_spoils_is_its_own_doing(
+    instance: Instance, place: Path, spoil: Callable[[Completed], Completed]
+) -> None:
+    real = on_this_machine(place)
+    with pytest.raises(InstallFailed, match="the revised tree does not install"):
+        reinstalled(instance, place, lambda command: (spoil if is_revised(command) else _same)(real(command)))
+
+
+@pytest.mark.parametrize("spoil", SPOILT.values(), ids=SPOILT)
+def test_a_result_that_is_spoilt_on_head_as_well_is_the_machines_doing(
+    instance: Instance, place: Path, spoil: Callable[[Completed], Completed]
+) -> None:
+    real = on_this_machine(place)
+    with pytest.raises(EngineError, match="the install of head does not work"):
+        reinstalled(instance, place, lambda command: spoil(real(command)))
+
+
+@pytest.mark.parametrize(("short", "outcome"), [(1, FOUND), (2, InstallFailed)])
+def test_a_disk_that_is_short_whenever_the_revision_installs_is_its_doing(
+    instance: Instance, place: Path, short: int, outcome: dict[str, str] | type[Exception]
+) -> None:
+    real, seen = on_this_machine(place), []
+
+    def install(command: Command) -> Completed:
+        seen.append(is_revised(command))
+        if is_revised(command) and sum(seen) <= short:
+            raise DiskShort("less than is needed was left")
+        return real(command)
+
+    if isinstance(outcome, dict):
+        assert reinstalled(instance, place, install) == outcome
+    else:
+        with pytest.raises(outcome, match="less than is needed"):
+            reinstalled(instance, place, install)
+    assert seen == [True, False, True]
+
+
+def test_a_disk_that_is_short_for_head_too_is_the_machines_doing(instance: Instance, place: Path) -> None:
+    def install(_: Command) -> Completed:
+        raise DiskShort("less than is needed was left")
+
+    with pytest.raises(EngineError, match="less than is needed"):
+        reinstalled(instance, place, install)
+
+
+def test_only_metadata_of_bounded_size_is_carried_over() -> None:
+    said = {
+        "demo-1.0.dist-info/METADATA": "Name: demo",
+        "demo-1.0.dist-info/RECORD": "no",
+        "../demo-1.0.dist-info/METADATA": "no",
+        "demo-1.0.dist-info/entry_points.txt": "x" * 300_000,
+        "evil.pth": "import os",
+        "demo-1.0.dist-info/top_level.txt": 5,
+    }
+    assert reinstalling.metadata(json.dumps(said).encode()) == {"demo-1.0.dist-info/METADATA": "Name: demo"}
+
+
+def _same(done: Completed) -> Completed:
+    return done
