@@ -43,10 +43,11 @@ class AnthropicAgent(ToolLoopSettings):
         with checkout.models(self.provider) as access, checkout.workspace(models=access) as workspace:
             loop = ToolLoop(self, checkout, access, workspace)
             said = loop.run(prompt(self.told(), pull_request, findings))
+            kept = loop.keep()
             return Revision(
                 diff=workspace.diff().replace(access.token, "[token]"),  # it is void after the step
                 usage=checkout.usage(access),
                 version=self.model,
                 notes=said.replace(access.token, "[token]")[:_NOTES] or None,
-                transcript=loop.keep(),
+                transcript=kept,
             )

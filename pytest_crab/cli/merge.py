@@ -10,6 +10,7 @@ import click
 
 from pytest_crab.errors import BadInput
 from pytest_crab.report import subjects
+from pytest_crab.report import transcripts
 from pytest_crab.report.files import copy_trials
 from pytest_crab.report.files import locate_trials
 from pytest_crab.report.loading import SUMMARY
@@ -51,6 +52,7 @@ def merge(reports: Sequence[Path], into: Path, *, incomplete: bool) -> None:
         copy_trials(into / TRIALS, order)
         for file in files:
             subjects.copy_subjects(file.parent, into)
+            transcripts.copy_transcripts(file.parent, into)
         summary = remake(into, errors_as_misses=strict)
     except BadInput as error:
         raise click.ClickException(str(error)) from error

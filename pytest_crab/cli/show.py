@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -11,10 +14,20 @@ from pytest_crab.cli.choices import store_option
 from pytest_crab.cli.naming import named_trials
 from pytest_crab.errors import BadInput
 from pytest_crab.errors import CrabError
+from pytest_crab.errors import StoreError
 from pytest_crab.instances import find_instances
 from pytest_crab.instances import load_instance
+from pytest_crab.report.placed import Line
 from pytest_crab.report.placed import placed
+from pytest_crab.report.placed import said
+from pytest_crab.report.placed import transcript_lines
+from pytest_crab.report.subjects import Subject
+from pytest_crab.report.subjects import read_subject
+from pytest_crab.report.subjects import subject_of
 from pytest_crab.report.text import one_line
+from pytest_crab.report.transcripts import Transcript
+from pytest_crab.report.transcripts import read_transcript
+from pytest_crab.report.transcripts import stored_transcript
 from pytest_crab.sources import source_for
 from pytest_crab.store import FileStore
 from pytest_crab.types import Trial
@@ -31,31 +44,69 @@ _STYLES = {
 @store_option("The store of the run.")
 @click.option(
     "--set", "folder", type=click.Path(exists=True, path_type=Path), default=Path(), show_default=True,
-    help="Where the instance lies, whose diff findings are placed on.",
+    help="Where the instance lies, whose diff findings are placed on, if the report does not have it.",
 )  # fmt: skip
-def show(trial: str, report: Path | None, store: Path, folder: Path) -> None:
-    """Show one TRIAL of the record: findings placed on the diff, oracles with reasons, and the revision.
+@click.option("--transcript", "transcripts", is_flag=True, help="Print what reviewer and agent were asked and said.")
+def show(trial: str, report: Path | None, store: Path, folder: Path, *, transcripts: bool) -> None:
+    """Show one TRIAL of the record: findings placed on the diff, oracles with comments and reasons, and the revision.
 
     TRIAL is INSTANCE::REVIEWER, with [N] for the N-th repeat, as pytest prints it; the start of an instance's id will
-    do. Without a reviewer every trial of the instance is shown.
+    do. Without a reviewer every trial of the instance is shown. With --transcript it may also be a transcript's key, as
+    errors name it.
     """
+    place = report or store / "report"
     try:
-        for number, one in enumerate(named_trials(trial, report or store / "report")):
+        key = _full_key(trial, store) if transcripts else None
+        if key is not None:
+            found = stored_transcript(FileStore(store), key)
+            _print([] if found is None else transcript_lines(found))
+            return
+        for number, one in enumerate(named_trials(trial, place)):
             if number:
                 click.echo()
-            for line in placed(one, _diff(one, folder, store)):
-                click.echo(click.style(line.text, **_STYLES.get(line.style, {})))  # type: ignore[arg-type]
-    except BadInput as error:
+            _print(
+                said(one, _transcripts(one, place, store))
+                if transcripts
+                else placed(one, _subject(one, place, folder, store))
+            )
+    except (BadInput, StoreError) as error:
         raise click.ClickException(str(error)) from error
 
 
-def _diff(trial: Trial, folder: Path, store: Path) -> str | None:
-    """The pull request's diff, if its instance lies below the folder and its source can be had."""
+def _print(lines: Iterable[Line]) -> None:
+    for line in lines:
+        click.echo(click.style(line.text, **_STYLES.get(line.style, {})))  # type: ignore[arg-type]
+
+
+def _full_key(name: str, store: Path) -> str | None:
+    """The key of the one transcript in the store whose key begins like this; None if the name is no such thing."""
+    if not re.fullmatch("[0-9a-f]{12,64}", name):
+        return None
+    found = [path.stem for step, path in FileStore(store).objects() if step == "transcript"]
+    found = [key for key in found if key.startswith(name)]
+    return found[0] if len(found) == 1 else None
+
+
+def _transcripts(trial: Trial, report: Path, store: Path) -> Iterator[Transcript]:
+    """A trial's transcripts: whole ones from the store, else what the report has of them."""
+    beside = report if report.is_dir() else report.parent
+    for key in trial.transcripts:
+        found = stored_transcript(FileStore(store), key) or read_transcript(beside, key)
+        if found is not None:
+            yield found
+
+
+def _subject(trial: Trial, report: Path, folder: Path, store: Path) -> Subject | None:
+    """What the trial was about: from the report, else from the instance if it lies below the folder."""
+    found = read_subject(report if report.is_dir() else report.parent, trial.instance)
+    if found is not None:
+        return found
     for file in find_instances(folder):
         if file.parent.name == trial.instance:
             try:
                 instance = load_instance(file)
-                return source_for(instance).fetch(instance, FileStore(store).cache).pull_request_diff()
+                diff = source_for(instance).fetch(instance, FileStore(store).cache).pull_request_diff()
+                return subject_of(instance, diff)
             except CrabError as error:
                 click.echo(one_line(f"{trial.instance}: {error}"), err=True)
                 return None

@@ -82,11 +82,19 @@ def require_whole(stop: Any, max_tokens: int, also: frozenset[str] = frozenset()
         raise Unanswered(Status.BAD_OUTPUT, f"the answer is no whole one, it stopped for {stop!r}")
 
 
+def as_json(text: str) -> Any:
+    """The JSON value that a text is, or the text itself where it is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
 def _explanation(body: str) -> str:
     """The message in an error's body, as both protocols have it; else the body as it is."""
     try:
-        error = json.loads(body)["error"]
+        error = as_json(body)["error"]
         words = error if isinstance(error, str) else error["message"]
-    except (ValueError, LookupError, TypeError):
+    except (LookupError, TypeError):
         words = body
     return " ".join(str(words).split())[:_WORDS] or "no explanation"

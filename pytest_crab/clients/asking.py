@@ -17,6 +17,7 @@ from typing import ClassVar
 from pytest_crab import plain
 from pytest_crab.clients.answers import Unanswered
 from pytest_crab.clients.answers import address
+from pytest_crab.clients.answers import as_json
 from pytest_crab.clients.answers import connection
 from pytest_crab.clients.answers import post
 from pytest_crab.clients.answers import refused_with
@@ -121,7 +122,7 @@ class Asking:
                 url = f"{address(settings.provider)}{path}"
                 answer = post(client, url, self._request(messages), token=access.token, timeout=left)
             self._exchanges.append(
-                {"asked": messages[-1]["content"], "status": answer.status_code, "told": answer.text}
+                {"asked": messages[-1]["content"], "status": answer.status_code, "told": as_json(answer.text)}
             )
             if not answer.is_success:
                 raise refused_with(answer.status_code, answer.text)
@@ -168,7 +169,7 @@ class Asking:
     def _text(self, body: str) -> str:
         """The text of an answer. Raises Unanswered if the model refused, was cut off, or it is no answer."""
         try:
-            document = json.loads(body)
+            document = as_json(body)
             if self._api is Api.ANTHROPIC:
                 text = "".join(part["text"] for part in document["content"] if part["type"] == "text")
                 stop = document["stop_reason"]
@@ -178,7 +179,7 @@ class Asking:
                 parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
                 text = "".join(part["text"] for part in parts if part["type"] == "text")
                 stop = "refusal" if choice["message"].get("refusal") else choice["finish_reason"]
-        except (ValueError, LookupError, TypeError, AttributeError) as error:
+        except (LookupError, TypeError, AttributeError) as error:
             raise Unanswered(Status.BAD_OUTPUT, "its answer is not in its provider's protocol") from error
         require_whole(stop, self._settings.max_tokens)
         return text

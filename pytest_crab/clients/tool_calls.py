@@ -15,6 +15,7 @@ from typing import Protocol
 from pytest_crab.clients.answers import CALLS
 from pytest_crab.clients.answers import Unanswered
 from pytest_crab.clients.answers import address
+from pytest_crab.clients.answers import as_json
 from pytest_crab.clients.answers import connection
 from pytest_crab.clients.answers import post
 from pytest_crab.clients.answers import refused_with
@@ -198,13 +199,13 @@ class _ChatCompletions:
         if not answer.is_success:
             raise refused_with(answer.status_code, answer.text)
         try:
-            choice = json.loads(answer.text)["choices"][0]
+            choice = as_json(answer.text)["choices"][0]
             message = choice["message"]
             text = _text(message.get("content") or "")
             calls = message.get("tool_calls") or []
             stop = "refusal" if message.get("refusal") else choice["finish_reason"]
             turn = Turn(text=text, calls=tuple(self._call(number, each) for number, each in enumerate(calls)))
-        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        except (LookupError, TypeError, AttributeError) as error:
             raise Unanswered(Status.BAD_OUTPUT, _UNREADABLE) from error
         require_whole(stop, settings.max_tokens, CALLS)
         self.messages.append(_as_shown(turn))
@@ -213,10 +214,7 @@ class _ChatCompletions:
     def _call(self, number: int, call: Mapping[str, Any]) -> ToolCall:
         """One call as it came; some servers give it no id, and some its arguments as an object."""
         given = call["function"]["arguments"]
-        try:
-            arguments = json.loads(given) if isinstance(given, str) else given
-        except (ValueError, RecursionError):
-            arguments = None
+        arguments = as_json(given) if isinstance(given, str) else given
         return ToolCall(
             id=str(call.get("id") or f"call_{len(self.messages)}_{number}"),
             name=str(call["function"]["name"]),

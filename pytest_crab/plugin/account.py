@@ -36,6 +36,8 @@ from pytest_crab.report.rendering import render
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.summary import summarise
 from pytest_crab.report.terminal import summary_lines
+from pytest_crab.report.transcripts import write_transcripts
+from pytest_crab.store import FileStore
 from pytest_crab.trial import unmeasured
 from pytest_crab.types import Instance
 from pytest_crab.types import Reason
@@ -141,7 +143,15 @@ class Account:
             self._log.append(trial)
         except OSError as error:
             self._complain(f"{self.options.report / 'trials.jsonl'} cannot be written: {error.strerror}")
+        else:
+            self._copy_transcripts(trial)
         self.config.hook.pytest_crab_trial_done(trial=trial, config=self.config)
+
+    def _copy_transcripts(self, trial: Trial) -> None:
+        try:
+            write_transcripts(self.options.report, FileStore(self.options.store), trial.transcripts)
+        except OSError as error:
+            self._complain(f"{error.filename or self.options.report} cannot be written: {error.strerror}")
 
     # --- closing ----------------------------------------------------------------------------------------------------
 

@@ -304,7 +304,7 @@ class Work:
         if not new:
             return
         try:
-            write_subject(self.options.report, subject_of(instance, pull_request))
+            write_subject(self.options.report, subject_of(instance, pull_request.diff))
         except OSError as error:
             log.warning("%s: what it is about cannot be written for the report: %s", instance.id, error)
 

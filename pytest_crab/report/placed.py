@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -12,9 +13,12 @@ from unidiff.patch import PatchSet
 
 from pytest_crab import diffs
 from pytest_crab.report.account import review_faults
+from pytest_crab.report.account import trial_name
 from pytest_crab.report.account import why
+from pytest_crab.report.subjects import Subject
 from pytest_crab.report.text import one_line
 from pytest_crab.report.text import visible
+from pytest_crab.report.transcripts import Transcript
 from pytest_crab.types import Finding
 from pytest_crab.types import OracleResult
 from pytest_crab.types import Review
@@ -32,8 +36,8 @@ class Line(NamedTuple):
     style: str = ""
 
 
-def placed(trial: Trial, diff: str | None) -> Iterator[Line]:
-    """Yield a trial's lines; ``diff`` is the pull request's, None where it cannot be had.
+def placed(trial: Trial, subject: Subject | None) -> Iterator[Line]:
+    """Yield a trial's lines; ``subject`` has the pull request's diff and comments, None where it cannot be had.
 
     Everything that came from outside is shown with its controls escaped, and holds nothing of an oracle's source.
     """
@@ -50,14 +54,35 @@ def placed(trial: Trial, diff: str | None) -> Iterator[Line]:
         if problem:
             yield Line(one_line(problem, 500), "bad")
     yield Line("")
-    yield from _review(trial, diff)
+    yield from _review(trial, None if subject is None else subject.diff)
     yield Line("oracles", "heading")
+    comments = {} if subject is None else {comment.id: comment.body for comment in subject.comments}
     for result in trial.results:
-        yield from _oracle(result)
+        yield from _oracle(result, comments.get(result.comment, ""))
     if trial.damage is not None:
         yield Line("tests that passed before are broken" if trial.damage else "tests that passed before still pass")
     yield Line("")
     yield from _revision(trial)
+
+
+def said(trial: Trial, transcripts: Iterable[Transcript]) -> Iterator[Line]:
+    """Yield the lines of a trial's transcripts, with their controls escaped."""
+    yield Line(one_line(trial_name(trial)), "heading")
+    if trial.error is not None:
+        yield Line(one_line(trial.error, 500), "bad")
+    found = list(transcripts)
+    if not found:
+        yield Line("there is no transcript: neither the record's store nor its report has one")
+    for transcript in found:
+        yield from transcript_lines(transcript)
+
+
+def transcript_lines(transcript: Transcript) -> Iterator[Line]:
+    """Yield the lines of one transcript."""
+    yield Line("")
+    yield Line(one_line(transcript.heading), "heading")
+    for line in transcript.text.splitlines():
+        yield Line(visible(line))
 
 
 def _review(trial: Trial, diff: str | None) -> Iterator[Line]:
@@ -119,17 +144,23 @@ def _outside(left: Sequence[tuple[int, Finding]], *, with_diff: bool) -> Iterato
 def _finding(number: int, finding: Finding, place: str = "") -> Iterator[Line]:
     said = " ".join(filter(None, [finding.severity, finding.rule, finding.title]))
     yield Line(f"    > {number}. {one_line(f'{place}{said}')}".rstrip(), "finding")
-    for line in finding.body.splitlines():
+    yield from _text(finding.body, "    >    ", "finding")
+
+
+def _text(text: str, margin: str, style: str) -> Iterator[Line]:
+    for line in text.splitlines():
         for part in textwrap.wrap(visible(line), _WIDTH, replace_whitespace=False) or [""]:
-            yield Line(f"    >    {part}".rstrip(), "finding")
+            yield Line(f"{margin}{part}".rstrip(), style)
 
 
-def _oracle(result: OracleResult) -> Iterator[Line]:
+def _oracle(result: OracleResult, comment: str) -> Iterator[Line]:
+    """One oracle: its verdict, what the human commented, and its tests."""
     place = one_line(result.path or "?")
     span = "" if result.lines is None else f":{result.lines[0]}-{result.lines[1]}"
     style = {"caught": "good", "missed": "bad"}.get(str(result.verdict), "")
     name = f"{one_line(result.comment)} {place}{span} ({result.category}, {result.kind})"
     yield Line(f"{name}: {result.verdict} ({why(result)})", style)
+    yield from _text(comment, "    | ", "comment")
     for test in result.tests:
         stopped = f" with {test.exception}" if test.exception else ""
         where = f" at {test.where}" if test.where else ""

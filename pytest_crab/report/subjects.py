@@ -14,7 +14,6 @@ from pytest_crab.types import SCHEMA
 from pytest_crab.types import Category
 from pytest_crab.types import Instance
 from pytest_crab.types import Kind
-from pytest_crab.types import PullRequest
 from pytest_crab.types import Side
 
 #: Where these files lie in a report's folder.
@@ -50,8 +49,8 @@ class Subject:
     comments: tuple[SubjectComment, ...] = ()
 
 
-def subject_of(instance: Instance, pull_request: PullRequest) -> Subject:
-    """The subject of an instance."""
+def subject_of(instance: Instance, diff: str) -> Subject:
+    """The subject of an instance, whose pull request has this diff."""
     facts = instance.pull_request
     return Subject(
         instance=instance.id,
@@ -61,7 +60,7 @@ def subject_of(instance: Instance, pull_request: PullRequest) -> Subject:
         body=facts.body,
         url=facts.url,
         merged_at=None if facts.merged_at is None else str(facts.merged_at),
-        diff=pull_request.diff,
+        diff=diff,
         comments=tuple(
             SubjectComment(
                 id=comment.id,

@@ -43,7 +43,8 @@ from pytest_crab.types import Usage
 class TrialCheckout:
     """A protocols.Checkout; a new one for every step, so that nothing passes from reviewer to agent but findings.
 
-    ``failure`` is raised for a path that would show the contestant what it must not see.
+    ``failure`` is raised for a path that would show the contestant what it must not see; ``note`` is told the key of
+    each transcript that is kept.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class TrialCheckout:
         step: str = "",
         attempt: int = 1,
         spent: float = 0.0,
+        note: Callable[[str], None] = lambda _key: None,
     ) -> None:
         self._instance = instance
         self._snapshot = snapshot
@@ -68,6 +70,7 @@ class TrialCheckout:
         self._step = step
         self._attempt = attempt
         self._spent = spent
+        self._note = note
         self._tokens: list[str] = []
 
     @contextlib.contextmanager
@@ -135,6 +138,7 @@ class TrialCheckout:
         value = {"trial": self._trial, "step": self._step, "name": name, "text": text}
         key = plain.digest(value)
         self._world.store.put("transcript", key, value)
+        self._note(key)
         return key
 
     def _refuse(self, path: Path) -> None:

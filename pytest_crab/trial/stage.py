@@ -64,6 +64,8 @@ class Stage:
         self.facts: dict[str, Any] = {}
         self.step = "prepare"
         self.failed: list[str] = []
+        #: The keys of the transcripts that were kept.
+        self.transcripts: list[str] = []
         #: US dollars: what those steps have cost that come from the store.
         self.spent = 0.0
         self._notice = notice
@@ -125,6 +127,7 @@ class Stage:
             step=self.step,
             attempt=len(self.failed) + 1,
             spent=self.spent,
+            note=self.transcripts.append,
         )
 
     def insist(self, name: str, make: Callable[[], R]) -> R:

@@ -6,6 +6,7 @@ import dataclasses
 import datetime
 import time
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
@@ -210,6 +211,7 @@ class Course:
             arm=crew.spec.arm,
             attribution=self.attribution,
             off_diff=None if self.made is None else self._off_diff(self.made),
+            transcripts=tuple(self._transcripts()),
         )
 
     def _off_diff(self, review: Review) -> tuple[str, ...]:
@@ -218,6 +220,13 @@ class Course:
         return tuple(
             finding.path for finding in review.findings if finding.path is not None and finding.path not in files
         )
+
+    def _transcripts(self) -> Iterable[str]:
+        """The keys of what was said here, and of what comes from the store, each once."""
+        review, revision = (None if step is None else step.transcript for step in (self.made, self.revision))
+        here = self.stage.transcripts
+        first = [] if review in here else [review]
+        return filter(None, dict.fromkeys([*first, *here, revision]))
 
     def _open(self) -> list[Comment]:
         return [comment for comment in self.instance.measured if comment.id not in self.judgements]

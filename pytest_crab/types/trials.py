@@ -122,7 +122,8 @@ class Trial:
     ``status`` is what a client's output was read as, where that is why there is no review or revision.
     ``arm`` is None for a contestant and says of others what they are there for: see ARMS. ``attribution`` holds, for
     each caught comment, the places in the review (from 0) of the findings that alone led to the catch. ``off_diff`` are
-    the paths of those findings that name no file of the pull request's diff; None: not looked at.
+    the paths of those findings that name no file of the pull request's diff; None: not looked at. ``transcripts`` are
+    the keys in the store of what was said in its steps, in their order, failed tries among them.
     """
 
     schema: int = SCHEMA
@@ -150,6 +151,7 @@ class Trial:
     arm: str | None = None
     attribution: Mapping[str, tuple[int, ...]] | None = None
     off_diff: tuple[str, ...] | None = None
+    transcripts: tuple[str, ...] = ()
 
     def having(self, verdict: Verdict) -> tuple[OracleResult, ...]:
         """The results with this verdict."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,11 @@ from click.testing import Result
 
 from pytest_crab.cli import main
 from pytest_crab.report.files import write_trials
+from pytest_crab.report.subjects import Subject
+from pytest_crab.report.subjects import SubjectComment
+from pytest_crab.report.subjects import write_subject
+from pytest_crab.report.transcripts import write_transcripts
+from pytest_crab.store import FileStore
 from pytest_crab.types import Category
 from pytest_crab.types import Finding
 from pytest_crab.types import Kind
@@ -34,8 +42,14 @@ source:
   tree: {path: tree, head: head.diff, reference: reference.diff}
 environment: {dockerfile: python}
 comments:
-  - {id: c0, path: shop.py, body: This should say two., category: functional}
+  - id: c0
+    path: shop.py
+    body: This should say two.
+    category: functional
+    kind: behavioral
+    oracle: oracles/test_c0.py
 """
+CHANGE = "--- a/shop.py\n+++ b/shop.py\n@@ -1,2 +1,2 @@\n ONE = 1\n-TWO = {}\n+TWO = {}\n"
 HOSTILE = "\x1b]0;owned\x07\x1b[2J\u202eevil"
 
 
@@ -66,10 +80,11 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = Path("set", "shop-1")
     (folder / "tree").mkdir(parents=True)
     (folder / "tree" / "shop.py").write_text("ONE = 1\nTWO = 0\n")
-    change = "--- a/shop.py\n+++ b/shop.py\n@@ -1,2 +1,2 @@\n ONE = 1\n-TWO = {}\n+TWO = {}\n"
-    (folder / "head.diff").write_text(change.format(0, 3))
-    (folder / "reference.diff").write_text(change.format(3, 2))
+    (folder / "head.diff").write_text(CHANGE.format(0, 3))
+    (folder / "reference.diff").write_text(CHANGE.format(3, 2))
     (folder / "instance.yaml").write_text(INSTANCE)
+    (folder / "oracles").mkdir()
+    (folder / "oracles" / "test_c0.py").write_text("def test_two():\n    assert False\n")
     trials = [trial(), trial(repeat=2), trial(reviewer="y"), trial("other-1"), trial("other-2")]
     write_trials(Path(".crab/report/trials.jsonl"), trials)
 
@@ -104,6 +119,7 @@ findings on lines that the diff does not show
 
 oracles
 c0 shop.py:2-2 (functional, behavioral): missed (test failed: ESCAPED failed)
+    | This should say two.
     test_c0.py::test_two: failed with AssertionError at shop.py:2
 tests that passed before still pass
 
@@ -133,6 +149,61 @@ def test_without_the_instance_findings_stand_alone() -> None:
     output = run("other-1").output
     assert "the pull request's diff cannot be had here" in output
     assert "    > 1. shop.py:2: high Two?\n" in output
+
+
+def test_the_human_comment_comes_from_the_report_where_the_instance_is_not_at_hand() -> None:
+    shutil.rmtree("set")
+    comment = SubjectComment(id="c0", body=f"Say two.\n{HOSTILE}", category=Category.FUNCTIONAL, kind=Kind.BEHAVIORAL)
+    subject = Subject(
+        instance="other-1", repo="o/n", language="python", title="t", diff=CHANGE.format(0, 3), comments=(comment,)
+    )
+    write_subject(Path(".crab/report"), subject)
+    lines = run("other-1").output.splitlines()
+    at = lines.index("    | Say two.")
+    assert lines[at - 1].startswith("c0 shop.py:2-2 (functional, behavioral): missed")
+    assert lines[at + 1] == f"    | {HOSTILE.encode('unicode_escape').decode()}"
+    assert "      | c0 was commented on here: missed" in lines
+
+
+# --- transcripts ----------------------------------------------------------------------------------------------------
+
+KEY, OTHER = "a1" * 32, "b2" * 32
+
+
+def keep_transcripts() -> None:
+    """A trial that failed, with two transcripts in the store, and the report's copies of them."""
+    store = FileStore(Path(".crab"))
+    said = {"stdout": f"Reviewed.\n{HOSTILE}", "stderr": ""}
+    for key, step, text in ((KEY, "review", json.dumps(said)), (OTHER, "revision", "x" * 50_000 + "\nlast line")):
+        store.put("transcript", key, {"trial": "shop-1::x[1]", "step": step, "name": "codex", "text": text})
+    failed = dataclasses.replace(trial(), error="reviewer x: it broke", transcripts=(KEY, OTHER))
+    write_trials(Path(".crab/report/trials.jsonl"), [failed, trial("other-1")])
+    write_transcripts(Path(".crab/report"), store, failed.transcripts)
+
+
+def test_transcripts_are_printed_whole_and_steer_nothing() -> None:
+    keep_transcripts()
+    output = run("shop-1::x", "--transcript").output
+    lines = output.splitlines()
+    assert lines[:5] == ["shop-1::x", "reviewer x: it broke", "", "review, codex", "stdout:"]
+    assert lines[5:9] == ["  Reviewed.", f"  {HOSTILE.encode('unicode_escape').decode()}", "", "revision, codex"]
+    assert lines[9:] == ["x" * 50_000, "last line"]
+
+
+def test_without_the_store_the_reports_copies_are_printed() -> None:
+    keep_transcripts()
+    shutil.rmtree(Path(".crab", "steps"))
+    lines = run("shop-1::x", "--transcript").output.splitlines()
+    assert "  Reviewed." in lines
+    assert "characters left out" in "\n".join(lines)
+    assert lines[-1] == "last line"
+    assert "there is no transcript" in run("other-1", "--transcript").output
+
+
+def test_a_transcript_goes_by_its_key_as_errors_name_it() -> None:
+    keep_transcripts()
+    assert run(KEY[:12], "--transcript").output.splitlines()[1:4] == ["review, codex", "stdout:", "  Reviewed."]
+    assert "is not among the" in run("c3" * 6, "--transcript").output
 
 
 @pytest.mark.parametrize(

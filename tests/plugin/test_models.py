@@ -11,7 +11,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from pytest_crab.cli import main
 from pytest_crab.testing.provider import Asked
 from pytest_crab.testing.provider import Reply
 from pytest_crab.testing.provider import ScriptedProvider
@@ -140,6 +142,22 @@ def test_who_spends_what_its_trial_may_cost_has_missed_it(lab: Any, provider: Sc
         assert (trial["status"], "review" in trial) == ("limit", False)
         assert trial["error"].startswith(f"review: the budget of trial {trial['instance']}::bot[1] is spent (0.0003 of")
     assert len(provider.asked) == 2
+
+
+def test_what_was_said_in_a_review_that_failed_is_shown(lab: Any, provider: ScriptedProvider) -> None:
+    text = (lab.path / "crab.yaml").read_text() + "  asker: {use: single-shot, model: scripted}\n"
+    lab.write({"crab.yaml": text})
+    provider.script = say("It is fine, I <b>think</b>.")
+    result = lab.run("--reviewer=asker", "--agent=reference", "instances")
+    result.assert_outcomes(errors=2)
+    first, _ = lab.records()
+    name = f"{first['instance']}::asker"
+    result.stdout.fnmatch_lines([f"to see what was said: pytest-crab show {name} --transcript"])
+    shown = CliRunner().invoke(main, ["show", name, "--transcript", f"--store={lab.store}"])
+    assert "text: It is fine, I <b>think</b>." in shown.output
+    copies = [path.read_text() for path in (lab.store / "report" / "transcripts").glob("*.json")]
+    assert len(copies) == 2
+    assert all("It is fine" in copy for copy in copies)
 
 
 EDITOR = """

@@ -10,15 +10,13 @@ from pytest_crab.report.subjects import copy_subjects
 from pytest_crab.report.subjects import read_subject
 from pytest_crab.report.subjects import subject_of
 from pytest_crab.report.subjects import write_subject
-from pytest_crab.types import PullRequest
 
 SET = Path(__file__).parents[2] / "instances" / "quickstart"
 
 
 def test_a_subject_is_read_as_it_was_written(tmp_path: Path) -> None:
     (instance,) = load_instances(SET / "router-17-middleware")
-    shown = PullRequest(repo="r", language="python", title="t", body="b", base="0", head="1", diff="the diff")
-    subject = subject_of(instance, shown)
+    subject = subject_of(instance, "the diff")
     write_subject(tmp_path, subject)
     assert read_subject(tmp_path, instance.id) == subject
     assert subject.diff == "the diff"
@@ -27,8 +25,7 @@ def test_a_subject_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 def test_no_oracle_is_shown(tmp_path: Path) -> None:
     for instance in load_instances(SET):
-        shown = PullRequest(repo="r", language="python", title="t", body="b", base="0", head="1", diff="")
-        write_subject(tmp_path, subject_of(instance, shown))
+        write_subject(tmp_path, subject_of(instance, ""))
     text = "".join(path.read_text() for path in tmp_path.rglob("*.json"))
     assert "def test_" not in text
     assert "oracles/" not in text

@@ -33,11 +33,17 @@ from pytest_crab.report.terminal import label
 from pytest_crab.report.terminal import number
 from pytest_crab.report.terminal import of
 from pytest_crab.report.terminal import percent
+from pytest_crab.report.transcripts import Transcript
+from pytest_crab.report.transcripts import drop_transcripts
+from pytest_crab.report.transcripts import read_transcript
 from pytest_crab.statistics.comparison import Interval
 from pytest_crab.types import Trial
 
 #: The page's name in a report's folder.
 FILE = "index.html"
+
+#: The most transcripts of one trial that the page shows, and the most characters of all of them.
+TRANSCRIPTS, ROOM = 8, 32 << 20
 
 _CHUNK = 1 << 20
 
@@ -61,6 +67,8 @@ class Page:
         self._rows: dict[tuple[str, str, int], dict[str, Any]] = {}
         self._near: dict[tuple[str, str, int], Counter[str]] = {}
         self._subjects: dict[str, int | None] = {}
+        self._named: set[str] = set()
+        self._room = ROOM
         self._count = 0
 
     def add(self, trial: Trial) -> None:
@@ -71,7 +79,7 @@ class Page:
             self._subjects[trial.instance] = None if subject is None else self._block(subject_detail(subject))
         self._rows[key] = {
             **index_row(trial),
-            "d": self._block(trial_detail(trial)),
+            "d": self._block(trial_detail(trial, list(self._transcripts(trial)))),
             "q": self._subjects[trial.instance],
         }
         self._near[key] = near_words(trial)
@@ -79,6 +87,16 @@ class Page:
     def write(self, summary: Summary) -> None:
         """Write index.html, with the numbers of ``summary``. Raises OSError."""
         write_atomically(self._report / FILE, self._chunks(summary))
+        drop_transcripts(self._report, self._named)
+
+    def _transcripts(self, trial: Trial) -> Iterator[Transcript]:
+        """The copies of a trial's transcripts in the report, as long as there is room for them."""
+        self._named.update(trial.transcripts)
+        for key in trial.transcripts[:TRANSCRIPTS]:
+            found = read_transcript(self._report, key) if self._room > 0 else None
+            if found is not None:
+                self._room -= len(found.text)
+                yield found
 
     def _chunks(self, summary: Summary) -> Iterator[bytes]:
         near: dict[str, Counter[str]] = {}

@@ -115,6 +115,11 @@
       ...result.tests.map(([id, outcome, exception]) => make("div", { class: "quiet" }, outcome + " " + id + (exception ? " (" + exception + ")" : ""))));
   }
 
+  function transcript(one) {
+    return make("details", { class: "transcript" }, make("summary", null, one.head),
+      make("div", { class: "code", tabindex: "0", role: "region", "aria-label": "Transcript of " + one.head }, make("pre", null, one.text)));
+  }
+
   async function show(trial) {
     const [detail, subject] = await Promise.all([unpack(trial.d), unpack(trial.q)]);
     const remarks = [...detail.findings.map((one) => [one, false]), ...(subject ? subject.comments.map((one) => [one, true]) : [])];
@@ -134,6 +139,9 @@
       make("h3", null, "Revision"),
       ...(detail.files === null ? [make("p", { class: "quiet" }, "There is none.")] : detail.files.length ? diff(detail.files, [], "Revision") : [make("p", { class: "quiet" }, "It is empty.")]),
       detail.notes ? make("p", { class: "text" }, detail.notes) : null,
+      detail.transcripts.length || detail.unheard ? make("h3", null, "Transcripts") : null,
+      ...detail.transcripts.map(transcript),
+      detail.unheard ? make("p", { class: "quiet" }, detail.unheard + " not on this page: pytest-crab show " + name(trial) + " --transcript") : null,
       make("h3", null, "Facts"),
       make("dl", null, ...detail.facts.flatMap(([key, value]) => [make("dt", null, key), make("dd", null, value)]))].filter((node) => node !== null));
   }

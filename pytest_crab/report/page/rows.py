@@ -15,6 +15,7 @@ from pytest_crab.report.subjects import Subject
 from pytest_crab.report.subjects import SubjectComment
 from pytest_crab.report.text import cut
 from pytest_crab.report.text import visible
+from pytest_crab.report.transcripts import Transcript
 from pytest_crab.types import Finding
 from pytest_crab.types import OracleResult
 from pytest_crab.types import Trial
@@ -58,8 +59,8 @@ def index_row(trial: Trial) -> dict[str, Any]:
     }
 
 
-def trial_detail(trial: Trial) -> dict[str, Any]:
-    """Everything that the page shows of one trial."""
+def trial_detail(trial: Trial, transcripts: Sequence[Transcript] = ()) -> dict[str, Any]:
+    """Everything that the page shows of one trial, with those of its transcripts that there is room for."""
     findings = () if trial.review is None else trial.review.findings
     return {
         "agent": safe(trial.agent),
@@ -72,6 +73,8 @@ def trial_detail(trial: Trial) -> dict[str, Any]:
         "files": None if trial.revision is None else list(diff_files(trial.revision.diff)),
         "notes": safe(None if trial.revision is None else trial.revision.notes) or None,
         "facts": list(_facts(trial)),
+        "transcripts": [{"head": safe(one.heading), "text": safe(one.text)} for one in transcripts],
+        "unheard": max(0, len(trial.transcripts) - len(transcripts)),
     }
 
 

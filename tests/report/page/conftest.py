@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 import shutil
 from collections.abc import Callable
@@ -20,6 +21,8 @@ from pytest_crab.report.subjects import Subject
 from pytest_crab.report.subjects import SubjectComment
 from pytest_crab.report.subjects import write_subject
 from pytest_crab.report.summary import summarise
+from pytest_crab.report.transcripts import write_transcripts
+from pytest_crab.store import FileStore
 from pytest_crab.types import Category
 from pytest_crab.types import Finding
 from pytest_crab.types import Kind
@@ -55,6 +58,10 @@ def make_report(make_trial: Callable[..., Trial], make_result: Callable[..., Any
             for reviewer in ("codex", "pr-agent")
         ]
         write_trials(folder / "trials.jsonl", trials)
+        store = FileStore(folder / "store")
+        for key in {key for trial in trials for key in trial.transcripts}:
+            store.put("transcript", key, {"step": "review", "name": HOSTILE, "text": json.dumps({"said": HOSTILE})})
+            write_transcripts(folder, store, [key])
         for instance in {trial.instance for trial in trials}:
             write_subject(folder, _subject(instance))
         summary = summarise(trials)
@@ -89,6 +96,7 @@ def _trial(
         review=Review(findings=findings, usage=Usage(cost_usd=0.01 * (1 + (reviewer == "codex")))),
         revision=Revision(diff=DIFF if at % 2 else HOSTILE, usage=Usage(cost_usd=0.02), notes=HOSTILE),
         versions={"pytest_crab": HOSTILE},
+        transcripts=(f"{at:064x}", "f" * 64),
     )
 
 

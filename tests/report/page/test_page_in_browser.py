@@ -56,6 +56,18 @@ def test_hostile_records_are_text_and_nothing_is_fetched(watched: Watched, url: 
     assert {asked.partition("#")[0] for asked in watched.asked} == {url}
 
 
+def test_a_transcript_is_unfolded_and_is_text(watched: Watched) -> None:
+    watched.open_trial(2)
+    first = watched.page.locator("#trial details.transcript").first
+    assert not first.locator("pre").is_visible()
+    first.locator("summary").click()
+    assert first.locator("pre").is_visible()
+    assert "said: <script>document.title='owned'</script>" in first.locator("pre").inner_text()
+    assert "\\x1b[31m" in first.locator("pre").inner_text()
+    assert not watched.page.query_selector_all("#trial script, #trial img")
+    assert watched.said == []
+
+
 def test_its_policy_stops_what_would_run(watched: Watched) -> None:
     """The proof that the policy is alive: a script that is put into the page does not run, and is complained of."""
     watched.page.evaluate("document.body.append(Object.assign(document.createElement('script'), {text: 'ran = 1'}))")
