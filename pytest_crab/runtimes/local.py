@@ -106,6 +106,7 @@ class LocalRuntime:
                     remove_folder(folder)
                     self._build(folder, instance, snapshot)
                     built = True
+        venvs.note_instance(folder, instance.id)
         layout = venvs.read(folder)
         place = self.run.folder / f"plain-{uuid.uuid4().hex[:8]}" if self.unconfined else None
         facts = {

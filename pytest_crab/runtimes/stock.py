@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_crab.runtimes import holding
+from pytest_crab.runtimes import venvs
 from pytest_crab.runtimes.environments import pins_nothing
 from pytest_crab.types import Environment
 from pytest_crab.types import Instance
@@ -72,9 +72,8 @@ def engine_stock(instances: Iterable[Instance], base: str) -> Stock:
 
 
 def folder_stock(cache: Path) -> Stock:
-    """What the local runtime keeps in a store's cache, as far as this machine remembers whose it is."""
-    records = (holding.record_of(folder.name) for folder in (cache / "built").glob("*"))
-    there = {instance: None for record in records if record is not None for instance in record.instances}
+    """What the local runtime keeps in a store's cache: each environment there names the instances that took it."""
+    there = {name: None for folder in (cache / "built").glob("*") for name in venvs.instances_of(folder)}
     return Stock(there=there, pulled=(), free=free_at(cache), place=str(cache.parent))
 
 

@@ -13,6 +13,7 @@ import sys
 import sysconfig
 from collections.abc import Callable
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,8 @@ from pytest_crab.types import Instance
 
 TREE = "/opt/crab/tree"
 DISTRIBUTIONS = "/opt/crab/distributions.txt"
+#: The file of an environment's folder that names the instances which took it.
+_INSTANCES = "instances"
 _SYSTEM_PREFIXES = ("/usr",)
 
 #: Lets an installer that meets the limit of a file say so: the signal would end it without a word.
@@ -288,6 +291,22 @@ def read(folder: Path) -> Layout:
     if layout is None:
         raise ImageError(f"the environment {folder} is damaged ({problems[0]}); remove it, and it is built again")
     return layout
+
+
+def instances_of(folder: Path) -> frozenset[str]:
+    """The instances that an environment was taken for; none, if it is not whole."""
+    try:
+        return frozenset((folder / _INSTANCES).read_text(encoding="ascii").split()) if is_whole(folder) else frozenset()
+    except (OSError, ImageError):
+        return frozenset()
+
+
+def note_instance(folder: Path, instance: str) -> None:
+    """Add an instance to those of an environment, which lie in its folder: a store is shared, moved and kept."""
+    with suppress(OSError):  # a cache that cannot be written serves all the same
+        if instance not in instances_of(folder):
+            with (folder / _INSTANCES).open("a", encoding="ascii") as file:
+                file.write(f"{instance}\n")
 
 
 def is_whole(folder: Path) -> bool:

@@ -6,6 +6,7 @@ import importlib.util
 import itertools
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -162,3 +163,12 @@ def test_a_plan_and_a_run_say_what_is_needed_and_a_quiet_one_does_not(bare: Any)
     assert lines[1] == needs
     assert lines[2].startswith("crab: environments: 0 there, 2 to build, about 10 MB of ")
     assert needs not in bare.run("--reviewer=human", "--crab-plan", "-q", "instances").outlines
+
+
+def test_what_is_there_is_known_from_the_store_wherever_temporary_files_lie(
+    lab: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "other").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "other"))
+    result = lab.run("--reviewer=human", "--crab-plan", "instances/shop-1")
+    result.stdout.fnmatch_lines(["crab: environments: 1 there, 0 to build*"])
