@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
-from pathlib import Path
 
 import requests
 
@@ -12,6 +10,7 @@ from pytest_crab.errors import BadInput
 from pytest_crab.errors import CrabError
 from pytest_crab.models import Gateway
 from pytest_crab.runtimes.relaying import relay_here
+from pytest_crab.scratch import scratch
 from pytest_crab.settings import Api
 from pytest_crab.settings import ModelSettings
 
@@ -26,10 +25,8 @@ def call(asked: str, settings: ModelSettings) -> str:
     if known is None or not model:
         names = ", ".join(sorted(settings.providers))
         raise BadInput("--call", [f"{asked!r} should be PROVIDER:MODEL, with a provider of {names}"])
-    with tempfile.TemporaryDirectory(prefix="crab-") as folder:
-        gateway = Gateway(
-            lambda: Path(folder), settings, cassettes=Path(folder, "cassettes"), ledgers=Path(folder, "ledgers")
-        )
+    with scratch("call") as folder:
+        gateway = Gateway(lambda: folder, settings, cassettes=folder / "cassettes", ledgers=folder / "ledgers")
         try:
             return _call(gateway, provider, model, known.api)
         except (CrabError, requests.RequestException) as error:

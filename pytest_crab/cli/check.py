@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections import Counter
 from collections.abc import Iterable
 from collections.abc import Iterator
@@ -33,6 +32,7 @@ from pytest_crab.instances.dates import why_not_since
 from pytest_crab.instances.loading import duplicates
 from pytest_crab.instances.unwritten import unwritten
 from pytest_crab.protocols import Snapshot
+from pytest_crab.scratch import scratch
 from pytest_crab.sources import coherence
 from pytest_crab.sources import source_for
 from pytest_crab.sources import trees
@@ -123,9 +123,9 @@ def check(
     for sentence in duplicates(instances):
         report.fault("ids", sentence)
     counted = []
-    with tempfile.TemporaryDirectory(prefix="crab-check-") as passing:
+    with scratch("check") as passing:
         for instance in instances:
-            snapshot = _check_trees(instance, report, FileStore(store).cache, Path(passing), fetch=fetch)
+            snapshot = _check_trees(instance, report, FileStore(store).cache, passing, fetch=fetch)
             if stats:
                 counted.append(Counted(instance=instance, changed=_changed(instance, snapshot)))
     _check_locks(instances, report, write=write)

@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -16,6 +15,7 @@ from pathlib import Path
 
 from pytest_crab import pyenv
 from pytest_crab.errors import CrabError
+from pytest_crab.scratch import scratch
 
 #: The environment variable that names the folder of installed clients.
 VARIABLE = "CRAB_CLIENTS"
@@ -217,10 +217,10 @@ def _base_of(venv: Path) -> Iterator[Path]:
 def _printed_version(program: Path) -> str:
     """What it prints; it runs outside of any sandbox here, so it is given no variable of the user's, and no key."""
     try:
-        with tempfile.TemporaryDirectory(prefix="pytest-crab-home-") as home:
+        with scratch("home") as home:
             done = subprocess.run(
                 [program, "--version"], capture_output=True, text=True, check=True, timeout=_VERSION_SECONDS,
-                stdin=subprocess.DEVNULL, cwd="/", env={"PATH": os.defpath, "HOME": home, "LANG": "C.UTF-8"},
+                stdin=subprocess.DEVNULL, cwd="/", env={"PATH": os.defpath, "HOME": str(home), "LANG": "C.UTF-8"},
             )  # fmt: skip
     except (OSError, subprocess.SubprocessError) as error:
         raise ClientMissing(f"{program} --version failed: {error}; install it anew") from error

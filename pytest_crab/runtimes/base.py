@@ -8,7 +8,6 @@ import shutil
 import stat
 import subprocess
 import tarfile
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +17,7 @@ from pytest_crab import plain
 from pytest_crab.errors import ImageError
 from pytest_crab.runtimes import interpreters
 from pytest_crab.runtimes import nodes
+from pytest_crab.scratch import scratch
 
 if TYPE_CHECKING:
     from docker import APIClient
@@ -80,9 +80,9 @@ def build_node_base(client: APIClient, version: str, python: str) -> tuple[str, 
     if interpreter is None:
         raise ImageError(f"no CPython {python} was found on PATH or in pyenv's folder; install one")
     tag = LOCAL_NODE_BASE.format(node=version)
-    with tempfile.TemporaryDirectory(prefix="pytest-crab-base-") as scratch:
-        archive = Path(scratch) / "base.tar"
-        _pack_cpython(interpreter, Path(scratch) / "root", archive, node)
+    with scratch("base") as folder:
+        archive = folder / "base.tar"
+        _pack_cpython(interpreter, folder / "root", archive, node)
         _import(client, archive, tag, f"node-{version}")
     made = f"node {node.version} of {node.program} and CPython {interpreter.full} of {interpreter.prefix}"
     return tag, f"{tag} was made of {made} with their libraries, git and coreutils"
@@ -100,10 +100,10 @@ def build_base(client: APIClient, python: str, *, origin: str | None = None) -> 
         raise ImageError(
             f"no CPython {python} was found on PATH or in pyenv's folder; install one or use --from debian"
         )
-    with tempfile.TemporaryDirectory(prefix="pytest-crab-base-") as scratch:
-        archive = Path(scratch) / "base.tar"
+    with scratch("base") as folder:
+        archive = folder / "base.tar"
         if interpreter is not None and origin != "debian":
-            _pack_cpython(interpreter, Path(scratch) / "root", archive)
+            _pack_cpython(interpreter, folder / "root", archive)
             made = f"CPython {interpreter.full} of {interpreter.prefix} with its libraries, git and coreutils"
         else:
             made = _pack_debian(python, archive)

@@ -14,6 +14,7 @@ from pathlib import Path
 from pytest_crab.locks import locked_file
 from pytest_crab.runtimes import runs
 from pytest_crab.runtimes.runs import Run
+from pytest_crab.scratch import machine_folder
 
 #: How much of an environment's key names it here, in images and in folders.
 LENGTH = 32
@@ -90,7 +91,7 @@ def _note(key: str, instance: str) -> None:
 
 
 def _record(key: str) -> Path:
-    return runs.machine_folder() / "environments" / key[:LENGTH]
+    return machine_folder() / "environments" / key[:LENGTH]
 
 
 def _mark(run: Path, key: str) -> Path:
@@ -99,5 +100,5 @@ def _mark(run: Path, key: str) -> Path:
 
 @contextmanager
 def _gate(kind: int) -> Iterator[None]:
-    with locked_file(runs.machine_folder() / "environments.lock", kind):
+    with locked_file(machine_folder() / "environments.lock", kind):
         yield

@@ -6,7 +6,6 @@ import fcntl
 import os
 import platform
 import re
-import stat
 import tempfile
 import threading
 import uuid
@@ -14,22 +13,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pytest_crab.errors import EngineError
 from pytest_crab.harness.inside import tree
 from pytest_crab.locks import locked_file
 from pytest_crab.plain import digest
+from pytest_crab.scratch import abandoned
+from pytest_crab.scratch import machine_folder
 
 _NAME = re.compile(r"[0-9a-f]{16}")
-
-
-def machine_folder() -> Path:
-    """This user's folder for what processes of one machine share; private, made when missing. Raises EngineError."""
-    folder = Path(tempfile.gettempdir()) / f"pytest-crab-{os.getuid()}"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    found = folder.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
-        raise EngineError(f"{folder} is not a folder of this user; remove it or set TMPDIR to a place that is yours")
-    return folder
 
 
 def machine_id() -> str:
@@ -94,12 +84,16 @@ def is_dead(run: str) -> bool:
 
 
 def sweep_folders() -> list[str]:
-    """Remove the folders and locks of dead runs; the names of the runs whose folder was removed.
+    """Remove the folders and locks of dead runs, and the scratch of other processes that were killed; their names.
 
     Of two sweepers one does it, and the other waits for that.
     """
     with locked_file(machine_folder() / "sweep.lock"):
-        return [lock.stem for lock in sorted(_runs().glob("*.lock")) if _sweep(lock)]
+        with abandoned() as folders:
+            for folder in folders:
+                remove_folder(folder)
+        runs = [lock.stem for lock in sorted(_runs().glob("*.lock")) if _sweep(lock)]
+        return [*runs, *(folder.name for folder in folders)]
 
 
 def _sweep(lock: Path) -> bool:

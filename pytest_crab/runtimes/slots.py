@@ -13,7 +13,7 @@ from pathlib import Path
 import filelock
 
 from pytest_crab.errors import Cancelled
-from pytest_crab.runtimes.runs import machine_folder
+from pytest_crab.scratch import machine_folder
 
 _POLL = 0.02
 

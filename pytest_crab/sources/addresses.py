@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from pytest_crab.sources.plumbing import Git
-from pytest_crab.sources.plumbing import GitError
+from pytest_crab.sources.git_cli import Git
+from pytest_crab.sources.git_cli import GitError
 
 _SSH = re.compile(r"(?:ssh://)?git@([\w.-]+)[:/](.+)")
 

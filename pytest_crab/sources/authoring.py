@@ -11,10 +11,12 @@ from pathlib import Path
 from pytest_crab.errors import DiffRejected
 from pytest_crab.errors import SourceError
 from pytest_crab.instances.files import pristine
+from pytest_crab.scratch import scratch
 from pytest_crab.sources import folders
 from pytest_crab.sources import indexes
-from pytest_crab.sources.plumbing import Git
-from pytest_crab.sources.plumbing import create
+from pytest_crab.sources.git_cli import Git
+from pytest_crab.sources.git_cli import create
+from pytest_crab.sources.objects import content
 from pytest_crab.sources.sdist import unpack
 from pytest_crab.sources.snapshot import DIFF
 from pytest_crab.sources.snapshot import apply
@@ -31,9 +33,7 @@ class Authored:
 
     def read(self, path: str) -> bytes | None:
         """A file's content at head; None if there is none."""
-        found = self.git.run("ls-tree", "-z", "--full-tree", self.head_tree, "--", path)
-        mode, kind, name = found.split(b"\t", 1)[0].split() if found else (b"", b"", b"")
-        return self.git.run("cat-file", "blob", name.decode()) if kind == b"blob" and mode else None
+        return content(self.git, self.head_tree, path)
 
 
 @contextmanager
@@ -42,8 +42,8 @@ def authored(base: Path, head: Path | None, reference: Path | None) -> Iterator[
 
     Gone when the context ends. Raises SourceError for a diff that does not apply.
     """
-    with tempfile.TemporaryDirectory(prefix="crab-new-") as scratch:
-        git = create(Path(scratch, "scratch.git"))
+    with scratch("new") as folder:
+        git = create(folder / "scratch.git")
         base_tree = folders.write(git, base, pristine(base))
         head_tree = _tree(git, base_tree, head)
         reference_tree = _tree(git, head_tree, reference)
@@ -63,10 +63,10 @@ def released(name: str, version: str, cache: Path) -> Iterator[tuple[Path, str]]
     """
     kept = cache.absolute() / "sdists"
     kept.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="download-", dir=kept) as scratch:
-        archive = Path(scratch, "archive")
+    with tempfile.TemporaryDirectory(prefix="download-", dir=kept) as aside:
+        archive = Path(aside, "archive")
         sha256 = indexes.locate(name, version, archive)
-        folder = Path(scratch, "tree")
+        folder = Path(aside, "tree")
         folder.mkdir()
         top = unpack(archive, folder, f"the sdist of {name} {version}")
         archive.replace(kept / f"{sha256}.tar.gz")

@@ -5,11 +5,15 @@ from __future__ import annotations
 import errno
 import itertools
 import os
+import select
 import stat
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from pytest_crab.errors import DiffRejected
 from pytest_crab.errors import EngineError
@@ -17,8 +21,10 @@ from pytest_crab.instances.files import LINK
 from pytest_crab.instances.files import Entry
 from pytest_crab.instances.files import entry
 from pytest_crab.instances.files import link_bytes
-from pytest_crab.sources.plumbing import Git
-from pytest_crab.sources.plumbing import GitError
+from pytest_crab.scratch import scratch
+from pytest_crab.sources.git_cli import Git
+from pytest_crab.sources.git_cli import GitError
+from pytest_crab.sources.git_cli import GitSlow
 
 MOST_MIB_PER_FILE = 64
 MOST_MIB = 1024
@@ -52,7 +58,8 @@ def record(git: Git, folder: Path, onto: str) -> str:
     tracked = _tracked(git, onto)
     submodules = {path for path, mode in tracked.items() if mode == _SUBMODULE}
     try:
-        entries = list(_bounded(_unignored(git, folder, tracked.keys() - submodules, submodules)))
+        with _ignoring(git, folder) as ignored:
+            entries = list(_bounded(_unignored(ignored, folder, tracked.keys() - submodules, submodules)))
         kept = {file.path for file in entries} | submodules
         with git.with_index(onto) as indexed:
             _update(indexed, zip(entries, _hashed(git, folder, entries), strict=True), tracked.keys() - kept)
@@ -63,14 +70,16 @@ def record(git: Git, folder: Path, onto: str) -> str:
         message = f"{error.filename} cannot be read ({error.strerror}), so the revision cannot be recorded"
         raise DiffRejected(message) from None
     except GitError as error:
-        message = f"the revision cannot be recorded: {error.words}"
-        if any(os.strerror(number) in error.words for number in _MACHINE):
+        message = f"the revision cannot be recorded: {error}"
+        if isinstance(error, GitSlow) or any(os.strerror(number) in error.words for number in _MACHINE):
             raise EngineError(message) from None
         raise DiffRejected(message) from None
 
 
-def _unignored(git: Git, folder: Path, tracked: set[str], submodules: set[str]) -> Iterator[Entry]:
-    """Walk level by level, asking git what is ignored, so that an ignored folder is never entered.
+def _unignored(
+    ignored_of: Callable[[set[str]], set[str]], folder: Path, tracked: set[str], submodules: set[str]
+) -> Iterator[Entry]:
+    """Walk level by level, asking what is ignored, so that an ignored folder is never entered.
 
     No more names are held at once than a revision may leave, and those that are asked about. Raises DiffRejected.
     """
@@ -84,7 +93,7 @@ def _unignored(git: Git, folder: Path, tracked: set[str], submodules: set[str]) 
         found: dict[str, os.DirEntry[str]] = {}
         listing = _listed(folder, level)
         while some := dict(itertools.islice(listing, _AT_ONCE)):
-            ignored = _ignored(git, folder, some.keys() - tracked - parents - submodules)
+            ignored = ignored_of(some.keys() - tracked - parents - submodules)
             found.update((path, some[path]) for path in some.keys() - ignored - submodules)
             if count + len(found) > MOST_FILES:
                 message = f"the folder has over {MOST_FILES} files and folders, more than a revision may leave"
@@ -111,18 +120,58 @@ def _listed(folder: Path, level: Iterable[str]) -> Iterator[tuple[str, os.DirEnt
                     yield path, one
 
 
-def _ignored(git: Git, folder: Path, paths: set[str]) -> set[str]:
-    """Those of ``paths`` that the folder's .gitignore files name; the index is none, since what is tracked is known."""
-    if not paths:
-        return set()
-    asking = Git(git.folder, index=git.folder / "no-index", work_tree=folder)
-    arguments = ["check-ignore", "--no-index", "-z", "--stdin", "--verbose", "--non-matching"]
-    stdin = b"".join(os.fsencode(f"./{path}") + b"\0" for path in sorted(paths))
-    env = {"GIT_LITERAL_PATHSPECS": "0"}
-    answer = asking.run(*arguments, stdin=stdin, cwd=folder, env=env, settings={"core.bare": "false"}, fine=(0, 1))
-    fields = answer.split(b"\0")[:-1]
-    matches = zip(fields[2::4], fields[3::4], strict=True)
-    return {os.fsdecode(path)[2:] for pattern, path in matches if pattern and not pattern.startswith(b"!")}
+@contextmanager
+def _ignoring(git: Git, folder: Path) -> Iterator[Callable[[set[str]], set[str]]]:
+    """Give a function that says which of some paths the folder's .gitignore files name.
+
+    One git answers for the whole folder, so that one limit holds for all of its patterns. It has no index, since what
+    is tracked is known.
+    """
+    there = Git(git.folder, index=git.folder / "no-index", work_tree=folder)
+    arguments = ("check-ignore", "--no-index", "-z", "--stdin", "--verbose", "--non-matching")
+    with there.asking(
+        *arguments, cwd=folder, env={"GIT_LITERAL_PATHSPECS": "0"}, settings={"core.bare": "false"}
+    ) as process:
+        questions, answers = process.stdin, _fields(process.stdout)
+        assert questions is not None
+
+        def ignored(paths: set[str]) -> set[str]:
+            found = set()
+            for some in _portions(sorted(paths)):
+                questions.write(b"".join(os.fsencode(f"./{path}") + b"\0" for path in some))
+                questions.flush()
+                for path in some:
+                    _, _, pattern, _ = itertools.islice(answers, 4)
+                    if pattern and not pattern.startswith(b"!"):
+                        found.add(path)
+            return found
+
+        yield ignored
+
+
+def _portions(paths: Sequence[str]) -> Iterator[list[str]]:
+    """Parts that a pipe takes whole: then git, which answers path by path, cannot wait for us while we wait for it."""
+    part: list[str] = []
+    size = 0
+    for path in paths:
+        length = len(os.fsencode(path)) + 3
+        if part and size + length > select.PIPE_BUF:
+            yield part
+            part, size = [], 0
+        part.append(path)
+        size += length
+    if part:
+        yield part
+
+
+def _fields(stream: IO[bytes] | None) -> Iterator[bytes]:
+    """Yield what ends with a null byte, as it comes. Raises EOFError where no more comes."""
+    assert stream is not None
+    rest = b""
+    while some := os.read(stream.fileno(), 1 << 16):
+        *whole, rest = (rest + some).split(b"\0")
+        yield from whole
+    raise EOFError
 
 
 def _bounded(entries: Iterable[Entry]) -> Iterator[Entry]:
@@ -146,16 +195,20 @@ def _tracked(git: Git, tree: str) -> dict[str, str]:
 
 
 def _hashed(git: Git, folder: Path, entries: Sequence[Entry]) -> list[str]:
-    """Write each file's bytes as they are, and return the blobs' names in the same order."""
-    plain = [os.fsencode(file.path) for file in entries if file.mode != LINK]
-    stdin = b"".join(_quoted(path) + b"\n" for path in plain)
-    names = git.run("hash-object", "-w", "--no-filters", "--stdin-paths", stdin=stdin, cwd=folder).decode().split()
-    blobs = iter(names)
-    return [_link(git, folder / file.path) if file.mode == LINK else next(blobs) for file in entries]
+    """Write each file's bytes as they are, and where each link points; the blobs' names in the same order."""
+    with scratch("links") as links:
+        paths = [
+            _target(folder / file.path, links / str(number)) if file.mode == LINK else os.fsencode(file.path)
+            for number, file in enumerate(entries)
+        ]
+        stdin = b"".join(_quoted(path) + b"\n" for path in paths)
+        return git.run("hash-object", "-w", "--no-filters", "--stdin-paths", stdin=stdin, cwd=folder).decode().split()
 
 
-def _link(git: Git, path: Path) -> str:
-    return git.line("hash-object", "-w", "--stdin", stdin=link_bytes(path))
+def _target(link: Path, file: Path) -> bytes:
+    """Write where a link points into a file, and return the file's path."""
+    file.write_bytes(link_bytes(link))
+    return os.fsencode(file)
 
 
 def _quoted(path: bytes) -> bytes:

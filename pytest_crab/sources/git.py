@@ -19,9 +19,9 @@ from pytest_crab.errors import SourceError
 from pytest_crab.errors import SourceUnreachable
 from pytest_crab.sources import partial
 from pytest_crab.sources import trees
-from pytest_crab.sources.plumbing import Git
-from pytest_crab.sources.plumbing import GitError
-from pytest_crab.sources.plumbing import create
+from pytest_crab.sources.git_cli import Git
+from pytest_crab.sources.git_cli import GitError
+from pytest_crab.sources.git_cli import create
 from pytest_crab.sources.snapshot import GitSnapshot
 from pytest_crab.types import GitSource as Facts
 from pytest_crab.types import Instance
@@ -68,7 +68,8 @@ class GitSource:
             if partial.is_borrowed(git):
                 base, head, merged = partial.without_lost(git, shas, [comment.path for comment in instance.comments])
             else:
-                base, head, merged = (git.line("rev-parse", f"{sha}^{{tree}}") for sha in shas)
+                with git.reading() as repository:
+                    base, head, merged = (repository.commit(sha).tree.hexsha for sha in shas)
             return trees.Trees(git, base, head, merged)
 
         return trees.snapshot(cache, self.identity(instance), build)
@@ -76,8 +77,9 @@ class GitSource:
     def committed(self, instance: Instance, cache: Path) -> tuple[datetime, datetime]:
         """When head and merged were committed, in UTC. Raises SourceUnreachable or SourceError."""
         git = self._brought(instance, cache)
-        told = [git.line("show", "--no-patch", "--format=%ct", sha) for sha in _shas(_facts(instance))[1:]]
-        head, merged = (datetime.fromtimestamp(int(seconds), timezone.utc) for seconds in told)
+        with git.reading() as repository:
+            seconds = [repository.commit(sha).committed_date for sha in _shas(_facts(instance))[1:]]
+        head, merged = (datetime.fromtimestamp(moment, timezone.utc) for moment in seconds)
         return head, merged
 
     def left_out(self, instance: Instance, cache: Path) -> tuple[str, ...]:
@@ -208,7 +210,7 @@ def _says(error: GitError, words: Sequence[str]) -> bool:
 
 
 def _fetch_refs(git: Git, place: str, options: Sequence[str], refs: Sequence[str]) -> None:
-    fixed = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--no-recurse-submodules")
+    fixed = ("--quiet", "--no-tags", "--no-auto-gc", "--no-recurse-submodules")
     ask(git, "fetch", *fixed, *options, "--", place, *refs, seconds=_FETCH_SECONDS)
 
 

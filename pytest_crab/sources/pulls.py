@@ -16,12 +16,14 @@ from pytest_crab.sources.git import ask
 from pytest_crab.sources.git import is_local
 from pytest_crab.sources.git import kept
 from pytest_crab.sources.git import places
-from pytest_crab.sources.plumbing import Git
-from pytest_crab.sources.plumbing import GitError
+from pytest_crab.sources.git_cli import Commit
+from pytest_crab.sources.git_cli import Git
+from pytest_crab.sources.git_cli import GitError
+from pytest_crab.sources.objects import changed
 
 _SECONDS = 1800
 _PROBE_SECONDS = 60
-_FETCH = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--no-recurse-submodules")
+_FETCH = ("fetch", "--quiet", "--no-tags", "--no-auto-gc", "--no-recurse-submodules")
 _ONTO = "refs/crab/onto"
 _SHA = re.compile(r"[0-9a-f]{7,40}")
 _MERGE = re.compile(r"Merge pull request #\d+ ")
@@ -209,15 +211,23 @@ def _is_ancestor(git: Git, one: str, other: str) -> bool:
 
 
 def _commits(git: Git, base: str, tip: str) -> Iterator[tuple[str, str]]:
-    log = git.run("log", "--reverse", "--format=%H%x09%s", f"{base}..{tip}").decode("utf-8", "replace")
-    for line in log.splitlines():
-        sha, _, subject = line.partition("\t")
-        yield sha, " ".join(subject.split())
+    with git.reading() as repository:
+        for commit in repository.iter_commits(f"{base}..{tip}", reverse=True):
+            subject = _message(commit).partition("\n\n")[0]
+            yield commit.hexsha, " ".join(subject.split())
+
+
+def _message(commit: Commit) -> str:
+    """What a commit says; bytes that are not of its encoding are replaced."""
+    message = commit.message
+    return (message if isinstance(message, str) else message.decode("utf-8", "replace")).strip()
 
 
 def _changed(git: Git, one: str, other: str, *paths: str) -> list[str]:
-    listed = git.run("diff-tree", "-r", "--no-renames", "--name-only", "-z", one, other, "--", *paths)
-    return [path.decode("utf-8", "surrogateescape") for path in listed.split(b"\0")[:-1]]
+    """The files that are not the same in two commits, of all or of these."""
+    with git.reading() as repository:
+        trees = (repository.commit(sha).tree for sha in (one, other))
+        return [change.path for change in changed(*trees) if change.path in paths or not paths]
 
 
 def _resolves(git: Git, base: str, head: str, merged: str) -> bool:
@@ -226,7 +236,8 @@ def _resolves(git: Git, base: str, head: str, merged: str) -> bool:
 
 def _texts(git: Git, merged: str, commits: tuple[tuple[str, str], ...]) -> tuple[str, str]:
     """Title and description as the merge's message has them; else the first commit's subject."""
-    message = git.run("log", "-1", "--format=%B", merged).decode("utf-8", "replace").strip()
+    with git.reading() as repository:
+        message = _message(repository.commit(merged))
     subject, _, rest = message.partition("\n")
     if _MERGE.match(subject):
         subject, _, rest = rest.strip().partition("\n")
@@ -239,5 +250,6 @@ def _day(git: Git, merged: str) -> str | None:
     brought = _brought(git, merged)
     if brought is None:
         return None
-    seconds = int(git.line("log", "-1", "--format=%ct", brought))
+    with git.reading() as repository:
+        seconds = repository.commit(brought).committed_date
     return datetime.fromtimestamp(seconds, timezone.utc).date().isoformat()

@@ -16,13 +16,18 @@ from pytest_crab import diffs
 from pytest_crab.errors import DiffRejected
 from pytest_crab.errors import SourceError
 from pytest_crab.protocols import FileChange
+from pytest_crab.scratch import scratch
 from pytest_crab.sources import folders
-from pytest_crab.sources.plumbing import Git
-from pytest_crab.sources.plumbing import GitError
-from pytest_crab.sources.plumbing import create_checkout
-from pytest_crab.sources.plumbing import lend
+from pytest_crab.sources.git_cli import Git
+from pytest_crab.sources.git_cli import GitError
+from pytest_crab.sources.git_cli import GitLimit
+from pytest_crab.sources.git_cli import GitSlow
+from pytest_crab.sources.git_cli import create_checkout
+from pytest_crab.sources.git_cli import lend
+from pytest_crab.sources.objects import changed
+from pytest_crab.sources.objects import content
+from pytest_crab.sources.objects import tree_of
 
-_SUBMODULE = "160000"
 #: What git says where it cannot read its own objects, and now and then of a diff.
 _OF_OBJECTS = re.compile(r"object|packfile|inflate|unable to read|read of .* failed|not a tree|cache entry")
 _FSCK_SECONDS = 900
@@ -67,28 +72,35 @@ class GitSnapshot:
 
     def changes(self, tree: str) -> tuple[FileChange, ...]:
         """What turns the head tree into ``tree``, sorted by path; submodules are left out."""
-        found = [change for change in self._changed(tree) if _SUBMODULE not in change.modes]
-        contents = iter(_contents(self.private, [change.name for change in found if not change.removed]))
-        return tuple(
-            FileChange(path=change.path, mode=change.mode, content=None if change.removed else next(contents))
-            for change in found
-        )
+        with self.private.reading() as repository:
+            head, other = tree_of(repository, self.head_tree), tree_of(repository, tree)
+            return tuple(
+                FileChange(
+                    path=change.path, mode=change.mode, content=change.new.data_stream.read() if change.new else None
+                )
+                for change in changed(head, other)
+                if not change.is_submodule
+            )
 
     def diff(self, tree: str) -> str:
-        """The git diff from head to ``tree``, which ``apply`` takes; text that is not UTF-8 goes as binary."""
-        diff = self.private.run(*DIFF, "--no-renames", "--ignore-submodules=all", self.head_tree, tree)
+        """The git diff from head to ``tree``, which ``apply`` takes; text that is not UTF-8 goes as binary.
+
+        Raises DiffRejected for a tree whose diff takes too much to make.
+        """
         try:
+            diff = self.private.run(*DIFF, "--no-renames", "--ignore-submodules=all", self.head_tree, tree)
             return diff.decode()
         except UnicodeDecodeError:
             return self._diff_by_file(tree)
+        except GitLimit as error:
+            message = f"the revision cannot be told as a diff: {error}"
+            raise DiffRejected(message) from None
 
     def read(self, tree: str, path: str) -> bytes | None:
         """A file's content in ``tree`` (of a link: where it points); None if there is none."""
         if not diffs.is_inside(path):
             return None
-        found = self.private.run("ls-tree", "-z", "--full-tree", tree, "--", path)
-        mode, kind, name = found.split(b"\t", 1)[0].split() if found else (b"", b"", b"")
-        return self.private.run("cat-file", "blob", name.decode()) if kind == b"blob" and mode else None
+        return content(self.private, tree, path)
 
     def clone(self, folder: Path) -> None:
         """Put a checkout of head with exactly the two commits into ``folder``, which must not exist.
@@ -125,51 +137,25 @@ class GitSnapshot:
                 raise
             raise SourceError(f"what is kept of the trees in {self.folder} is damaged ({damage})") from None
 
-    def _changed(self, tree: str) -> list[_Change]:
-        arguments = ("diff-tree", "-r", "--raw", "--no-renames", "--no-abbrev", "-z", self.head_tree, tree)
-        fields = self.private.run(*arguments).split(b"\0")[:-1]
-        pairs = zip(fields[::2], fields[1::2], strict=True)
-        changes = (_Change(os.fsdecode(path), *facts.decode().lstrip(":").split()) for facts, path in pairs)
-        return sorted(changes, key=lambda change: change.path)
-
     def _diff_by_file(self, tree: str) -> str:
         """As diff, file by file: what does not decode is done again where everything counts as binary."""
-        with tempfile.TemporaryDirectory(prefix="crab-binary-") as folder:
-            binary = Git(Path(folder, "binary.git"))
+        with scratch("binary") as folder:
+            binary = Git(folder / "binary.git")
             shutil.copytree(self.private.folder, binary.folder, ignore=shutil.ignore_patterns("objects"))
             (binary.folder / "info" / "attributes").write_text("* -diff\n")
             lend(str(self.private.folder / "objects"), binary)
             arguments = (*DIFF, "--no-renames", "--ignore-submodules=all", self.head_tree, tree, "--")
+            with self.private.reading() as repository:
+                head, other = tree_of(repository, self.head_tree), tree_of(repository, tree)
+                paths = [change.path for change in changed(head, other)]
             parts = []
-            for change in self._changed(tree):
-                part = self.private.run(*arguments, change.path)
+            for path in paths:
+                part = self.private.run(*arguments, path)
                 try:
                     parts.append(part.decode())
                 except UnicodeDecodeError:
-                    parts.append(binary.run(*arguments, change.path).decode())
+                    parts.append(binary.run(*arguments, path).decode())
         return "".join(parts)
-
-
-@dataclass(frozen=True, slots=True)
-class _Change:
-    path: str
-    old_mode: str
-    new_mode: str
-    old_name: str
-    name: str
-    status: str
-
-    @property
-    def removed(self) -> bool:
-        return self.status.startswith("D")
-
-    @property
-    def mode(self) -> str:
-        return self.old_mode if self.removed else self.new_mode
-
-    @property
-    def modes(self) -> tuple[str, str]:
-        return self.old_mode, self.new_mode
 
 
 def apply(git: Git, diff: str, onto: str) -> str:
@@ -191,6 +177,8 @@ def apply(git: Git, diff: str, onto: str) -> str:
         try:
             indexed.run("apply", "--cached", "--whitespace=nowarn", "-p1", "-", stdin=data)
             return indexed.line("write-tree")
+        except GitSlow:
+            raise
         except GitError as error:
             _require_room((git.folder / "objects", indexed.index.parent), 2 * len(data) + _ROOM)
             raise DiffRejected(error.words) from None
@@ -206,21 +194,3 @@ def _require_room(folders: Sequence[Path], size: int) -> None:
                 os.fsync(file.fileno())
         except OSError as error:
             raise SourceError(f"no diff can be applied: {folder} cannot be written ({error.strerror})") from error
-
-
-def _contents(git: Git, names: Sequence[str]) -> list[bytes]:
-    """The blobs of these names, in order."""
-    if not names:
-        return []
-    output = memoryview(git.run("cat-file", "--batch", stdin="".join(f"{name}\n" for name in names).encode()))
-    contents = []
-    position = 0
-    for _ in names:
-        end = bytes(output[position : position + 200]).index(b"\n") + position
-        facts = bytes(output[position:end]).split()
-        if len(facts) < 3:
-            raise SourceError(f"{git.folder} lacks the content of a file: {bytes(output[position:end]).decode()}")
-        size = int(facts[2])
-        contents.append(bytes(output[end + 1 : end + 1 + size]))
-        position = end + 2 + size
-    return contents

@@ -11,7 +11,7 @@ from pytest_crab.instances.files import folder_digest
 from pytest_crab.instances.files import pristine
 from pytest_crab.sources import folders
 from pytest_crab.sources import trees
-from pytest_crab.sources.plumbing import Git
+from pytest_crab.sources.git_cli import Git
 from pytest_crab.sources.snapshot import GitSnapshot
 from pytest_crab.types import Instance
 from pytest_crab.types import TreeSource

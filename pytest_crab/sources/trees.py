@@ -19,9 +19,9 @@ from pytest_crab import plain
 from pytest_crab.errors import DiffRejected
 from pytest_crab.errors import SourceError
 from pytest_crab.protocols import Snapshot
-from pytest_crab.sources.plumbing import Git
-from pytest_crab.sources.plumbing import create
-from pytest_crab.sources.plumbing import lend
+from pytest_crab.sources.git_cli import Git
+from pytest_crab.sources.git_cli import create
+from pytest_crab.sources.git_cli import lend
 from pytest_crab.sources.snapshot import GitSnapshot
 from pytest_crab.sources.snapshot import apply
 from pytest_crab.types import Instance

@@ -24,12 +24,13 @@ from pytest_crab.protocols import Completed
 from pytest_crab.protocols import ModelAccess
 from pytest_crab.protocols import Models
 from pytest_crab.runtimes.relaying import relay_here
+from pytest_crab.sources.git_cli import Git
+from pytest_crab.sources.git_cli import GitError
+from pytest_crab.sources.git_cli import create_checkout
 from pytest_crab.types import PullRequest
 from pytest_crab.types import Usage
 
-_SILENT = {
-    "GIT_CONFIG_NOSYSTEM": "1",
-    "GIT_CONFIG_GLOBAL": os.devnull,
+_WHO = {
     "GIT_AUTHOR_NAME": "pytest-crab",
     "GIT_AUTHOR_EMAIL": "crab@example.org",
     "GIT_AUTHOR_DATE": "2001-01-01T00:00:00Z",
@@ -94,8 +95,8 @@ class FakeWorkspace:
         """Apply a git diff to the tree as it is now. Raises DiffRejected."""
         try:
             _git(Path(self.root), "apply", "--whitespace=nowarn", "-", stdin=diff.encode(errors="surrogateescape"))
-        except subprocess.CalledProcessError as error:
-            raise DiffRejected(error.stderr.decode(errors="replace").strip()) from error
+        except GitError as error:
+            raise DiffRejected(error.words) from error
 
 
 class FakeCheckout:
@@ -119,8 +120,7 @@ class FakeCheckout:
         self.workspaces: list[FakeWorkspace] = []
         self._folder = folder
         self.origin = folder / "origin"
-        self.origin.mkdir(parents=True)
-        _git(self.origin, "init", "--quiet", "--initial-branch=main")
+        create_checkout(self.origin)
         self._base = self._commit(base or {}, "base")
         self._head = self._commit(head, "head")
 
@@ -190,7 +190,7 @@ class FakeCheckout:
     def _opened(self, asked: Opening) -> Iterator[FakeWorkspace]:
         folder = self._folder / f"checkout-{len(self.openings)}"
         self.openings.append(asked)
-        _git(self._folder, "clone", "--quiet", str(self.origin), str(folder))
+        shutil.copytree(self.origin, folder, symlinks=True)
         workspace = FakeWorkspace(root=str(folder), folder=folder, base=self._head)
         self.workspaces.append(workspace)
         with ExitStack() as stack:
@@ -222,9 +222,4 @@ class FakeCheckout:
 
 
 def _git(folder: Path, *arguments: str, stdin: bytes = b"") -> bytes:
-    env = {"PATH": os.environ["PATH"], **_SILENT}
-    options = ("-c", "core.autocrlf=false", "-c", "core.safecrlf=false")
-    done = subprocess.run(
-        ["git", *options, *arguments], cwd=folder, env=env, input=stdin, capture_output=True, check=True, timeout=60
-    )
-    return done.stdout
+    return Git(folder / ".git", work_tree=folder).run(*arguments, stdin=stdin, cwd=folder, env=_WHO)

@@ -97,7 +97,8 @@ def test_layers_that_an_engine_keeps_packed_as_well_take_their_share_of_the_whol
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "machine"
     folder.mkdir()
-    monkeypatch.setattr(pytest_crab.runtimes.runs, "machine_folder", lambda: folder)
+    for module in (pytest_crab.runtimes.runs, pytest_crab.runtimes.holding):
+        monkeypatch.setattr(module, "machine_folder", lambda: folder)
     return folder
 
 

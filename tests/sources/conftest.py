@@ -86,7 +86,8 @@ def git(tmp_path: Path) -> Callable[..., str]:
 def upstream(tmp_path: Path, git: Callable[..., str]) -> Upstream:
     folder = tmp_path / "mirror" / "owner" / "shop"
     write_files(folder, {**BASE, "LICENSE": "MIT\n"})
-    git(folder, "init", "--quiet", "--initial-branch=main")
+    git(folder, "init", "--quiet")
+    git(folder, "symbolic-ref", "HEAD", "refs/heads/main")  # git 2.25 knows no --initial-branch
     git(folder, "add", "--force", ".")
     git(folder, "commit", "--quiet", "-m", "before")
     write_files(folder, {"LICENSE": "MIT License\n"})

@@ -17,7 +17,7 @@ import pytest
 from pytest_crab.errors import SourceError
 from pytest_crab.errors import SourceUnreachable
 from pytest_crab.sources.git import GitSource
-from pytest_crab.sources.plumbing import Git
+from pytest_crab.sources.git_cli import Git
 from pytest_crab.types import Instance
 
 Run = Callable[..., str]

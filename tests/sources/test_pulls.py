@@ -24,7 +24,8 @@ class Upstream:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         folder.mkdir(parents=True)
-        self.git("init", "--quiet", "--initial-branch=main")
+        self.git("init", "--quiet")
+        self.git("symbolic-ref", "HEAD", "refs/heads/main")  # git 2.25 knows no --initial-branch
         self.base = self.commit("Begin", {"shop.py": "ONE = 1\n", "other.py": "\n"})
         self.git("checkout", "--quiet", "-b", "two")
         self.head = self.commit("Add two", {"shop.py": "ONE = 1\nTWO = 3\n"})

@@ -79,7 +79,7 @@ def test_files_are_read_out_of_trees(snapshot: GitSnapshot) -> None:
 @pytest.mark.parametrize(
     ("diff", "words"),
     [
-        ("nonsense", "No valid patches"),
+        ("nonsense", "No valid patches|unrecognized input"),
         (NEW.format(".git/hooks/post-checkout", "100755"), "invalid path"),
         (NEW.format("pkg/.GIT/config", "100644"), "invalid path"),
         (NEW.format("../out", "100644"), "invalid path"),

@@ -13,7 +13,7 @@ import pytest
 from pytest_crab import plain
 from pytest_crab.errors import SourceError
 from pytest_crab.sources import source_for
-from pytest_crab.sources.plumbing import Git
+from pytest_crab.sources.git_cli import Git
 from pytest_crab.types import Instance
 from pytest_crab.types import Source
 from pytest_crab.types import TreeSource
@@ -116,15 +116,15 @@ def test_processes_get_one_snapshot(instance: Instance, tmp_path: Path) -> None:
 
 DYING = """
 import os, signal, sys
-from pytest_crab.sources import plumbing
-run = plumbing.run
+from pytest_crab.sources import git_cli
+run = git_cli.run
 left = [int(sys.argv[2])]
 def dying(*arguments, **options):
     left[0] -= 1
     if left[0] < 0:
         os.kill(os.getpid(), signal.SIGKILL)
     return run(*arguments, **options)
-plumbing.run = dying
+git_cli.run = dying
 """
 
 

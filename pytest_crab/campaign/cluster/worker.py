@@ -38,8 +38,8 @@ from pytest_crab.errors import Cancelled
 from pytest_crab.errors import CrabError
 from pytest_crab.runtimes.runs import Run
 from pytest_crab.runtimes.runs import is_dead
-from pytest_crab.runtimes.runs import machine_folder
 from pytest_crab.runtimes.runs import remove_folder
+from pytest_crab.scratch import machine_folder
 
 #: What this process is called by controllers, which tell two processes at one address apart by it.
 UID = uuid.uuid4().hex[:16]

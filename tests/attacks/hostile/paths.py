@@ -24,7 +24,7 @@ from pytest_crab.parsing.findings import read_review
 from pytest_crab.runtimes import trees
 from pytest_crab.sources import folders
 from pytest_crab.sources import sdist
-from pytest_crab.sources.plumbing import create
+from pytest_crab.sources.git_cli import create
 from pytest_crab.sources.snapshot import apply
 from pytest_crab.store import FileStore
 

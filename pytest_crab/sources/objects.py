@@ -1,0 +1,74 @@
+"""Trees and files as GitPython reads them out of a repository."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pytest_crab.sources.git_cli import Blob
+from pytest_crab.sources.git_cli import Git
+from pytest_crab.sources.git_cli import Item
+from pytest_crab.sources.git_cli import Repo
+from pytest_crab.sources.git_cli import Tree
+
+_SUBMODULE = 0o160000
+_LINK = 0o120000
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One path that is not the same in two trees; ``old`` and ``new`` are None where there is no file."""
+
+    path: str
+    old: Item | None
+    new: Item | None
+
+    @property
+    def mode(self) -> str:
+        """The mode that git gives the file now, or had given it: old repositories have others."""
+        known = self.new or self.old
+        assert known is not None
+        if known.mode in (_LINK, _SUBMODULE):
+            return f"{known.mode:o}"
+        return "100755" if known.mode & 0o100 else "100644"
+
+    @property
+    def is_submodule(self) -> bool:
+        """Whether it is a submodule in one of the trees."""
+        return any(item is not None and item.mode == _SUBMODULE for item in (self.old, self.new))
+
+
+def tree_of(repository: Repo, name: str) -> Tree:
+    """The tree of this id."""
+    return Tree(repository, bytes.fromhex(name), path="")
+
+
+def content(git: Git, tree: str, path: str) -> bytes | None:
+    """A file's content in a tree or commit (of a link: where it points); None if there is no such file."""
+    with git.reading() as repository:
+        try:
+            found = tree_of(repository, repository.tree(tree).hexsha) / path
+        except KeyError:
+            return None
+        return found.data_stream.read() if isinstance(found, Blob) else None
+
+
+def changed(one: Tree, other: Tree) -> list[Change]:
+    """The files that are not the same in two trees, sorted by path, without looking for renames.
+
+    GitPython's own diff takes every path for UTF-8, which those of a revision need not be.
+    """
+    return sorted(_changed(one, other), key=lambda change: change.path)
+
+
+def _changed(one: Tree | None, other: Tree | None) -> Iterator[Change]:
+    before, after = ({item.path: item for item in tree or ()} for tree in (one, other))
+    for path in before.keys() | after.keys():
+        old, new = before.get(path), after.get(path)
+        if old is not None and new is not None and (old.binsha, old.mode) == (new.binsha, new.mode):
+            continue
+        if isinstance(old, Tree) or isinstance(new, Tree):
+            yield from _changed(*(item if isinstance(item, Tree) else None for item in (old, new)))
+        files = [None if isinstance(item, Tree) else item for item in (old, new)]
+        if any(files):
+            yield Change(str(path), *files)
