@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hostile.channel import DOORS
+from hostile.channel import WRITE
 
 from pytest_crab import harness
 from pytest_crab.protocols import ORACLE_LIMITS
@@ -64,6 +65,22 @@ def play(place: Place, source: str, isolation: Isolation, files: Mapping[str, st
 def test_a_run_that_is_forged_is_red(confined: Place, source: str, isolation: Isolation) -> None:
     run = play(confined, source, isolation, {"forge.py": DOORS})
     assert (run.ending, [test.outcome for test in run.tests]) == (Ending.COMPLETED, ["failed"]), run.detail
+
+
+OWN = WRITE + "write('/proc/self/fd/1')\n"
+#: The same words in the project's own output, from where the attacks of the list come from.
+HARMLESS = {
+    "the process itself": OWN,
+    "a child": f"import subprocess, sys\nsubprocess.call([sys.executable, '-c', {OWN!r}])\n",
+    "a process that leaves": f"import os\nif not os.fork():\n    os.setsid()\n    exec({OWN!r})\n    os._exit(0)\n",
+}
+
+
+@pytest.mark.parametrize("text", HARMLESS.values(), ids=HARMLESS)
+def test_a_project_that_prints_the_same_words_is_green(confined: Place, text: str) -> None:
+    run = play(confined, "def test_it():\n    import loud\n", Isolation.NONE, {"loud.py": text})
+    assert (run.ending, run.tripwire, run.altered) == (Ending.COMPLETED, True, ()), run.detail
+    assert [test.outcome for test in run.tests] == ["passed"]
 
 
 #: Looks for what looks like the key in the memory of every process that can be read, and in what else tells of one.

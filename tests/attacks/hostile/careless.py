@@ -21,6 +21,17 @@ _NO_INI = ["test_c0.py", "-x", "--tb=short", "--no-header", "-c", "/dev/null", "
 #: Plugins of these tests' own environment, which are not what is attacked and most of a start.
 _WITHOUT = " ".join(f"-p no:{name}" for name in ("pytest_crab.plugin", "hypothesispytest", "anyio", "xdist"))
 
+#: Tells in one line what pytest came to, and believes that nobody else writes where it does.
+_SUPERVISOR = """\
+import json, subprocess, sys
+null = subprocess.DEVNULL
+done = subprocess.run([sys.executable, "-m", "pytest", *sys.argv[1:]], stdin=null, stdout=null, stderr=null)
+print(json.dumps({"run": {"passed": done.returncode == 0}}), flush=True)
+sys.exit(done.returncode)
+"""
+#: A sandbox with a process space of its own, whose first process holds the streams of what it runs.
+_SANDBOX = ["bwrap", "--bind", "/", "/", "--dev", "/dev", "--unshare-pid", "--proc", "/proc", "--die-with-parent"]
+
 #: What a careless command is: its words, and behind them the file; ``python`` is the one that ``careless`` chooses.
 COMMANDS = {
     "plain": ["python", "-m", "pytest", "test_c0.py"],
@@ -31,6 +42,7 @@ COMMANDS = {
     "python on PATH": ["/usr/bin/env", "python", "-m", "pytest", *_NO_INI],
     "pytest on PATH": ["/usr/bin/env", "pytest", *_NO_INI],
     "env on PATH": ["sh", "-c", 'env LANG=C python -m pytest "$@"', "sh", *_NO_INI],
+    "a supervisor in a sandbox": [*_SANDBOX, "python", "-c", _SUPERVISOR, *_NO_INI],
     "the tree's venv": [
         "sh", "-c", 'python=python; test -x .venv/bin/python && python=.venv/bin/python; exec $python -m pytest "$@"',
         "sh", *_NO_INI,
@@ -74,11 +86,12 @@ def careless(attack: Revision, tree: Mapping[str, str | bytes], folder: Path) ->
     env = {"PATH": path, "HOME": str(folder), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "", SECRET: os.environ[SECRET]}
     env["PYTEST_ADDOPTS"] = _WITHOUT
     env["PYTHONPATH"] = os.pathsep.join(str(place / root) for root in attack.roots.split(":"))
-    words = [python if word == "python" else word for word in COMMANDS[attack.command][:1]]
-    argv = words + COMMANDS[attack.command][1:]
+    argv = [python if word == "python" else word for word in COMMANDS[attack.command]]
     done = subprocess.run(argv, cwd=place, env=env, capture_output=True, text=True, errors="replace", timeout=60)
     if attack.reads == "junit":
         return 'failures="0"' in (place / "report.xml").read_text()
     if attack.reads == "log":
         return "passed" in done.stdout and "failed" not in done.stdout
+    if attack.reads == "line":
+        return '"passed": true' in done.stdout
     return done.returncode == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hostile import bombs
+from hostile import channel
 from hostile import confined
 from hostile import foreign
 from hostile import paths
@@ -17,7 +18,7 @@ from hostile.shape import Attack
 from hostile.shape import Refusal
 from hostile.shape import Revision
 
-_FIRST: list[Attack] = [*revisions.REVISIONS, *confined.CONFINED, *traces.REFUSALS, *paths.REFUSALS]
+_FIRST: list[Attack] = [*revisions.REVISIONS, *channel.REVISIONS, *confined.CONFINED, *traces.REFUSALS, *paths.REFUSALS]
 ATTACKS: list[Attack] = [*_FIRST, *bombs.REFUSALS, *texts.REFUSALS, *foreign.REFUSALS, *SECOND_PAIR, *READ]
 REVISIONS = [attack for attack in ATTACKS if isinstance(attack, Revision)]
 REFUSALS = [attack for attack in ATTACKS if isinstance(attack, Refusal)]

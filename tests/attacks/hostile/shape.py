@@ -22,6 +22,7 @@ class Kind(Enum):
     BYTECODE = "`__pycache__` and bytecode without source"
     INSTALL = "code that runs at install time"
     REPORTS = "games with reports and exit codes"
+    CHANNEL = "the authenticated channel between the harness and its host"
     PATHS = "path escapes and symbolic links in diffs and archives"
     BOMBS = "bombs in archives, YAML, XML and JSON"
     LEAKS = "answers in git objects, caches, later releases, environment, /proc"
@@ -53,7 +54,8 @@ class Revision(Attack):
 
     The harness must miss it for ``reason``, with ``detail`` in its sentence. The twin is a careless command that takes
     it for right: ``command`` are its words after ``python -m pytest`` (see careless.COMMANDS), ``roots`` is its
-    PYTHONPATH, ``install`` that it runs setup.py first, ``reads`` what it takes its verdict from: code, log or junit;
+    PYTHONPATH, ``install`` that it runs setup.py first, ``reads`` what it takes its verdict from: code, log, junit or
+    line (one that a supervisor prints);
     ``around`` prepares what a naive set-up has around the tree, as the instance has it. In texts, ``{port}``,
     ``{socket}`` and ``{abstract}`` are doors of the host that answer, ``{file}`` a file of it, ``{memory}`` and others
     what a run may use (see ledger.sizes). ``confined`` is an attack that only a sandbox can stop; ``seconds`` is how
