@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import threading
 from collections.abc import Generator
 from collections.abc import Sequence
 from pathlib import Path
@@ -85,7 +82,6 @@ class CrabSession:
         self._claims: dict[str, Path] = {}
         self._line: ProgressLine | None = None
         self._needs: list[str] = []
-        self._interrupts: Any = None
 
     # --- collection -------------------------------------------------------------------------------------------------
 
@@ -174,6 +170,8 @@ class CrabSession:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
         """Under --crab-plan say what would run, and run nothing."""
+        if self.runs_trials and not self.is_worker:
+            self.work.leaving.heed()
         if not self.options.plan or session.config.option.collectonly:
             return None
         reporter = self.config.pluginmanager.get_plugin("terminalreporter")
@@ -215,7 +213,7 @@ class CrabSession:
         try:
             trial = self.work.result(TrialKey(instance.id, reviewer, repeat), tick)
         except KeyboardInterrupt:
-            self._leave_at_the_next()
+            self.work.leaving.at_the_next_interrupt()
             raise
         finally:
             self._say_news(line)
@@ -314,21 +312,14 @@ class CrabSession:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_keyboard_interrupt(self) -> None:
-        """See _leave_at_the_next; where no trial was waited for."""
-        self._leave_at_the_next()
-
-    def _leave_at_the_next(self) -> None:
-        """From here on another Ctrl-C ends the process at once, also while pytest still writes about this one."""
-        if self._interrupts is None and threading.current_thread() is threading.main_thread():
-            leave = int(pytest.ExitCode.INTERRUPTED)
-            self._interrupts = signal.signal(signal.SIGINT, lambda _number, _frame: os._exit(leave))
+        """End at once at the next one, where no trial was waited for."""
+        self.work.leaving.at_the_next_interrupt()
 
     def pytest_unconfigure(self) -> None:
         """Leave nothing running, whatever happened."""
         self.work.stop()
         self.work.leave_run(complete=False)
-        if self._interrupts is not None:
-            signal.signal(signal.SIGINT, self._interrupts)
+        self.work.leaving.restore()
 
     # --- pytest-xdist -----------------------------------------------------------------------------------------------
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import threading
 from collections.abc import Callable
 from collections.abc import Iterator
@@ -32,6 +31,7 @@ from pytest_crab.models import Gateway
 from pytest_crab.plugin.account import TrialKey
 from pytest_crab.plugin.collect import TrialItem
 from pytest_crab.plugin.crew import Crews
+from pytest_crab.plugin.leaving import Leaving
 from pytest_crab.plugin.options import Options
 from pytest_crab.protocols import Runtime
 from pytest_crab.report.subjects import subject_of
@@ -74,6 +74,7 @@ class Work:
         self._subjects: set[str] = set()
         self._open_run: OpenRun | None = None
         self._cluster: ClusterExecutor | None = None
+        self.leaving = Leaving(options.store)
         self._check_runtime()
 
     # --- what is decided once for a run, and told to the workers of pytest-xdist ------------------------------------
@@ -260,7 +261,7 @@ class Work:
             if "run" in self.__dict__:
                 self.run.close()
         except KeyboardInterrupt:
-            os._exit(int(pytest.ExitCode.INTERRUPTED))
+            self.leaving.at_once()
 
     @lazy
     def run(self) -> Run:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -41,6 +42,10 @@ def from_current(cls, *arguments, **more):
     return real(cls, *arguments, **more)
 info.from_current = classmethod(from_current)
 """
+
+
+#: What every end that a signal brings says, in one line.
+KEPT = re.compile(r"^crab: ended by (.+); finished steps are kept in \S+\.crab: run the same command again", re.M)
 
 
 def heed_interrupts() -> None:
@@ -124,8 +129,9 @@ def test_a_second_interrupt_ends_the_process_at_once(lab: Any, start: Any) -> No
             break
     before = time.monotonic()
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=45)
+    output, _ = process.communicate(timeout=45)
     assert process.returncode == pytest.ExitCode.INTERRUPTED
+    assert KEPT.findall(output) == ["a second Ctrl-C"]
     assert time.monotonic() - before < 40
     deadline = time.monotonic() + 30
     while sleepers(lab) and time.monotonic() < deadline:
@@ -140,6 +146,7 @@ def test_a_second_interrupt_may_come_while_pytest_writes_about_the_first(lab: An
     process.send_signal(signal.SIGINT)
     output, _ = process.communicate(timeout=45)
     assert process.returncode == pytest.ExitCode.INTERRUPTED, output
+    assert KEPT.findall(output) == ["a second Ctrl-C"]
     assert "Traceback" not in output
 
 
@@ -150,7 +157,32 @@ def test_a_second_interrupt_may_come_before_pytest_heeds_the_first(lab: Any, sta
     process.send_signal(signal.SIGINT)
     output, _ = process.communicate(timeout=45)
     assert process.returncode == pytest.ExitCode.INTERRUPTED, output
+    assert KEPT.findall(output) == ["a second Ctrl-C"]
     assert "Traceback" not in output
+
+
+@pytest.mark.parametrize("more", [(), ("-n2",)], ids=["alone", "workers"])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_ends_a_run_says_what_is_kept(lab: Any, start: Any, number: Any, more: tuple[str, ...]) -> None:
+    process = start("--reviewer=human", "--reviewer=slow", "--crab-jobs=1", *more)
+    process.send_signal(number)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == -number
+    assert KEPT.findall(output) == [number.name]
+    deadline = time.monotonic() + 60
+    while sleepers(lab) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not sleepers(lab)
+    lab.run("--reviewer=human", "--agent=mine", "instances/shop-1").assert_outcomes(passed=1)
+
+
+def test_a_hang_up_that_is_ignored_stays_ignored(lab: Any) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        lab.write({"conftest.py": "import os, signal\n\ndef pytest_runtest_setup():\n    os.kill(os.getpid(), 1)\n"})
+        lab.spawn("--reviewer=human", "instances").assert_outcomes(passed=2)
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_a_killed_run_leaves_no_client_and_is_taken_up_again(lab: Any, start: Any) -> None:

@@ -1,0 +1,70 @@
+"""Ends that signals bring: each says in one line what is kept and how to go on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from contextlib import suppress
+from pathlib import Path
+from types import FrameType
+from typing import Any
+from typing import NoReturn
+
+import pytest
+
+from pytest_crab.report.text import one_line
+
+#: What ends a run from outside; after its line the process ends by the signal, as it would without a line.
+ENDINGS = (signal.SIGTERM, signal.SIGHUP)
+
+
+class Leaving:
+    """The handlers of one run's signals; a handler that others have set stays, and so does a signal that is ignored."""
+
+    def __init__(self, store: Path) -> None:
+        self._store = store
+        self._before: dict[signal.Signals, Any] = {}
+        self._stderr: int | None = None
+
+    def heed(self) -> None:
+        """Handle SIGTERM and SIGHUP from here on; called where pytest captures nothing."""
+        if self._stderr is None:
+            self._stderr = os.dup(2)
+        for number in ENDINGS:
+            if signal.getsignal(number) is signal.SIG_DFL:
+                self._set(number, self._end)
+
+    def at_the_next_interrupt(self) -> None:
+        """Let another Ctrl-C end the process at once, also while pytest still writes about this one."""
+        if signal.SIGINT not in self._before:
+            self._set(signal.SIGINT, lambda _number, _frame: self.at_once())
+
+    def at_once(self) -> NoReturn:
+        """End the process, as a second Ctrl-C wants it."""
+        self._say("a second Ctrl-C")
+        os._exit(int(pytest.ExitCode.INTERRUPTED))
+
+    def restore(self) -> None:
+        """Give all signals back."""
+        for number, before in self._before.items():
+            signal.signal(number, before)
+        self._before.clear()
+        if self._stderr is not None:
+            os.close(self._stderr)
+            self._stderr = None
+
+    def _set(self, number: signal.Signals, handler: Any) -> None:
+        if threading.current_thread() is threading.main_thread():
+            self._before[number] = signal.signal(number, handler)
+
+    def _end(self, number: int, _frame: FrameType | None) -> None:
+        self._say(signal.Signals(number).name)
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    def _say(self, what: str) -> None:
+        """Write past pytest, which may be in the middle of a line; a terminal that is gone hears nothing."""
+        kept = f"finished steps are kept in {one_line(str(self._store))}: run the same command again to go on"
+        with suppress(OSError):
+            os.write(2 if self._stderr is None else self._stderr, f"\ncrab: ended by {what}; {kept}\n".encode())
