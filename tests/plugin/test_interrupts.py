@@ -45,7 +45,7 @@ info.from_current = classmethod(from_current)
 
 
 #: What every end that a signal brings says, in one line.
-KEPT = re.compile(r"^crab: ended by (.+); finished steps are kept in \S+\.crab: run the same command again", re.M)
+KEPT = re.compile(r"(?m)^crab: ended by (.+); finished steps are kept in \S+\.crab: run the same command again")
 
 
 def heed_interrupts() -> None:
