@@ -116,6 +116,11 @@ class CommandSettings:
             completed = workspace.run(argv, stdin=stdin, env=env, seconds=self.timeout)
             yield Ran(workspace, self._stdout(completed))
 
+    @property
+    def free(self) -> bool:
+        """Whether the command asks no model unless it tells its usage: without ``pass_env`` it has no key to one."""
+        return not self.pass_env
+
     def redact(self, text: str) -> str:
         """``text`` with the values that ``pass_env`` passes replaced by their names."""
         for name, value in self._secrets():

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from dataclasses import field
 from pathlib import Path
 from typing import Any
+from typing import ClassVar
 
 from pytest_crab import plain
 from pytest_crab.errors import AgentError
@@ -42,6 +43,8 @@ class ReferenceAgent:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundReferenceAgent:
     """The references of one instance, applied where findings overlap their comments."""
+
+    free: ClassVar[bool] = True
 
     folder: Path
     comments: tuple[Comment, ...]

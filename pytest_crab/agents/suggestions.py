@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from dataclasses import field
 from pathlib import Path
 from typing import Any
+from typing import ClassVar
 from typing import NamedTuple
 
 from pytest_crab.diffs import is_inside
@@ -40,6 +41,8 @@ class Suggestion(NamedTuple):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuggestionsAgent:
     """Applies suggestions and nothing else; what cannot be applied is in the revision's notes."""
+
+    free: ClassVar[bool] = True
 
     simulated: bool = field(default=False, init=False)
 

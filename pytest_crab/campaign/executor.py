@@ -142,5 +142,5 @@ class Campaign:
 
 
 def _costs(trial: Trial) -> list[float]:
-    usages = [part.usage for part in (trial.review, trial.revision) if part is not None and part.usage is not None]
-    return [usage.cost_usd for usage in usages if usage.cost_usd is not None]
+    usages = (*trial.usages, *trial.failed_usages)
+    return [usage.cost_usd for usage in usages if usage is not None and usage.cost_usd is not None]

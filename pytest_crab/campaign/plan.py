@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from collections.abc import Sequence
 
+from pytest_crab.money import dollars
 from pytest_crab.trial import Crew
 from pytest_crab.trial import World
 from pytest_crab.trial.foresee import RUNS
@@ -33,7 +34,7 @@ def plan_lines(world: World, trials: Sequence[tuple[Instance, Crew, int]]) -> It
             if (reviewer, step) in costs
         ]
         price = (
-            f"about {sum(known):.2f} USD by what stored ones cost"
+            f"about {dollars(sum(known))} USD by what stored ones cost"
             if known
             else "cost not known: nothing priced is stored"
         )

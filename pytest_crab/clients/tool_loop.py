@@ -20,6 +20,7 @@ from pytest_crab.clients.tool_calls import ToolCall
 from pytest_crab.clients.tool_calls import ToolResult
 from pytest_crab.clients.tool_calls import open_conversation
 from pytest_crab.errors import AgentError
+from pytest_crab.money import dollars
 from pytest_crab.protocols import Checkout
 from pytest_crab.protocols import Completed
 from pytest_crab.protocols import ModelAccess
@@ -132,7 +133,8 @@ class ToolLoop:
             missing = f"what {settings.model} costs is not known, so max_usd cannot be kept; give it models.prices"
             raise self._failed(Status.CLIENT_ERROR, f"{missing} in crab.yaml")
         if usage.cost_usd > settings.max_usd:
-            raise self._failed(Status.LIMIT, f"it cost {usage.cost_usd:.2f} USD, and max_usd is {settings.max_usd:g}")
+            cost = dollars(usage.cost_usd)
+            raise self._failed(Status.LIMIT, f"it cost {cost} USD, and max_usd is {settings.max_usd:g}")
 
     def _result(self, call: ToolCall) -> ToolResult:
         text, fine = self._use(call.name, call.arguments or {})

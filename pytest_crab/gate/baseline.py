@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pytest_crab.gate.rulings import Ruling
+from pytest_crab.money import dollars
 from pytest_crab.report.text import counted
 from pytest_crab.statistics.comparison import Comparison
 from pytest_crab.statistics.foreseen import Foreseen
@@ -211,7 +212,7 @@ def _loads(before: Load, after: Load) -> Iterator[str]:
     if before.comments is not None and after.comments is not None:
         parts.append(f"comments per pull request {before.comments:.1f} before, {after.comments:.1f} now")
     if before.cost_usd is not None and after.cost_usd is not None:
-        parts.append(f"{before.cost_usd:.3f} USD per pull request before, {after.cost_usd:.3f} now")
+        parts.append(f"{dollars(before.cost_usd, 3)} USD per pull request before, {dollars(after.cost_usd, 3)} now")
     if parts:
         text = "; ".join(parts)
         yield f"{text[:1].upper()}{text[1:]}."

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_crab.models.metering import Tokens
+from pytest_crab.money import dollars
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,7 +227,7 @@ class Accounts:
         """Why this account may not ask any more, as a sentence; None if it may."""
         if self._over:
             return (
-                f"the budget of the run is spent ({self._spent:.4f} of {self.budget or 0:g} USD): "
+                f"the budget of the run is spent ({dollars(self._spent, 4)} of {self.budget or 0:g} USD): "
                 "raise --crab-budget and run again, finished steps are kept"
             )
         if self._unknown is not None:
@@ -234,7 +235,7 @@ class Accounts:
         spent = self._spent_by_trial[account.trial] + account.before
         if self.trial_budget is not None and spent >= self.trial_budget:
             return (
-                f"the budget of trial {account.trial} is spent ({spent:.4f} of {self.trial_budget:g} USD): "
+                f"the budget of trial {account.trial} is spent ({dollars(spent, 4)} of {self.trial_budget:g} USD): "
                 "raise models.trial_budget in crab.yaml and run again"
             )
         return None

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from pytest_crab.campaign.executor import Progress
+from pytest_crab.money import dollars
 
 if TYPE_CHECKING:
     import pytest
@@ -28,7 +29,7 @@ def progress_text(progress: Progress, total: int) -> str:
     if running:
         parts.append(", ".join(running))
     if progress.cost_usd is not None:
-        parts.append(f"{progress.cost_usd:.2f} USD")
+        parts.append(f"{dollars(progress.cost_usd)} USD")
     return " | ".join(parts)
 
 

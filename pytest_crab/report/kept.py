@@ -38,6 +38,7 @@ class Row:
     skipped: str | None
     load: Load
     costs: tuple[float | None, ...]
+    failed_costs: tuple[float | None, ...]
     damage: bool | None
     seconds: float
     own_seconds: float | None
@@ -62,6 +63,7 @@ def row_of(trial: Trial) -> Row:
         skipped=trial.skipped,
         load=load(trial),
         costs=costs_of(trial),
+        failed_costs=tuple(usage.cost_usd for usage in trial.failed_usages),
         damage=trial.damage,
         seconds=trial.seconds,
         own_seconds=_seconds(trial),
@@ -145,12 +147,12 @@ def per_run(rows: Iterable[Row], value: Callable[[Row], float | None]) -> float 
 
 
 def costs_of(trial: Trial) -> tuple[float | None, ...]:
-    """The dollars of a trial's review and of its revision, of those that there are; None: not known."""
-    steps = (step for step in (trial.review, trial.revision) if step is not None)
-    return tuple(None if step.usage is None else step.usage.cost_usd for step in steps)
+    """The dollars of a trial's review and revision, of those that there are, and of failed attempts; None: unknown."""
+    used = (*trial.usages, *trial.failed_usages)
+    return tuple(None if usage is None else usage.cost_usd for usage in used)
 
 
 def cost(row: Row) -> float | None:
-    """The dollars of a trial's review and revision, 0 if there was neither; None: one of them is not known."""
+    """The dollars of a trial's review, revision and failed attempts, 0 if there was none; None: one is not known."""
     known = [one for one in row.costs if one is not None]
     return sum(known) if len(known) == len(row.costs) else None

@@ -12,6 +12,7 @@ from unidiff.patch import Hunk
 from unidiff.patch import PatchSet
 
 from pytest_crab import diffs
+from pytest_crab.money import dollars
 from pytest_crab.report.account import review_faults
 from pytest_crab.report.account import trial_name
 from pytest_crab.report.account import why
@@ -185,7 +186,7 @@ def _revision(trial: Trial) -> Iterator[Line]:
 
 def _cost(review: Review) -> str:
     cost = review.usage.cost_usd if review.usage is not None else None
-    return f", {cost:.4f} USD" if cost is not None else ""
+    return f", {dollars(cost, 4)} USD" if cost is not None else ""
 
 
 def _path(name: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pytest_crab.money import dollars
 from pytest_crab.report.contrasts import Lift
 from pytest_crab.report.contrasts import Pair
 from pytest_crab.report.summary import ReviewerSummary
@@ -74,7 +75,7 @@ def _lift(lift: Lift) -> str:
         return f"no oracle has a verdict here and under the control {ascii_line(lift.control)}"
     parts = [f"net lift {_change(comparison)} over the control {ascii_line(lift.control)}"]
     if lift.cost_usd is not None:
-        parts.append(f"{lift.cost_usd:.2f} USD per net caught oracle")
+        parts.append(f"{dollars(lift.cost_usd)} USD per net caught oracle")
     if lift.seconds is not None:
         parts.append(f"{lift.seconds:.0f} s per net caught oracle")
     return "; ".join(parts)
@@ -88,7 +89,7 @@ def _pair(pair: Pair) -> str:
     if pair.kappa is not None:
         parts.append(f"kappa {pair.kappa:.2f}")
     if pair.cost_of_second is not None:
-        parts.append(f"adding {second} to {first}: {_more(pair.only_second)} for {pair.cost_of_second:.2f} USD")
+        parts.append(f"adding {second} to {first}: {_more(pair.only_second)} for {dollars(pair.cost_of_second)} USD")
     return f"{first} and {second}: {'; '.join(parts)}"
 
 

@@ -93,7 +93,8 @@ class ReviewerSummary:
 
     ``outcomes`` are shares of oracles under every word of OUTCOMES, adding up to ``overall.oracles``: with n repeats,
     one repeat's outcome is 1/n of an oracle. ``comments`` adds up the mean number of findings over instances.
-    ``cost_usd`` adds up what is known; ``unpriced`` counts the reviews and revisions whose cost is not.
+    ``cost_usd`` adds up what is known, failed attempts included, which ``failed_usd`` has alone (None: none is known);
+    ``unpriced`` counts the reviews, revisions and failures whose cost is not known.
     ``cost_per_run`` and ``seconds_per_run`` are those of one run of all instances (repeats are averaged): the first is
     None where any cost is unknown, the second has reviews, revisions and verdicts only and is None where any was kept
     from before. ``arm`` is None for a
@@ -125,6 +126,7 @@ class ReviewerSummary:
     outcomes: Mapping[str, float]
     damage: Damage
     cost_usd: float | None = None
+    failed_usd: float | None = None
     unpriced: int
     seconds: float
     cost_per_run: float | None = None
@@ -246,6 +248,7 @@ def _reviewer(name: str, rows: Sequence[Row], unasked: AbstractSet[Key], *, stri
     comments, reviewed = comments_of(rows)
     costs = [cost for row in rows for cost in row.costs]
     known_costs = [cost for cost in costs if cost is not None]
+    failed_costs = [cost for row in rows for cost in row.failed_costs if cost is not None]
     return ReviewerSummary(
         reviewer=name,
         agents=_distinct(row.agent for row in rows),
@@ -271,6 +274,7 @@ def _reviewer(name: str, rows: Sequence[Row], unasked: AbstractSet[Key], *, stri
             damaged=sum(row.damage is True for row in rows), measured=sum(row.damage is not None for row in rows)
         ),
         cost_usd=sum(known_costs) if known_costs else None,
+        failed_usd=sum(failed_costs) if failed_costs else None,
         unpriced=len(costs) - len(known_costs),
         seconds=sum(row.seconds for row in rows),
         cost_per_run=per_run(rows, cost) if known_costs else None,

@@ -103,7 +103,7 @@ def _line(cells: Iterable[Any]) -> bytes:
 
 
 def _cost(trial: Trial) -> float | None:
-    """The cost of review and revision; None where that of either is not known."""
+    """The cost of review, revision and failed attempts; None where one of them is not known."""
     costs = costs_of(trial)
     known = [cost for cost in costs if cost is not None]
     return sum(known) if known and len(known) == len(costs) else None

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pytest_crab.money import dollars
 from pytest_crab.report.sentences import burden_lines
 from pytest_crab.report.sentences import lift_lines
 from pytest_crab.report.sentences import repeat_lines
@@ -256,7 +257,8 @@ def _own_remarks(reviewer: ReviewerSummary) -> Iterator[tuple[str, str]]:
         yield f"{reviewer.damage.damaged} of {_plural(reviewer.damage.measured, 'trial')} broke passing tests", style
     if reviewer.cost_usd is not None:
         rest = f", and {_plural(reviewer.unpriced, 'step')} of unknown cost" if reviewer.unpriced else ""
-        yield f"{reviewer.cost_usd:.2f} USD{rest}", ""
+        failed = f" ({dollars(reviewer.failed_usd)} of it in failed attempts)" if reviewer.failed_usd else ""
+        yield f"{dollars(reviewer.cost_usd)} USD{failed}{rest}", ""
 
 
 def _plural(count: int, noun: str) -> str:

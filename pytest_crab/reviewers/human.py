@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from typing import ClassVar
 
 from pytest_crab import plain
 from pytest_crab.protocols import Checkout
@@ -39,6 +40,8 @@ class HumanReviewer:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundHumanReviewer:
     """The comments of one instance as a review."""
+
+    free: ClassVar[bool] = True
 
     findings: tuple[Finding, ...]
 

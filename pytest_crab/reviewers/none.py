@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from typing import ClassVar
 
 from pytest_crab.protocols import Checkout
 from pytest_crab.types import PullRequest
@@ -16,6 +17,8 @@ VERSION = "1"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoReviewer:
     """Finds nothing in any pull request: tells what an agent mends unasked from what a review leads to."""
+
+    free: ClassVar[bool] = True
 
     def identity(self) -> Mapping[str, Any]:
         """A constant."""

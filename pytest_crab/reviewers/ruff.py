@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from typing import ClassVar
 from typing import NamedTuple
 
 from pytest_crab.diffs import changed_lines
@@ -55,6 +56,8 @@ class RuffReviewer:
     ``select`` and ``ignore`` are ruff's; ``target_version`` is the newest by default, so that new syntax is no fault;
     ``timeout`` is in seconds.
     """
+
+    free: ClassVar[bool] = True
 
     select: tuple[str, ...] = SELECT
     ignore: tuple[str, ...] = IGNORE

@@ -38,6 +38,7 @@ from pytest_crab.runtimes.unconfined import run_plain
 from pytest_crab.trial.world import World
 from pytest_crab.types import Instance
 from pytest_crab.types import Usage
+from pytest_crab.types import total_usage
 
 
 class TrialCheckout:
@@ -72,6 +73,7 @@ class TrialCheckout:
         self._spent = spent
         self._note = note
         self._tokens: list[str] = []
+        self._accesses: list[ModelAccess] = []
 
     @contextlib.contextmanager
     def clone(
@@ -111,11 +113,22 @@ class TrialCheckout:
         step: dict[str, Any] = {"trial": self._trial, "step": self._step, "attempt": self._attempt}
         with self._models.open(**step, spent=self._spent, providers=providers or None) as access:
             self._tokens.append(access.token)
+            self._accesses.append(access)
             yield access
 
     def usage(self, access: ModelAccess) -> Usage:
         """See protocols.Checkout."""
         return self._models.usage(access)
+
+    def used(self) -> Usage | None:
+        """What all accesses to models have used together, also after their end; None: there was none."""
+        return total_usage(self._usage_or_none(access) for access in self._accesses)
+
+    def _usage_or_none(self, access: ModelAccess) -> Usage | None:
+        try:
+            return self._models.usage(access)
+        except GatewayError:  # it is gone, and nobody knows
+            return None
 
     @property
     def _models(self) -> Models:

@@ -20,7 +20,6 @@ from pytest_crab.errors import ReviewerError
 from pytest_crab.errors import SourceError
 from pytest_crab.errors import StoreError
 from pytest_crab.lazy import lazy
-from pytest_crab.protocols import Checkout
 from pytest_crab.protocols import Image
 from pytest_crab.protocols import Snapshot
 from pytest_crab.sources import drop
@@ -111,7 +110,7 @@ class Stage:
     def _commits(self) -> dict[str, str]:
         return {"base": self.snapshot.base, "head": self.snapshot.head}
 
-    def checkout(self, failure: type[ReviewerError | AgentError], repeat: int = 1) -> Checkout:
+    def checkout(self, failure: type[ReviewerError | AgentError], repeat: int = 1) -> TrialCheckout:
         """Ways to the code for one contestant in the present step; ``failure`` is its family's error."""
         if self.world.no_sandbox is not None:
             self.world.permit(self.instance, self.crew)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import datetime
 import time
 from collections.abc import Callable
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
+from typing import TypeVar
 
 from pytest_crab import diffs
 from pytest_crab.adapters import AdapterSpec
@@ -26,6 +29,7 @@ from pytest_crab.instances.resolved import marks_of
 from pytest_crab.instances.resolved import settings_digest
 from pytest_crab.lazy import lazy
 from pytest_crab.protocols import Agent
+from pytest_crab.protocols import Checkout
 from pytest_crab.protocols import Reviewer
 from pytest_crab.trial import keys
 from pytest_crab.trial.crew import Crew
@@ -45,7 +49,12 @@ from pytest_crab.types import Reason
 from pytest_crab.types import Review
 from pytest_crab.types import Revision
 from pytest_crab.types import Trial
+from pytest_crab.types import Usage
 from pytest_crab.types import Verdict
+from pytest_crab.types import total_usage
+from pytest_crab.types.contestants import FREE
+
+Made = TypeVar("Made", Review, Revision)
 
 
 def run_trial(
@@ -116,6 +125,7 @@ class Course:
         self.attribution: dict[str, tuple[int, ...]] | None = None
         self.skipped: str | None = None
         self.resolvable: dict[str, bool] = {}
+        self.wasted: list[Usage | None] = []
         self._started = datetime.datetime.now(datetime.timezone.utc)
         self._clock = time.monotonic()
 
@@ -210,6 +220,7 @@ class Course:
             versions={**world.versions, **self.stage.facts},
             arm=crew.spec.arm,
             attribution=self.attribution,
+            failed=total_usage(self.wasted),
             off_diff=None if self.made is None else self._off_diff(self.made),
             transcripts=tuple(self._transcripts()),
         )
@@ -265,12 +276,14 @@ class Course:
         stage = self.stage
 
         def make() -> Review:
-            return self.reviewer.review(stage.pull_request, stage.checkout(ReviewerError, self.repeat))
+            with self._attempt(self.reviewer, ReviewerError) as checkout:
+                review = self.reviewer.review(stage.pull_request, checkout)
+            return dataclasses.replace(review, failed=self._take_wasted())
 
         def step() -> Review:
             with stage.doing("review") as step:
                 step.deadline = _deadline(self.reviewer)
-                review = stage.remember(step, self.review_key(), Review, make)
+                review = _with_usage(stage.remember(step, self.review_key(), Review, make), self.reviewer)
             if step.reused and review.usage is not None:  # so that the limit is the same however often a run is made
                 stage.spent = review.usage.cost_usd or 0.0
             return review
@@ -282,19 +295,38 @@ class Course:
 
         def make() -> Revision:
             try:
-                return self.agent.revise(stage.pull_request, findings, stage.checkout(AgentError, self.repeat))
+                with self._attempt(self.agent, AgentError) as checkout:
+                    revision = self.agent.revise(stage.pull_request, findings, checkout)
             except DiffRejected as error:  # the agent's own doing, and so not to be made again
-                return Revision(rejected=str(error))
+                return Revision(rejected=str(error), usage=self._take_wasted())
+            return dataclasses.replace(revision, failed=self._take_wasted())
 
         def step() -> Revision:
             with stage.doing("revision") as step:
                 step.deadline = _deadline(self.agent)
-                return stage.remember(step, self.revision_key(findings), Revision, make)
+                return _with_usage(stage.remember(step, self.revision_key(findings), Revision, make), self.agent)
 
         revision = stage.insist("revision", step)
         if revision.rejected is not None:
+            self.wasted.append(revision.usage)
             raise DiffRejected(revision.rejected)
         return revision
+
+    @contextlib.contextmanager
+    def _attempt(self, adapter: object, failure: type[ReviewerError | AgentError]) -> Iterator[Checkout]:
+        """A checkout for one attempt at a step; what one that fails has used is kept for the record."""
+        checkout = self.stage.checkout(failure, self.repeat)
+        try:
+            yield checkout
+        except (CrabError, OSError):
+            self.wasted.append(checkout.used() or (FREE if _is_free(adapter) else None))
+            raise
+
+    def _take_wasted(self) -> Usage | None:
+        """What failed attempts used so far, which then stands at the step that they were at."""
+        used = total_usage(self.wasted)
+        self.wasted.clear()
+        return used
 
     def _examine(self, proven: Sequence[Proven], revision: Revision) -> tuple[dict[str, OracleResult], bool | None]:
         return self.stage.insist("verdict", lambda: examine(self.stage, proven, revision))
@@ -345,6 +377,16 @@ class Course:
         if identity is not None and "client" in identity:
             self.stage.facts[who] = dict(identity)
         return {"resume": self.stage.world.resume, "settings": spec.settings} if identity is None else identity
+
+
+def _is_free(adapter: object) -> bool:
+    """Whether a reviewer or agent asks no model unless it tells so; one that does not say does."""
+    return bool(getattr(adapter, "free", False))
+
+
+def _with_usage(made: Made, adapter: object) -> Made:
+    """A review or revision, with the usage of nothing where its maker asks no model and told none."""
+    return dataclasses.replace(made, usage=FREE) if made.usage is None and _is_free(adapter) else made
 
 
 def _deadline(adapter: object) -> float | None:

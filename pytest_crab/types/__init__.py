@@ -11,6 +11,7 @@ from pytest_crab.types.contestants import PullRequest
 from pytest_crab.types.contestants import Review
 from pytest_crab.types.contestants import Revision
 from pytest_crab.types.contestants import Usage
+from pytest_crab.types.contestants import total_usage
 from pytest_crab.types.instances import INSTANCE_ID
 from pytest_crab.types.instances import Comment
 from pytest_crab.types.instances import Environment
@@ -78,4 +79,5 @@ __all__ = [
     "Usage",
     "Verdict",
     "Word",
+    "total_usage",
 ]

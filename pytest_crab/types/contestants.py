@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from dataclasses import field
+from typing import Any
 
 from pytest_crab.types.words import Side
 
@@ -53,6 +55,25 @@ class Usage:
                 raise ValueError(f"{name} is {str(amount)[:30]}; it should be from 0 to {most:.0f}")
 
 
+#: What a step used that asks no model.
+FREE = Usage(input_tokens=0, output_tokens=0, cost_usd=0.0, requests=0, models=())
+
+
+def total_usage(usages: Iterable[Usage | None]) -> Usage | None:
+    """What several attempts used together, in which one unknown makes the whole unknown; None if there is none."""
+    found = [usage or Usage() for usage in usages]
+    if not found:
+        return None
+
+    def total(name: str) -> Any:
+        amounts = [getattr(usage, name) for usage in found]
+        return None if None in amounts else sum(amounts)
+
+    names = ("input_tokens", "output_tokens", "cost_usd", "requests", "tries")
+    models = sorted({model for usage in found for model in usage.models or ()})
+    return Usage(**{name: total(name) for name in names}, models=tuple(models) or None)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """One remark of a review; ``path`` None is a remark on the whole pull request, ``start`` None on the whole file."""
@@ -79,7 +100,7 @@ class Review:
 
     ``count`` is how many findings there were where their text is not on record; None: ``findings`` are all.
     ``transcript`` is the key in the store of what a client printed. ``set_aside`` has one sentence for each finding
-    that could not be read where others could.
+    that could not be read where others could. ``failed`` is what attempts before this one used; None: there was none.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -88,6 +109,7 @@ class Review:
     count: int | None = None
     transcript: str | None = None
     set_aside: tuple[str, ...] = ()
+    failed: Usage | None = None
 
     @property
     def size(self) -> int:
@@ -102,6 +124,7 @@ class Revision:
     ``transcript`` is the key in the store of what a client printed. ``rejected`` says why what the agent left is no
     diff; such a revision is kept in the store, so that the agent is not asked again, and is on no record.
     ``recorded`` is true of a diff that was made elsewhere and only kept: one that does not apply is then no miss.
+    ``failed`` is what attempts before this one used; None: there was none.
     """
 
     diff: str = ""
@@ -111,3 +134,4 @@ class Revision:
     transcript: str | None = None
     rejected: str | None = None
     recorded: bool | None = None
+    failed: Usage | None = None

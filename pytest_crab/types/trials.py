@@ -9,6 +9,7 @@ from typing import Any
 
 from pytest_crab.types.contestants import Review
 from pytest_crab.types.contestants import Revision
+from pytest_crab.types.contestants import Usage
 from pytest_crab.types.words import Category
 from pytest_crab.types.words import Ending
 from pytest_crab.types.words import Kind
@@ -123,7 +124,8 @@ class Trial:
     ``arm`` is None for a contestant and says of others what they are there for: see ARMS. ``attribution`` holds, for
     each caught comment, the places in the review (from 0) of the findings that alone led to the catch. ``off_diff`` are
     the paths of those findings that name no file of the pull request's diff; None: not looked at. ``transcripts`` are
-    the keys in the store of what was said in its steps, in their order, failed tries among them.
+    the keys in the store of what was said in its steps, in their order, failed tries among them. ``failed`` is what
+    those attempts used after which there is no review or no revision on this record; None: there was none.
     """
 
     schema: int = SCHEMA
@@ -152,6 +154,18 @@ class Trial:
     attribution: Mapping[str, tuple[int, ...]] | None = None
     off_diff: tuple[str, ...] | None = None
     transcripts: tuple[str, ...] = ()
+    failed: Usage | None = None
+
+    @property
+    def usages(self) -> tuple[Usage | None, ...]:
+        """What the review and the revision used, of those that there are; None: not measured."""
+        return tuple(step.usage for step in (self.review, self.revision) if step is not None)
+
+    @property
+    def failed_usages(self) -> tuple[Usage, ...]:
+        """What attempts used that came to nothing, whether or not a later one came to something."""
+        holders = (self.review, self.revision, self)
+        return tuple(one.failed for one in holders if one is not None and one.failed is not None)
 
     def having(self, verdict: Verdict) -> tuple[OracleResult, ...]:
         """The results with this verdict."""

@@ -223,6 +223,7 @@ def cost_row(folder: Path, name: str) -> list[str]:
         f"{own.cost / 8:.3f}",
         "-" if unpriced else f"{own.cost / caught:.3f}",
         *(["-", "-"] if name == "none" else [f"{own.cost / net:.2f}", f"{own.steps / net:.0f}"]),
+        "-",
         str(unpriced),
         f"{own.seconds / 8:.1f}",
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -18,6 +19,7 @@ import yaml
 
 from pytest_crab.agents import AGENTS
 from pytest_crab.instances import load_instance
+from pytest_crab.models import Gateway
 from pytest_crab.protocols import Limits
 from pytest_crab.protocols import Runtime
 from pytest_crab.reviewers import REVIEWERS
@@ -25,11 +27,18 @@ from pytest_crab.runtimes import bubblewrap
 from pytest_crab.runtimes.interpreters import running_version
 from pytest_crab.runtimes.local import LocalRuntime
 from pytest_crab.runtimes.runs import Run
+from pytest_crab.settings import Api
+from pytest_crab.settings import ModelSettings
+from pytest_crab.settings import Price
+from pytest_crab.settings import Provider
 from pytest_crab.store import FileStore
+from pytest_crab.testing.provider import ScriptedProvider
 from pytest_crab.trial import Crew
 from pytest_crab.trial import CrewSpec
 from pytest_crab.trial import World
 from pytest_crab.trial import run_trial
+from pytest_crab.trial.retries import RETRIES
+from pytest_crab.trial.retries import Patience
 from pytest_crab.types import Instance
 from pytest_crab.types import Trial
 
@@ -306,3 +315,58 @@ def lab(make_lab: Callable[..., Lab]) -> Lab:
 def each_lab(request: pytest.FixtureRequest, make_lab: Callable[..., Lab]) -> Lab:
     """A lab with either runtime."""
     return make_lab(request.param)
+
+
+AT_ONCE = {name: Patience(most=patience.most, wait=0) for name, patience in RETRIES.items()}
+
+
+class ModelPlace:
+    """Trials of a lab with a scripted provider behind a real gateway."""
+
+    def __init__(self, lab: Any, provider: ScriptedProvider, folder: Path) -> None:
+        self.lab = lab
+        self.provider = provider
+        self.ledgers = folder / "ledgers"
+        providers = {
+            "anthropic": Provider(base_url=provider.anthropic_url, api=Api.ANTHROPIC, key_env="ANTHROPIC_API_KEY"),
+            "openai": Provider(base_url=provider.openai_url, api=Api.OPENAI, key_env="OPENAI_API_KEY"),
+        }
+        settings = ModelSettings(
+            providers=providers,
+            prices={"m": Price(input=3.0, output=15.0)},
+            retries=4,
+            retry_wait=0.01,
+            record=False,
+        )
+        self.gateway = Gateway(
+            lambda: folder / "g", settings, cassettes=folder / "c", ledgers=self.ledgers, budget=None
+        )
+
+    def trial(self, reviewer: str, agent: str, instead: Any = None, **settings: Any) -> Trial:
+        """One trial; ``instead`` is a reviewer that stands in for the named one."""
+        lab = self.lab
+        own = {name: value for name, value in {"model": "m", **settings}.items() if value is not None}
+        spec = CrewSpec(
+            reviewer=reviewer,
+            reviewer_spec=REVIEWERS.spec(reviewer, own, lab.folder),
+            agent=agent,
+            agent_spec=AGENTS.spec(agent, own if agent == "anthropic" else {}, lab.folder),
+        )
+        crew = Crew.build(spec)
+        if instead is not None:
+            crew = Crew(spec=spec, reviewer=instead, agent=crew.agent)
+        return run_trial(lab.instance(), crew, lab.world(models=self.gateway, retries=AT_ONCE))
+
+    @property
+    def booked(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for file in self.ledgers.iterdir() for line in file.read_text().splitlines()]
+
+
+@pytest.fixture
+def place(lab: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelPlace]:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-planted-1")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-planted-2")
+    with ScriptedProvider() as provider, tempfile.TemporaryDirectory() as folder:
+        place = ModelPlace(lab, provider, Path(folder))
+        yield place
+        place.gateway.close()

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO
 from typing import Any
 
+from pytest_crab.money import dollars
 from pytest_crab.report.files import write_atomically
 from pytest_crab.report.page.figures import categories_table
 from pytest_crab.report.page.figures import findings_table
@@ -129,7 +130,7 @@ def _render(summary: Summary, near: Mapping[str, Counter[str]], rows: list[dict[
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(percent=percent, number=number, points=_points, range=_range)
+    environment.filters.update(dollars=dollars, percent=percent, number=number, points=_points, range=_range)
     environment.globals.update(of=of, label=label)
     script, style = _asset("page.js"), _asset("page.css")
     text = environment.get_template("page.html").render(
