@@ -33,6 +33,7 @@ def prune(*, folder: Path, environments: bool, steps: tuple[str, ...], older_tha
     try:
         lines = [] if dry_run else [f"removed {thing}" for thing in pruning.leavings()]
         things = list(_forgotten(store, steps, older_than, dry_run=dry_run))
+        things += pruning.halves(store.cache, dry_run=dry_run)
         if environments and runs.any_alive():
             raise click.ClickException("a run is going on, and its environments are in use: prune them when it is over")
         if environments:

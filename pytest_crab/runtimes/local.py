@@ -209,12 +209,15 @@ class LocalRuntime:
             layout = venvs.running_layout(chosen.interpreter, chosen.node)
         else:
             layout = venvs.venv_layout(self._cache, instance, chosen, self._builder, self._check)
-        new = folder.with_name(f"{folder.name}.new")
-        remove_folder(new)
+        new = folder.with_name(f"{folder.name}{venvs.NEW}")
+        remove_folder(new)  # of a killed build
         new.mkdir(parents=True)
-        layout = venvs.build_tree(new, instance, snapshot, layout, self._builder, confined=not self.unconfined)
-        venvs.write(layout, new)
-        new.rename(folder)
+        try:
+            layout = venvs.build_tree(new, instance, snapshot, layout, self._builder, confined=not self.unconfined)
+            venvs.write(layout, new)
+            new.rename(folder)
+        finally:
+            remove_folder(new)
 
     def _builder(self, view: View, command: Command, seconds: float) -> Completed:
         """Run one command of a build; only that takes a slot, and no wait for another builder does.

@@ -21,6 +21,7 @@ from pytest_crab.errors import EngineError
 from pytest_crab.plain import digest
 from pytest_crab.runtimes import cgroups
 from pytest_crab.runtimes import holding
+from pytest_crab.runtimes import venvs
 from pytest_crab.runtimes.images import BELOW_LABEL
 from pytest_crab.runtimes.images import BUILDER_LABEL
 from pytest_crab.runtimes.images import FACTS_LABEL
@@ -33,7 +34,9 @@ from pytest_crab.runtimes.runs import sweep_folders
 #: The folders of the cache that hold environments of the local runtime.
 LOCAL_FOLDERS = ("built", "venvs")
 _GONE = ".gone"
-_NAME = re.compile(rf"[0-9a-f]{{{holding.LENGTH}}}({re.escape(_GONE)})?")
+_NAME = re.compile(rf"[0-9a-f]{{{holding.LENGTH}}}")
+#: Half removed, or half built.
+_HALF = re.compile(rf"{_NAME.pattern}({re.escape(_GONE)}|{re.escape(venvs.NEW)})")
 
 
 def leavings() -> list[str]:
@@ -52,17 +55,18 @@ def leavings() -> list[str]:
 
 
 def images(*, older_than_days: float, dry_run: bool) -> Iterator[str]:
-    """Remove the engine's images that were built for instances so long ago; a line for each. Raises EngineError.
+    """Remove the images that this user built on this machine so long ago; a line for each. Raises EngineError.
 
-    What a run that began meanwhile has taken stays, here and in ``environments``, and so does what a container was made
-    of.
+    They serve all of the user's stores here; those of others who share the engine stay. What a run that began meanwhile
+    has taken stays, here and in ``environments``, and so does what a container was made of.
     """
     from pytest_crab.runtimes.engine import Engine
 
+    labels = [FACTS_LABEL, f"{BUILDER_LABEL}={builder()}"]
     engine = Engine(Run(), timeout=120)
     try:
         with engine.calling("listing images") as client:
-            found: list[dict[str, Any]] = client.images(filters={"label": FACTS_LABEL})
+            found: list[dict[str, Any]] = client.images(filters={"label": labels})
             used = {container["ImageID"] for container in client.containers(all=True)} if dry_run else set()
         for image in found:
             if image["Id"] in used or time.time() - image["Created"] < older_than_days * 86400:
@@ -102,6 +106,20 @@ def environments(cache: Path, *, older_than_days: float, dry_run: bool) -> Itera
                 if not dry_run:
                     _vanish(folder)
             yield f"environment {place}/{folder.name}"
+
+
+def halves(cache: Path, *, dry_run: bool) -> Iterator[str]:
+    """Remove what killed builds and removals left of environments; a line for each. Raises OSError."""
+    for place in LOCAL_FOLDERS:
+        for folder in () if (cache / place).is_symlink() else sorted((cache / place).glob("*")):
+            if not _HALF.fullmatch(folder.name):
+                continue
+            with holding.removing(folder.name) as free:
+                if not free:
+                    continue
+                if not dry_run:
+                    remove_folder(folder)
+            yield f"half an environment {place}/{folder.name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,11 +228,10 @@ def _removed(client: docker.APIClient, name: str) -> bool:
 
 def _vanish(folder: Path) -> None:
     """Remove a folder that is whole or not there at any moment, whenever this is killed."""
-    gone = folder if folder.suffix == _GONE else folder.with_name(f"{folder.name}{_GONE}")
-    if gone != folder:
-        remove_folder(gone)  # of somebody who was killed
-        with suppress(FileNotFoundError):
-            folder.rename(gone)
+    gone = folder.with_name(f"{folder.name}{_GONE}")
+    remove_folder(gone)  # of somebody who was killed
+    with suppress(FileNotFoundError):
+        folder.rename(gone)
     remove_folder(gone)
 
 

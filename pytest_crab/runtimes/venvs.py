@@ -36,12 +36,15 @@ from pytest_crab.runtimes.environments import install_script
 from pytest_crab.runtimes.environments import packages_of
 from pytest_crab.runtimes.environments import pins_nothing
 from pytest_crab.runtimes.environments import python_of
+from pytest_crab.runtimes.runs import remove_folder
 from pytest_crab.runtimes.slots import one_builder
 from pytest_crab.types import Environment
 from pytest_crab.types import Instance
 
 TREE = "/opt/crab/tree"
 DISTRIBUTIONS = "/opt/crab/distributions.txt"
+#: Ends the name of an environment's folder while it is being built.
+NEW = ".new"
 #: The file of an environment's folder that names the instances which took it.
 _INSTANCES = "instances"
 _SYSTEM_PREFIXES = ("/usr",)
@@ -182,8 +185,7 @@ def _masked(interpreter: interpreters.Interpreter) -> tuple[str, ...]:
 def _make_venv(
     folder: Path, instance: Instance, layout: Layout, interpreter: interpreters.Interpreter, build: Builder
 ) -> None:
-    if folder.exists():
-        shutil.rmtree(folder)
+    remove_folder(folder)  # of a killed build
     folder.mkdir(parents=True)
     (folder / "packages.txt").write_text("".join(f"{package}\n" for package in packages_of(instance.environment)))
     install, tool = _installer(folder, instance.environment)
@@ -202,6 +204,7 @@ def _make_venv(
     )
     done = build(view, command, INSTALL_SECONDS)
     if done.exit_code != 0:
+        remove_folder(folder)
         raise _failure(f"{instance.id}: the pinned packages could not be installed", done)
     (folder / "complete").touch()
 
@@ -245,7 +248,7 @@ def build_tree(
     done = build(view, Command(argv=("sh", "-c", script), env={**route_env(), "PATH": path}), INSTALL_SECONDS)
     if done.exit_code != 0:
         raise _failure(f"{instance.id}: the install commands failed", done)
-    final = folder.parent / folder.name.removesuffix(".new")
+    final = folder.parent / folder.name.removesuffix(NEW)
     return Layout(
         python=layout.python, site=layout.site, version=layout.version, masked=layout.masked, venv=layout.venv,
         binds={**binds, layout.venv: str(final / "venv")},

@@ -170,8 +170,14 @@ def repository(folder: Path) -> Git:
         _remove(aside)
         create(aside)
         aside.rename(folder)
-    (folder / "mirror.config").write_text(_MIRROR_CONFIG)
+    _home(folder).mkdir(exist_ok=True)
+    (_home(folder) / ".gitconfig").write_text(_MIRROR_CONFIG)
     return Git(folder)
+
+
+def _home(folder: Path) -> Path:
+    """Where git finds the settings for mirrors."""
+    return folder / "home"
 
 
 def _fetch(git: Git, place: str, instance: Instance) -> None:
@@ -217,7 +223,8 @@ def _fetch_refs(git: Git, place: str, options: Sequence[str], refs: Sequence[str
 def ask(git: Git, *arguments: str, seconds: float, local: bool = False) -> bytes:
     """Run git against another repository, with this machine's proxies and authorities; ``local``: one lies here."""
     env = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
-    env["GIT_CONFIG_GLOBAL"] = str(git.folder / "mirror.config")
+    env["GIT_CONFIG_GLOBAL"] = str(_home(git.folder) / ".gitconfig")
+    env["HOME"] = str(_home(git.folder))  # git before 2.32 knows no other way
     if os.environ.get(MIRROR) or local:
         env["GIT_ALLOW_PROTOCOL"] = "https:http:ssh:git:file"
     return git.run(*arguments, env=env, settings=_SLOW, seconds=seconds)

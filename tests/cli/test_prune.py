@@ -17,8 +17,11 @@ from pytest_crab import plain
 from pytest_crab.cli import main
 from pytest_crab.runtimes import holding
 from pytest_crab.runtimes import pruning
+from pytest_crab.runtimes.images import BUILDER_LABEL
 from pytest_crab.runtimes.images import FACTS_LABEL
 from pytest_crab.runtimes.images import KEY_LABEL
+from pytest_crab.runtimes.images import builder
+from pytest_crab.runtimes.runs import Run
 from pytest_crab.store import FileStore
 
 KEY = plain.digest("a review")
@@ -107,7 +110,8 @@ def test_images_that_are_in_use_or_gone_by_now_keep_no_other(tmp_path: Path, mon
         (tmp_path / name[-4:]).write_text(name)
         with tarfile.open(tmp_path / "image.tar", "w") as archive:
             archive.add(tmp_path / name[-4:], arcname="name")
-        changes = [f"LABEL {label}={{}} {KEY_LABEL}={os.getpid()}-{name[-4:]}"]  # a key that no run uses
+        key = f"{os.getpid()}-{name[-4:]}"  # no run uses it
+        changes = [f"LABEL {label}={{}} {BUILDER_LABEL}={builder()} {KEY_LABEL}={key}"]
         client.import_image_from_file(str(tmp_path / "image.tar"), *name.split(":"), changes=changes)
     container = client.create_container(used, ["true"])["Id"]
     assert set(pruning.images(older_than_days=0, dry_run=True)) == {f"image {gone}", f"image {free}"}
@@ -131,6 +135,31 @@ def test_images_that_are_in_use_or_gone_by_now_keep_no_other(tmp_path: Path, mon
         client.close()
 
 
+def test_what_killed_builds_and_removals_left_of_environments_goes(store: FileStore) -> None:
+    name = KEY[: holding.LENGTH]
+    left = [store.cache / "built" / f"{name}.new", store.cache / "built" / f"{name}.gone", store.cache / "venvs"]
+    kept = [store.cache / "built" / name, store.cache / "built" / "mine.new"]
+    for folder in (*left, *kept):
+        (folder / "tree").mkdir(parents=True)
+    told = prune("--store", str(store.folder), "--dry-run")
+    assert told.count("would remove half an environment built/") == 2
+    assert all(folder.is_dir() for folder in left)
+    assert prune("--store", str(store.folder)).count("removed half an environment built/") == 2
+    assert [folder.is_dir() for folder in (*left, *kept)] == [False, False, True, True, True]
+
+
+def test_what_a_living_run_builds_stays(store: FileStore) -> None:
+    name = KEY[: holding.LENGTH]
+    folder = store.cache / "built" / f"{name}.new"
+    folder.mkdir(parents=True)
+    run = Run()
+    holding.Holds(run).take("shop-7", KEY)
+    assert "half" not in prune("--store", str(store.folder))
+    assert folder.is_dir()
+    run.close()
+    assert "half" in prune("--store", str(store.folder))
+
+
 @pytest.mark.docker
 def test_images_are_only_named_in_a_dry_run(store: FileStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", ENGINE)
@@ -141,12 +170,34 @@ def test_images_are_only_named_in_a_dry_run(store: FileStore, tmp_path: Path, mo
     with tarfile.open(tmp_path / "image.tar", "w") as archive:
         archive.addfile(tarfile.TarInfo("nothing"))
     name = f"pytest-crab/test-prune:{os.getpid()}"
-    label = f"LABEL {FACTS_LABEL}={{}} {KEY_LABEL}={os.getpid()}-named"
+    label = f"LABEL {FACTS_LABEL}={{}} {BUILDER_LABEL}={builder()} {KEY_LABEL}={os.getpid()}-named"
     client.import_image_from_file(str(tmp_path / "image.tar"), *name.split(":"), changes=[label])
     try:
         told = prune("--store", str(store.folder), "--environments", "--dry-run", "--older-than", "0")
         assert f"would remove image {name}\n" in told
         assert client.images(name=name)
+    finally:
+        client.remove_image(name)
+        client.close()
+
+
+@pytest.mark.docker
+def test_images_that_others_built_are_not_named(
+    store: FileStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others are other users, and those who keep their locks elsewhere: whether they run is not known here."""
+    monkeypatch.setenv("DOCKER_HOST", ENGINE)
+    import docker
+
+    client = docker.from_env().api
+    with tarfile.open(tmp_path / "image.tar", "w") as archive:
+        archive.addfile(tarfile.TarInfo("nothing"))
+    name = f"pytest-crab/test-prune:{os.getpid()}-other"
+    label = f"LABEL {FACTS_LABEL}={{}} {BUILDER_LABEL}=1234.another {KEY_LABEL}={os.getpid()}-other"
+    client.import_image_from_file(str(tmp_path / "image.tar"), *name.split(":"), changes=[label])
+    try:
+        told = prune("--store", str(store.folder), "--environments", "--dry-run", "--older-than", "0")
+        assert name not in told
     finally:
         client.remove_image(name)
         client.close()

@@ -219,3 +219,17 @@ def test_a_wait_for_anothers_packages_takes_no_slot(instance: Instance, tmp_path
         with pytest.raises(Cancelled):
             future.result()
     runtime.close()
+
+
+def test_an_install_that_fails_leaves_nothing(instance: Instance, tmp_path: Path) -> None:
+    broken = replace(instance, environment=replace(instance.environment, install=("exit 7",), packages=()))
+    source = source_for(broken)
+    snapshot = source.fetch(broken, tmp_path / "sources")
+    runtime = LocalRuntime(cache=tmp_path / "cache", unconfined=True)
+    try:
+        with pytest.raises(ImageError):
+            runtime.prepare(broken, snapshot, source.identity(broken))
+        left = [path for place in ("built", "venvs") for path in (tmp_path / "cache" / place).glob("*")]
+        assert [path for path in left if not (path / "complete").exists()] == []
+    finally:
+        runtime.close()
