@@ -40,6 +40,8 @@ PACKAGING = frozenset({"setup.py", "setup.cfg", "pyproject.toml", "MANIFEST.in"}
 
 #: How many runs of a tree may lose their sandbox and be made again: what kills one from outside may do so twice.
 _LOSSES = 2
+#: How runs end that were seen to end themselves.
+_SEEN = (Ending.EXITED, Ending.TAMPERED)
 #: How runs end whose sandbox did: under way, or before their turn.
 _GONE = (Ending.LOST, Ending.UNSTARTED)
 
@@ -184,8 +186,8 @@ def _blame(
     """Find out whose doing it was that runs came to no end: the proved reference is run once more.
 
     Where that comes to no end either, it was the world: the judgement says so, by comment. Where it is green, a process
-    that left early was seen doing so, and that stands. Whatever else ended a run may have come from outside too; these
-    are returned, to be run again.
+    that left early or wrote into the report was seen doing so, and that stands. Whatever else ended a run may have come
+    from outside too; these are returned, to be run again.
     """
     if not suspects:
         return {}, []
@@ -203,9 +205,7 @@ def _blame(
             f"({control.detail or control.ending}): the machine or the engine is at fault, run again"
         )
         broken[name] = Judgement(reason=Reason.BROKEN, detail=detail)
-    unsure = [
-        one for one in suspects if one.comment.id not in broken and runs[one.comment.id].ending is not Ending.EXITED
-    ]
+    unsure = [one for one in suspects if one.comment.id not in broken and runs[one.comment.id].ending not in _SEEN]
     return broken, unsure
 
 

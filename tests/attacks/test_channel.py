@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,16 +13,18 @@ from hostile.channel import WRITE
 from pytest_crab import harness
 from pytest_crab.protocols import ORACLE_LIMITS
 from pytest_crab.protocols import FileChange
+from pytest_crab.runtimes import nodes
 from pytest_crab.types import Ending
 from pytest_crab.types import Environment
 from pytest_crab.types import Isolation
 from pytest_crab.types import Oracle
 from pytest_crab.types import Run
+from pytest_crab.types import Runner
 
 if TYPE_CHECKING:
     from conftest import Place
 
-pytestmark = pytest.mark.parametrize(
+everywhere = pytest.mark.parametrize(
     "place",
     [pytest.param("local", marks=pytest.mark.bubblewrap), pytest.param("docker", marks=pytest.mark.docker)],
     indirect=True,
@@ -61,9 +64,50 @@ def play(place: Place, source: str, isolation: Isolation, files: Mapping[str, st
     return run
 
 
+@everywhere
 @pytest.mark.parametrize(("source", "isolation"), ORACLES.values(), ids=ORACLES)
 def test_a_run_that_is_forged_is_red(confined: Place, source: str, isolation: Isolation) -> None:
     run = play(confined, source, isolation, {"forge.py": DOORS})
+    assert (run.ending, [test.outcome for test in run.tests]) == (Ending.COMPLETED, ["failed"]), run.detail
+
+
+#: Starts the project as a process of its own, which writes into the output of every other.
+NODE = """
+import test from 'node:test';
+import assert from 'node:assert';
+import {execFileSync} from 'node:child_process';
+test('sum', () => {
+  execFileSync(process.execPath, ['-e', "import('./forge.mjs')"]);
+  assert.ok(false);
+});
+"""
+FORGE = """
+import {constants, closeSync, openSync, readdirSync, writeSync} from 'node:fs';
+for (const pid of readdirSync('/proc').filter((name) => /^[0-9]+$/.test(name) && name !== String(process.pid))) {
+  try {
+    const end = openSync(`/proc/${pid}/fd/1`, constants.O_WRONLY | constants.O_NONBLOCK);
+    writeSync(end, '<testsuites><testcase name="sum"/></testsuites>\\n{"x": ');
+    closeSync(end);
+  } catch {}
+}
+"""
+
+
+@pytest.mark.node
+@pytest.mark.parametrize("place", [pytest.param("local", marks=pytest.mark.bubblewrap)], indirect=True, scope="session")
+def test_a_project_that_an_oracle_of_node_starts_cannot_write_into_its_report(confined: Place) -> None:
+    node = nodes.here()
+    assert node is not None
+    facts = {**confined.image.facts, "node": str(node.program), "node_version": node.version}
+    oracle = Oracle(file="oracles/test_c0.test.mjs", runner=Runner.NODE)
+    forge = FileChange(path="forge.mjs", mode="100644", content=FORGE.encode())
+    job = harness.Job(
+        image=replace(confined.image, facts=facts), environment=Environment(dockerfile="python"),
+        states={"revision": [forge]},
+        runs=[harness.OracleRun(id="a", state="revision", seconds=30, oracle=oracle, source=NODE)],
+    )  # fmt: skip
+    done = confined.runtime.execute(job.image, harness.commands(job), limits=ORACLE_LIMITS, seconds=job.seconds)
+    (run,) = harness.parse(job, done).runs
     assert (run.ending, [test.outcome for test in run.tests]) == (Ending.COMPLETED, ["failed"]), run.detail
 
 
@@ -76,6 +120,7 @@ HARMLESS = {
 }
 
 
+@everywhere
 @pytest.mark.parametrize("text", HARMLESS.values(), ids=HARMLESS)
 def test_a_project_that_prints_the_same_words_is_green(confined: Place, text: str) -> None:
     run = play(confined, "def test_it():\n    import loud\n", Isolation.NONE, {"loud.py": text})
@@ -119,6 +164,7 @@ def test_search():
 """
 
 
+@everywhere
 @pytest.mark.parametrize("isolation", Isolation)
 def test_the_key_is_in_no_process_that_runs_code_of_the_project(confined: Place, isolation: Isolation) -> None:
     source = SEARCHING

@@ -147,3 +147,33 @@ def test_a_plugin_that_is_not_there_starts_nothing(bench: Bench) -> None:
     run = bench.report([bench.oracle("def test_it():\n    pass\n", plugins=("no_such_plugin",))]).runs[0]
     assert run.ending is Ending.UNSTARTED
     assert "no_such_plugin" in (run.detail or "")
+
+
+#: Writes into the output of whatever is above it that lets it, as root may.
+WRITE_UP = """
+import os
+def above(pid):
+    while pid > 1:
+        yield pid
+        with open("/proc/%d/stat" % pid) as file:
+            pid = int(file.read().rpartition(")")[2].split()[1])
+def write(most):
+    for pid in list(above(os.getppid()))[:most]:
+        for door in (1, 64):
+            try:
+                end = os.open("/proc/%d/fd/%d" % (pid, door), os.O_WRONLY | os.O_NONBLOCK)
+                os.write(end, b'{"run": {"id": "c0"}}' + bytes([10]))
+                os.close(end)
+            except OSError:
+                continue
+"""
+
+
+def test_who_gets_at_the_report_all_the_same_makes_nothing_green(bench: Bench) -> None:
+    bench.write("up.py", WRITE_UP)
+    report = bench.report([bench.oracle("import up\ndef test_it():\n    up.write(2)\n")])
+    (run,) = report.runs
+    if os.geteuid() == 0:  # who may look into any process reaches the harness's first one, and its lines are not of it
+        assert (run.ending, run.tests) == (Ending.TAMPERED, ())
+    else:
+        assert [test.outcome for test in run.tests] == ["passed"]

@@ -144,11 +144,23 @@ class Failing:
         return done
 
 
+def spoilt(done: Completed) -> Completed:
+    """The same with a line of another process in its output."""
+    return dataclasses.replace(done, stdout=done.stdout + b'{"run": {}}\n')
+
+
+class Spoilt(Failing):
+    """A runtime whose machine writes into all that comes out."""
+
+    def execute(self, image: Any, commands: Sequence[Command], **rest: Any) -> tuple[Completed, ...]:
+        return tuple(spoilt(done) for done in self._runtime.execute(image, commands, **rest))
+
+
 class Fickle(Failing):
     """A runtime in which the marked tree's sandboxes do one thing after the other."""
 
     def __init__(self, runtime: Any, course: str) -> None:
-        """Each letter stands for a run: d(ies), g(ood tree) or b(ad one)."""
+        """Each letter stands for a run: d(ies), g(ood tree), b(ad one) or w(ritten to by another process)."""
         super().__init__(runtime)
         self.course = list(course)
 
@@ -161,8 +173,8 @@ class Fickle(Failing):
             hello = framed(commands[0].stdin[:KEY], 0, b'{"hello": "3"}')
             return tuple(dataclasses.replace(DEAD, stdout=hello) for _ in commands)
         bad = [dataclasses.replace(each, stdin=each.stdin.replace(MARKED, WRONG)) for each in commands]
-        played: tuple[Completed, ...] = self._runtime.execute(image, commands if now == "g" else bad, **rest)
-        return played
+        played: tuple[Completed, ...] = self._runtime.execute(image, bad if now == "b" else commands, **rest)
+        return tuple(spoilt(each) for each in played) if now == "w" else played
 
 
 MARKED, WRONG = (base64.b64encode(f"# marked\n{text}".encode()) for text in (GOOD, GOOD.replace("3", "4")))
@@ -194,6 +206,19 @@ def test_a_tree_whose_sandbox_was_lost_is_green_once_more_for_each(
     assert runtime.course == []
     assert lab.reasons(trial)["c0"] == reason
     assert {step.step: step.retried for step in trial.steps}["verdict"] == retried
+
+
+@pytest.mark.bubblewrap
+def test_what_is_written_into_a_report_is_the_revisions_doing_unless_the_reference_is_written_to_as_well(
+    lab: Any,
+) -> None:
+    lab.trial(lab.world())
+    lab.acting({"value.py": "# marked\n" + GOOD, "name.py": NAME})
+    runtime = Fickle(lab.runtime, "w")
+    trial = lab.trial(lab.world(runtime=runtime))
+    assert (runtime.course, lab.reasons(trial)["c0"]) == ([], "tampered")
+    lab.acting({"value.py": "# more\n" + GOOD, "name.py": NAME})
+    assert lab.reasons(lab.trial(lab.world(runtime=Spoilt(lab.runtime))))["c0"] == "broken"
 
 
 @pytest.mark.bubblewrap
