@@ -34,9 +34,9 @@ from pytest_crab.instances.unwritten import unwritten
 from pytest_crab.protocols import Snapshot
 from pytest_crab.scratch import scratch
 from pytest_crab.sources import coherence
+from pytest_crab.sources import diff_text
 from pytest_crab.sources import source_for
 from pytest_crab.sources import trees
-from pytest_crab.sources.trees import diff_text
 from pytest_crab.store import FileStore
 from pytest_crab.types import Instance
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from pytest_crab.runtimes import DEFAULT_BASE
 from pytest_crab.runtimes import bubblewrap
 from pytest_crab.runtimes import cgroups
 from pytest_crab.runtimes.interpreters import running_version
+from pytest_crab.sources import OLDEST_GIT
 
 #: Environment variables that hold keys of model providers; only whether they are set is ever told.
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "DEVIN_API_KEY", "GITHUB_TOKEN")
@@ -151,8 +153,16 @@ def _programs() -> list[tuple[str, str]]:
         place = shutil.which(
             program, path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
         )
-        rows.append((program, f"yes: {_version(place)}" if place else "no: not on PATH"))
+        version = _version(place) if place else ""
+        old = program == "git" and _is_old(version)
+        there = f"old: {version}; {OLDEST_GIT} or later is needed" if old else f"yes: {version}"
+        rows.append((program, there if place else "no: not on PATH"))
     return rows
+
+
+def _is_old(git: str) -> bool:
+    found = re.search(r"(\d+)\.(\d+)", git)
+    return found is not None and (int(found[1]), int(found[2])) < tuple(map(int, OLDEST_GIT.split(".")))
 
 
 def _version(place: str) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pytest_crab import harness
 from pytest_crab import verdict
 from pytest_crab.errors import DiffRejected
-from pytest_crab.sources.trees import diff_text
+from pytest_crab.sources import diff_text
 from pytest_crab.trial.running import Question
 from pytest_crab.trial.running import ask
 from pytest_crab.trial.stage import Stage

@@ -7,9 +7,13 @@ from functools import cache
 from pathlib import Path
 from typing import cast
 
+from pytest_crab.errors import SourceError
 from pytest_crab.protocols import Snapshot
 from pytest_crab.protocols import Source
 from pytest_crab.types import Instance
+
+#: The oldest git that this was tried with.
+OLDEST_GIT = "2.25"
 
 #: "module:class" by the key under source in instance.yaml; imported when an instance needs it.
 SOURCES = {
@@ -36,6 +40,15 @@ def drop(instance: Instance, folder: Path, snapshot: Snapshot) -> None:
     from pytest_crab.sources import trees
 
     trees.drop(folder, source_for(instance).identity(instance), snapshot)
+
+
+def diff_text(instance: Instance, name: str) -> str:
+    """The text of a diff in the instance's folder; bytes that are not UTF-8 become surrogates, which apply takes."""
+    try:
+        return Path(instance.folder, name).read_bytes().decode("utf-8", "surrogateescape")
+    except OSError as error:
+        message = f"{instance.id}: {name} cannot be read ({error.strerror})"
+        raise SourceError(message) from None
 
 
 @cache

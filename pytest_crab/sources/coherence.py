@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pytest_crab import diffs
 from pytest_crab.errors import DiffRejected
 from pytest_crab.protocols import Snapshot
-from pytest_crab.sources.trees import diff_text
+from pytest_crab.sources import diff_text
 from pytest_crab.types import Comment
 from pytest_crab.types import Instance
 from pytest_crab.types import Side

@@ -19,6 +19,7 @@ from typing import TypeAlias
 
 from pytest_crab.errors import SourceError
 from pytest_crab.scratch import scratch
+from pytest_crab.sources import OLDEST_GIT
 
 
 @contextmanager
@@ -44,8 +45,6 @@ Repo: TypeAlias = git.Repo
 Tree: TypeAlias = git.Tree
 #: What lies in a tree.
 Item: TypeAlias = git.Blob | git.Tree | git.Submodule
-#: The oldest git that the project is tried with.
-OLDEST = "2.25"
 
 _CONFIG = {
     "core.hooksPath": "/dev/null",
@@ -343,7 +342,7 @@ def _failure(command: str, code: int, stderr: bytes, seconds: float | None, cwd:
     """The error that says why a command failed."""
     words = _words(stderr)
     if code == 127 and words.startswith("/usr/bin/env:"):
-        return GitError(command, f"there is no git on the search path; git {OLDEST} or later should be installed")
+        return GitError(command, f"there is no git on the search path; git {OLDEST_GIT} or later should be installed")
     if not cwd.is_dir():
         return _gone(command, cwd)
     if code == -signal.SIGXCPU:

@@ -19,6 +19,7 @@ from pytest_crab import plain
 from pytest_crab.errors import DiffRejected
 from pytest_crab.errors import SourceError
 from pytest_crab.protocols import Snapshot
+from pytest_crab.sources import diff_text
 from pytest_crab.sources.git_cli import Git
 from pytest_crab.sources.git_cli import create
 from pytest_crab.sources.git_cli import lend
@@ -119,15 +120,6 @@ def authored(git: Git, base: str, instance: Instance, head: str, reference: str)
     """
     head_tree = _applied(git, base, instance, head)
     return Trees(git, base, head_tree, _applied(git, head_tree, instance, reference))
-
-
-def diff_text(instance: Instance, name: str) -> str:
-    """The text of a diff in the instance's folder; bytes that are not UTF-8 become surrogates, which apply takes."""
-    try:
-        return Path(instance.folder, name).read_bytes().decode("utf-8", "surrogateescape")
-    except OSError as error:
-        message = f"{instance.id}: {name} cannot be read ({error.strerror})"
-        raise SourceError(message) from None
 
 
 def diff_digest(instance: Instance, name: str) -> str:

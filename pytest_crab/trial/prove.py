@@ -13,7 +13,7 @@ from pytest_crab import plain
 from pytest_crab import verdict
 from pytest_crab.errors import DiffRejected
 from pytest_crab.errors import StoreError
-from pytest_crab.sources.trees import diff_text
+from pytest_crab.sources import diff_text
 from pytest_crab.trial import keys
 from pytest_crab.trial.running import PASS_TO_PASS
 from pytest_crab.trial.running import Answers

@@ -28,6 +28,18 @@ def test_tells_about_keys_by_name_only(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert rows["OPENAI_API_KEY"].strip() == "not set"
 
 
+@pytest.mark.parametrize(
+    ("version", "row"), [("2.17.1", "old: git version 2.17.1; 2.25 or later is needed"), ("2.25.0", "yes: git version")]
+)
+def test_a_git_that_is_too_old_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, version: str, row: str) -> None:
+    (tmp_path / "git").write_text(f"#!/bin/sh\necho git version {version}\n")
+    (tmp_path / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
+    rows = dict(line.split("  ", 1) for line in CliRunner().invoke(doctor, []).output.splitlines())
+    assert rows["git"].strip().startswith(row)
+
+
 def test_an_engine_that_is_not_there_is_a_row_and_no_failure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
     result = CliRunner().invoke(doctor, [])

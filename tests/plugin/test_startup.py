@@ -34,3 +34,17 @@ def test_without_a_reviewer_nothing_heavy_is_imported(
 def test_with_a_reviewer_no_engine_is_imported_to_collect(bare: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     bare.write({"test_modules.py": "import sys\ndef test_modules():\n    assert 'docker' not in sys.modules\n"})
     bare.spawn("--reviewer=human", "test_modules.py").assert_outcomes(passed=1)
+
+
+def test_no_git_is_imported_to_collect_instances(bare: Any) -> None:
+    """A conftest.py that looks when all is collected, of an instance that a reviewer is named for."""
+    bare.write({"conftest.py": LOOKING, "set/demo/instance.yaml": "schema: 1\nid: demo\n"})
+    done = bare.spawn("--reviewer=human", "--collect-only", "set")
+    assert "imported: []" in done.stdout.str()
+
+
+LOOKING = """
+import sys
+def pytest_unconfigure():
+    print("imported:", [name for name in ("git", "gitdb", "pytest_crab.sources.git_cli") if name in sys.modules])
+"""
