@@ -6,7 +6,8 @@ import math
 
 
 def dollars(amount: float, least: int = 2) -> str:
-    """An amount with ``least`` decimals, and with as many more as two significant digits need: 0.0008 is 0.00080."""
+    """An amount with ``least`` decimals, and with more where two significant digits need them: 0.0008, not 0.00."""
     if not amount:
         return f"{0:.{least}f}"
-    return f"{amount:.{max(least, 1 - math.floor(math.log10(abs(amount))))}f}"
+    whole, _, decimals = f"{amount:.{max(least, 1 - math.floor(math.log10(abs(amount))))}f}".partition(".")
+    return f"{whole}.{decimals[:least]}{decimals[least:].rstrip('0')}"

