@@ -55,12 +55,19 @@ class Progress:
 class Campaign:
     """Trials on an executor, each under a key; at most as many run as the executor has workers.
 
-    The executor is given work and whom to tell of its steps, and returns a future of the trial.
+    The executor is given work and whom to tell of its steps, and returns a future of the trial. ``ended`` is called
+    with each trial that came to its end, in whatever thread it did.
     """
 
-    def __init__(self, executor: Executor, stop_work: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        executor: Executor,
+        stop_work: Callable[[], None],
+        ended: Callable[[Trial], None] = lambda _trial: None,
+    ) -> None:
         self._executor = executor
         self._stop_work = stop_work
+        self._tell = ended
         self._futures: dict[Hashable, Future[Trial]] = {}
         self._trials: dict[Hashable, Trial] = {}
         self._steps: dict[Hashable, tuple[str, float]] = {}
@@ -108,6 +115,13 @@ class Campaign:
             self._futures.pop(key, None)  # which holds more than the record
         return trial
 
+    def drop(self, unwanted: Callable[[Hashable], bool]) -> None:
+        """Take trials of these keys that have not started out of the queue; their result is then None."""
+        with self._guard:
+            futures = [future for key, future in self._futures.items() if unwanted(key)]
+        for future in futures:
+            future.cancel()
+
     def progress(self) -> Progress:
         """What is going on now."""
         now = time.monotonic()
@@ -139,6 +153,8 @@ class Campaign:
             self._steps.pop(key, None)
             self._done += trial is not None
             self._cost = sum(costs, self._cost or 0.0) if costs else self._cost
+        if trial is not None:
+            self._tell(trial)
 
 
 def _costs(trial: Trial) -> list[float]:

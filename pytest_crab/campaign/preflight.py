@@ -124,10 +124,7 @@ def asks(world: World, trials: Sequence[tuple[Instance, Crew, int]], seconds: fl
     random.Random(0).shuffle(order)  # noqa: S311 - a sample, no secret
     reviews = revisions = seen = 0
     for instance, crew, repeat in order:
-        try:
-            review, revision = known_asks(instance, crew, world, repeat=repeat)
-        except Exception:  # noqa: BLE001 - whatever an adapter of somebody else raises: its trial will say so
-            review = revision = False
+        review, revision = is_stored(world, instance, crew, repeat)
         reviews += not review
         revisions += not revision
         seen += 1
@@ -136,6 +133,14 @@ def asks(world: World, trials: Sequence[tuple[Instance, Crew, int]], seconds: fl
     share = len(trials) / seen if seen else 0
     made, answered = round(reviews * share), round(revisions * share)
     return Asks(reviews=made, revisions=answered, stored=2 * len(trials) - made - answered, exact=seen == len(trials))
+
+
+def is_stored(world: World, instance: Instance, crew: Crew, repeat: int) -> tuple[bool, bool]:
+    """Whether a trial's review and its revision are in the store, or not needed."""
+    try:
+        return known_asks(instance, crew, world, repeat=repeat)
+    except Exception:  # noqa: BLE001 - whatever an adapter of somebody else raises: its trial will say so
+        return False, False
 
 
 def measured(records: Path, runtime: str) -> Measured:

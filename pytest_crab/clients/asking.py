@@ -84,6 +84,11 @@ class AskingSettings:
         """The further fields of a request, as JSON means them."""
         return {name: _typed(value) for name, value in (self.options or {}).items()}
 
+    @property
+    def providers(self) -> tuple[str, ...]:
+        """The providers that are asked, which should be known before a run begins."""
+        return (self.provider,)
+
     def protocol(self) -> Api:
         """The protocol that the model is asked in. Raises BadInput."""
         endpoint = endpoint_of(self.provider, Path(self.folder))

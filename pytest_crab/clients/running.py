@@ -84,6 +84,11 @@ class ClientSettings:
         path = None if self.prompt is None else Path(self.folder, self.prompt).expanduser()
         return instructions("review" if self.role == "reviewer" else "revise", path)
 
+    @property
+    def providers(self) -> tuple[str, ...]:
+        """The providers that may be asked, which should be known before a run begins; first the one that is."""
+        return (*([self.provider] if self.provider else []), *self.more_providers)
+
     def installed(self) -> Installed:
         """The client. Raises the family's error."""
         try:

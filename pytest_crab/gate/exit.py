@@ -63,7 +63,8 @@ class RunOutcome:
 
     ``status`` is pytest's own; ``only_trials_failed`` is whether every failed or errored report is a trial's.
     ``fail_under`` None means that there is no floor, ``against`` None that there is no baseline; with neither there is
-    no gate. ``objections`` are sentences of hooks, each of which fails the gate.
+    no gate. ``objections`` are sentences of hooks, each of which fails the gate; ``given_up``
+    are those on reviewers whose trials were not all run, so that no gate passes.
     """
 
     status: int
@@ -74,6 +75,7 @@ class RunOutcome:
     tallies: tuple[Tally, ...] = ()
     against: tuple[Against, ...] | None = None
     objections: tuple[str, ...] = ()
+    given_up: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +101,7 @@ def decide(outcome: RunOutcome) -> Decision:
     gated = [tally for tally in outcome.tallies if not tally.is_control]
     rulings = [ruling for tally in gated for ruling in _rulings(tally, outcome)]
     rulings += [(Ruling.FAILED, f"A hook objects: {text}") for text in outcome.objections]
+    rulings += [(Ruling.INCONCLUSIVE, f"The run has {text}.") for text in outcome.given_up]
     worst = min((ruling for ruling, _ in rulings), key=ORDER.index, default=Ruling.INCONCLUSIVE)
     account = " ".join(sentence for _, sentence in rulings) or "No reviewer was measured."
     if outcome.status not in _REPLACEABLE:

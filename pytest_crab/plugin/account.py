@@ -13,6 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from pytest_crab import plain
+from pytest_crab.campaign.giving_up import GIVEN_UP
 from pytest_crab.errors import CrabError
 from pytest_crab.gate.baseline import Against
 from pytest_crab.gate.exit import Decision
@@ -36,6 +37,7 @@ from pytest_crab.report.rendering import render
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.summary import summarise
 from pytest_crab.report.terminal import summary_lines
+from pytest_crab.report.text import one_line
 from pytest_crab.report.transcripts import write_transcripts
 from pytest_crab.store import FileStore
 from pytest_crab.trial import unmeasured
@@ -86,6 +88,7 @@ class Account:
         self.problems: list[str] = []
         self.warnings: tuple[str, ...] = ()
         self.complete = False
+        self.given_up: dict[str, None] = {}
         self.elsewhere = 0
         self._expected: dict[str, Planned | None] = {}
         self._reported: dict[str, Trial] = {}
@@ -137,6 +140,8 @@ class Account:
         if TrialKey.of(trial) in self.trials:
             return
         self.trials[TrialKey.of(trial)] = trial
+        if trial.error is not None and trial.error.startswith(GIVEN_UP):
+            self.given_up[trial.error] = None
         try:
             if self._log is None:
                 self._log = TrialLog(self.options.report / "trials.jsonl")
@@ -160,7 +165,7 @@ class Account:
         if self.elsewhere and status == pytest.ExitCode.NO_TESTS_COLLECTED:
             status = int(pytest.ExitCode.OK)
         missing = list(self._missing())
-        self.complete = not missing
+        self.complete = not missing and not self.given_up
         for trial in missing:
             self.add(trial)
         if self.elsewhere:
@@ -219,6 +224,7 @@ class Account:
                 tallies=tallies,
                 against=against,
                 objections=tuple(objections),
+                given_up=tuple(self.given_up),
             )
         )
 
@@ -344,10 +350,14 @@ class Account:
         if self.trials and reporter.verbosity >= 0:
             reporter.write_sep("-", "trials")
             for trial in self.in_order():
+                if trial.error in self.given_up:  # said once, below
+                    continue
                 repeat = "" if trial.repeat == 1 else f"[{trial.repeat}]"
                 reporter.write_line(f"{trial.instance}::{trial.reviewer}{repeat}  {instance_line(trial)}")
         if self.trials and reporter.verbosity >= -1:
             self._print_tables(reporter)
+        for sentence in self.given_up:
+            reporter.write_line(f"crab: {one_line(sentence, 1000)}", red=True)
         for problem in self.problems:
             reporter.write_line(problem, red=True)
         if self.decision is not None and self.decision.paragraph:

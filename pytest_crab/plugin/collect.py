@@ -32,6 +32,7 @@ from pytest_crab.types import Comment
 from pytest_crab.types import Instance
 from pytest_crab.types import Kind
 from pytest_crab.types import Provenance
+from pytest_crab.types import Reason
 from pytest_crab.types import Trial
 from pytest_crab.types import Verdict
 
@@ -290,6 +291,8 @@ class TrialItem(Beneath, pytest.Item):
         self.trial = self.plugin.finish(self)
         if self.trial.skipped:
             pytest.skip(self.trial.skipped)
+        if {result.reason for result in self.trial.results} == {Reason.NOT_RUN}:  # its reviewer was given up
+            pytest.skip(self.trial.error or "")
         if self.trial.having(Verdict.UNKNOWN):
             raise Unmeasured
 

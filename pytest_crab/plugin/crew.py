@@ -16,6 +16,7 @@ import pytest
 from pytest_crab.adapters import AdapterSpec
 from pytest_crab.adapters import Family
 from pytest_crab.agents import AGENTS
+from pytest_crab.campaign.access import provider_problems
 from pytest_crab.campaign.placebo import mismatched
 from pytest_crab.campaign.placebo import write_reviews
 from pytest_crab.clients.installed import is_there
@@ -81,6 +82,9 @@ def crews_of(options: Options, config: pytest.Config) -> Crews:
             )
             for each in (whole, *_arms(whole, options)):
                 crews[each.reviewer] = Crew.build(each)
+        problems = [one for crew in crews.values() for one in provider_problems(crew, settings.models)]
+        if problems:
+            raise pytest.UsageError("\n".join(dict.fromkeys(problems)))
     except BadInput as error:
         raise pytest.UsageError(str(error)) from error
     return Crews(

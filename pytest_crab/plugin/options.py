@@ -71,6 +71,7 @@ class Options:
     fresh: tuple[str, ...]
     replay: bool
     budget: float | None
+    give_up: int
     plan: bool
     report: Path
     junit: Path | None

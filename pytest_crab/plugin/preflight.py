@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Iterator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -9,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_crab.campaign import preflight
+from pytest_crab.campaign.access import missing_keys
 from pytest_crab.campaign.sizes import in_words
 from pytest_crab.errors import CrabError
 from pytest_crab.protocols import ORACLE_LIMITS
@@ -31,6 +34,7 @@ def lines(session: CrabSession, trials: Sequence[tuple[Instance, str, int]]) -> 
     """What these trials (instance, reviewer, repeat) will need. Raises pytest.UsageError where they cannot work."""
     options, work = session.options, session.work
     _refuse_store(session)
+    _refuse_keys(session, trials)
     name = work.choice.name
     instances = {instance.id: instance for instance, _, _ in trials}
     crews = [(instance, session.crews.by_reviewer[reviewer], repeat) for instance, reviewer, repeat in trials]
@@ -55,6 +59,27 @@ def lines(session: CrabSession, trials: Sequence[tuple[Instance, str, int]]) -> 
 def _has_reviews(session: CrabSession) -> bool:
     """Whether the store holds any review at all; where it holds none there is nothing to look up."""
     return (session.options.store / "steps" / "review").is_dir()
+
+
+def _refuse_keys(session: CrabSession, trials: Sequence[tuple[Instance, str, int]]) -> None:
+    """Raise pytest.UsageError if a key is missing that some trial will need: what the store has is not asked for."""
+    options, crews = session.options, session.crews
+    if options.plan or options.replay:
+        return
+    lacks = {name: missing_keys(crew, crews.settings.models, os.environ) for name, crew in crews.by_reviewer.items()}
+    stored = _has_reviews(session)
+    needed: dict[str, None] = {}
+    until = time.monotonic() + preflight.SECONDS
+    for instance, name, repeat in trials if any(map(any, lacks.values())) else ():
+        of_reviewer, of_agent = lacks[name]
+        if set(of_reviewer + of_agent) <= needed.keys() or time.monotonic() > until:
+            continue
+        review = revision = False
+        if stored:
+            review, revision = preflight.is_stored(session.work.world, instance, crews.by_reviewer[name], repeat)
+        needed.update(dict.fromkeys([*([] if review else of_reviewer), *([] if revision else of_agent)]))
+    if needed:
+        raise pytest.UsageError("\n".join(needed))
 
 
 def _refuse_store(session: CrabSession) -> None:

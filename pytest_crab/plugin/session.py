@@ -37,7 +37,9 @@ from pytest_crab.report.account import explain
 from pytest_crab.report.agreement import agreement_lines
 from pytest_crab.report.agreement import agreements
 from pytest_crab.report.text import one_line
+from pytest_crab.trial import unmeasured
 from pytest_crab.types import Instance
+from pytest_crab.types import Reason
 from pytest_crab.types import Trial
 from pytest_crab.types import Verdict
 
@@ -218,6 +220,11 @@ class CrabSession:
         finally:
             self._say_news(line)
             line.wipe()
+        why = self.work.giving_up.sentence(reviewer) if trial is None else None
+        if why is not None:
+            crew, here = self.crews.by_reviewer[reviewer], self.options.runtime
+            part = self.options.part
+            return unmeasured(instance, crew, Reason.NOT_RUN, why, repeat=repeat, runtime=here, shard=part)
         if trial is None:
             raise CrabError("the run was stopped before this trial was finished; run again, finished steps are kept")
         return trial

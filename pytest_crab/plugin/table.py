@@ -139,6 +139,14 @@ OPTIONS = (
         "a number of dollars above 0",
         "USD",
     ),
+    Option(
+        "give-up",
+        values.count_or_none,
+        5,
+        "run no more trials of a reviewer whose first N failed alike, as with a wrong key; 0: go on",
+        "a whole number from 0",
+        "N",
+    ),
     Option("plan", values.switch, False, "say what is stored and what would run, and run nothing", "true or false"),
     Option(
         "report",

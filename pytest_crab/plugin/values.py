@@ -18,6 +18,14 @@ def count(text: str) -> int:
     return number
 
 
+def count_or_none(text: str) -> int:
+    """A whole number, where 0 turns something off."""
+    number = int(text)
+    if number < 0:
+        raise ValueError
+    return number
+
+
 def dollars(text: str) -> float:
     """A sum above nothing."""
     number = float(text)

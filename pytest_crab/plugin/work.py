@@ -23,6 +23,7 @@ from pytest_crab.campaign.executor import Campaign
 from pytest_crab.campaign.executor import Notice
 from pytest_crab.campaign.executor import Progress
 from pytest_crab.campaign.executor import TrialWork
+from pytest_crab.campaign.giving_up import GivingUp
 from pytest_crab.campaign.plan import plan_lines
 from pytest_crab.errors import CrabError
 from pytest_crab.errors import StoreError
@@ -71,6 +72,7 @@ class Work:
         self._campaign: Campaign | None = None
         self._guard = threading.Lock()
         self._closed = False
+        self.giving_up = GivingUp(options.give_up)
         self._subjects: set[str] = set()
         self._open_run: OpenRun | None = None
         self._cluster: ClusterExecutor | None = None
@@ -207,7 +209,7 @@ class Work:
     def submit(self, instance: Instance, reviewer: str, repeat: int = 1) -> None:
         """Start a trial unless it was started, or the run is over."""
         with self._guard:
-            if self._closed:
+            if self._closed or self.giving_up.sentence(reviewer) is not None:
                 return
             if self._campaign is None:
                 self._campaign = self._start()
@@ -324,13 +326,18 @@ class Work:
 
     def _start(self) -> Campaign:
         if self._cluster is not None:
-            return Campaign(self._cluster, self._cluster.stop)
+            return Campaign(self._cluster, self._cluster.stop, self._ended)
         try:
             self.world.runtime.sweep()
         except (CrabError, OSError) as error:  # what dead runs left does not keep this one from running
             log.warning("what earlier runs left could not be removed: %s", error)
         executor = ThreadPoolExecutor(max_workers=self.options.jobs, thread_name_prefix="crab")
-        return Campaign(executor, self.world.stop)
+        return Campaign(executor, self.world.stop, self._ended)
+
+    def _ended(self, trial: Trial) -> None:
+        """Take a reviewer's trials out of the queue once it is given up."""
+        if self.giving_up.note(trial) and self._campaign is not None:
+            self._campaign.drop(lambda key: isinstance(key, TrialKey) and key.reviewer == trial.reviewer)
 
 
 def runs_items(config: pytest.Config) -> bool:

@@ -61,6 +61,11 @@ class DevinReviewer:
         if self.organization is not None and not re.fullmatch(r"[\w-]+", self.organization):
             raise ValueError("organization should be Devin's id of it, such as org-1a2b3c")
 
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The environment variables that should be set before a run begins."""
+        return (self.key_env,)
+
     def bind(self, instance: Instance) -> BoundDevinReviewer:
         """The reviewer of this instance; of all that the instance holds it learns address and commit."""
         git = instance.source.git

@@ -1,0 +1,50 @@
+"""What contestants need before a run can begin: providers that crab.yaml knows, and keys in the environment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+
+from pytest_crab.settings import ModelSettings
+from pytest_crab.trial import Crew
+
+
+def provider_problems(crew: Crew, models: ModelSettings) -> Iterator[str]:
+    """Yield a sentence for each provider of a crew that crab.yaml does not know, or that speaks another protocol."""
+    for noun, name, adapter in _members(crew):
+        api = getattr(adapter, "api", None)
+        for provider in getattr(adapter, "providers", ()):
+            known = models.providers.get(provider)
+            if known is None:
+                names = ", ".join(sorted(models.providers))
+                yield (
+                    f"{noun} {name}: {provider!r} is no provider; use one of {names}, "
+                    "or add it to models.providers in crab.yaml"
+                )
+            elif api is not None and api is not known.api:
+                yield (
+                    f"{noun} {name}: api is {api}, and the provider {provider} speaks {known.api}; "
+                    "leave api out, or name a provider of that protocol"
+                )
+
+
+def missing_keys(crew: Crew, models: ModelSettings, environ: Mapping[str, str]) -> tuple[list[str], list[str]]:
+    """Return the sentences on keys that are not set: those of the reviewer, and those of the agent."""
+    found: dict[str, list[str]] = {"reviewer": [], "agent": []}
+    for noun, name, adapter in _members(crew):
+        wanted = [
+            (f"asks {provider}", models.providers[provider].key_env)
+            for provider in getattr(adapter, "providers", ())[:1]  # the others may be asked, and need not be
+            if provider in models.providers
+        ]
+        wanted += [("needs a key", variable) for variable in getattr(adapter, "variables", ())]
+        found[noun] = [
+            f"{noun} {name} {why}, and {variable} is not set: set it to the key"
+            for why, variable in wanted
+            if variable is not None and not environ.get(variable, "").strip()
+        ]
+    return found["reviewer"], found["agent"]
+
+
+def _members(crew: Crew) -> tuple[tuple[str, str, object], ...]:
+    return ("reviewer", crew.spec.reviewer, crew.reviewer), ("agent", crew.spec.agent, crew.agent)

@@ -1,0 +1,66 @@
+"""When a run stops asking a reviewer: its first trials all failed, and all for the same cause."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import defaultdict
+
+from pytest_crab.types import Reason
+from pytest_crab.types import Trial
+
+#: How the sentence begins that trials have for an error that were not run for this reason.
+GIVEN_UP = "given up"
+
+_FAILURES = frozenset({Reason.REVIEWER_ERROR, Reason.AGENT_ERROR, Reason.BROKEN})
+#: Parts of an error that differ from trial to trial: quoted texts, paths, digests, numbers.
+_OWN = re.compile(r"'[^']*'|\"[^\"]*\"|\S*[/@:]\S*|\b[0-9a-f]{7,}\b|\d+")
+#: So many characters of an error tell its class.
+_TOLD = 80
+
+
+class GivingUp:
+    """Counts, for each reviewer, how many of its first trials failed alike; ``most`` 0: it never gives up."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._guard = threading.Lock()
+        self._failed: defaultdict[str, int] = defaultdict(int)
+        self._causes: dict[str, str | None] = {}
+        self._sentences: dict[str, str] = {}
+
+    def note(self, trial: Trial) -> bool:
+        """Count a trial that ended; whether it is the one after which its reviewer is given up."""
+        if not self._most or trial.skipped is not None:
+            return False
+        cause = cause_of(trial)
+        with self._guard:
+            first = self._causes.setdefault(trial.reviewer, cause)
+            if cause is None or cause != first:
+                self._causes[trial.reviewer] = None  # for good: it is not this that keeps all trials from being run
+                return False
+            self._failed[trial.reviewer] += 1
+            if self._failed[trial.reviewer] != self._most:
+                return False
+            first_ones = "first trial failed" if self._most == 1 else f"first {self._most} trials failed alike"
+            self._sentences[trial.reviewer] = (
+                f"{GIVEN_UP} on {trial.reviewer}: its {first_ones} ({trial.error}); mend the cause and run again, "
+                "or go on with --crab-give-up=0"
+            )
+            return True
+
+    def sentence(self, reviewer: str) -> str | None:
+        """Why no more trials of a reviewer are run; None if they are."""
+        return self._sentences.get(reviewer)
+
+
+def cause_of(trial: Trial) -> str | None:
+    """The class of a failure that left all oracles of a trial unknown; None for a trial that measured something.
+
+    It is the status that a client ended with, else the error without what belongs to one trial alone.
+    """
+    reasons = {result.reason for result in trial.results}
+    if len(reasons) != 1 or not reasons <= _FAILURES or trial.error is None:
+        return None
+    own = trial.error.replace(trial.instance, "#").replace(trial.repo, "#")
+    return f"{next(iter(reasons))}: {trial.status or _OWN.sub('#', own)[:_TOLD]}"
