@@ -145,7 +145,7 @@ def no_browser() -> str | None:
     if shutil.which("chromium") is None:
         return "chromium is not on PATH"
     if importlib.util.find_spec("playwright") is None:
-        return "playwright is not installed: pip install 'pytest-crab[browser]'"
+        return "playwright is not installed: install pytest-crab with its extra [browser]"
     return None
 
 

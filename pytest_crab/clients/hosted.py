@@ -73,7 +73,7 @@ class Service:
         try:
             import httpx2
         except ImportError:
-            raise ReviewerError(f"{asker.client} needs httpx2: pip install 'pytest-crab[models]'") from None
+            raise ReviewerError(f"{asker.client} needs httpx2: install pytest-crab with its extra [models]") from None
         self._asker = asker
         self._name = name
         self._url = url.rstrip("/")

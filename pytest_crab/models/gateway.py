@@ -255,7 +255,7 @@ class Gateway:
         try:
             import aiohttp  # noqa: F401 - the process needs it
         except ImportError:
-            raise GatewayError("the gateway needs aiohttp: pip install 'pytest-crab[models]'") from None
+            raise GatewayError("the gateway needs aiohttp: install pytest-crab with its extra [models]") from None
         self._ledgers.mkdir(parents=True, exist_ok=True)
         if not self._replay:
             self._cassettes.mkdir(parents=True, exist_ok=True)

@@ -33,7 +33,7 @@ def cluster_of(options: Options, crews: Crews, config: pytest.Config, *, resume:
     except ModuleNotFoundError as error:
         if str(error.name).partition(".")[0] not in ("dask", "distributed"):
             raise
-        raise pytest.UsageError("--crab-cluster needs Dask: pip install 'pytest-crab[cluster]'") from error
+        raise pytest.UsageError("--crab-cluster needs Dask: install pytest-crab with its extra [cluster]") from error
     run = Run().id
     models = crews.settings.models
     recordings = str(crews.settings.cassettes(options.store)) if models.cassettes else None

@@ -29,8 +29,8 @@ from pytest_crab.types import PullRequest
 from pytest_crab.types import Review
 
 _LIBRARIES = {
-    Context.BM25: ("bm25s", "pytest-crab[retrieval]"),
-    Context.EMBEDDING: ("sentence_transformers", "pytest-crab[embedding]"),
+    Context.BM25: ("bm25s", "retrieval"),
+    Context.EMBEDDING: ("sentence_transformers", "embedding"),
 }
 
 
@@ -59,7 +59,7 @@ class HunksReviewer(AskingSettings):
             raise ValueError("embedding should name a sentence-transformers model where context is embedding")
         module, extra = _LIBRARIES.get(self.context, ("json", ""))
         if importlib.util.find_spec(module) is None:
-            raise ValueError(f"context {self.context} needs {module}: pip install '{extra}'")
+            raise ValueError(f"context {self.context} needs {module}: install pytest-crab with its extra [{extra}]")
 
     def review(self, pull_request: PullRequest, checkout: Checkout) -> Review:
         """What the model finds, in the diff's order. Raises ReviewerError, GatewayError, Cancelled."""

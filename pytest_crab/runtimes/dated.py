@@ -23,7 +23,9 @@ def program() -> Path:
     except (ImportError, FileNotFoundError):
         found = shutil.which("uv")
     if found is None:
-        raise ImageError("packages as of a moment are installed by uv; pip install pytest-crab[environments] brings it")
+        raise ImageError(
+            "packages as of a moment are installed by uv; install pytest-crab with its extra [environments]"
+        )
     return Path(found)
 
 
