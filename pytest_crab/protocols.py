@@ -192,7 +192,7 @@ class Workspace(Protocol):
         """Run a command in the tree; a time-out ends it with all its descendants. Raises EngineError, Cancelled."""
 
     def diff(self) -> str:
-        """Everything that changed since head, as a git diff."""
+        """Everything that changed since head, as a git diff; what commands left running may be ended first."""
 
     def apply(self, diff: str) -> None:
         """Apply a git diff to the tree as it is now. Raises DiffRejected, and then nothing has changed."""

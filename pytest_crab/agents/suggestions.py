@@ -14,6 +14,7 @@ from typing import Any
 from typing import ClassVar
 from typing import NamedTuple
 
+from pytest_crab import beneath
 from pytest_crab.diffs import is_inside
 from pytest_crab.errors import EngineError
 from pytest_crab.protocols import Checkout
@@ -146,7 +147,17 @@ def _write(root: Path, path: str, suggestions: Sequence[Suggestion], notes: list
     elif not os.path.isfile(steps[-1]):  # noqa: PTH113 - the same
         notes.extend(f"{one.label}: there is no file {path} at the head" for one in suggestions)
     else:
-        before = steps[-1].read_bytes()
+        with beneath.parent(root, "/".join(parts)) as found:
+            if found is not None:
+                place, name = found
+                _replace(os.open(name, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=place), suggestions, notes)
+
+
+def _replace(descriptor: int, suggestions: Sequence[Suggestion], notes: list[str]) -> None:
+    with os.fdopen(descriptor, "r+b") as file:
+        before = file.read()
         after = replaced(before, suggestions, notes)
         if after != before:
-            steps[-1].write_bytes(after)
+            file.seek(0)
+            file.write(after)
+            file.truncate()

@@ -32,11 +32,10 @@ from pytest_crab.errors import CrabError
 from pytest_crab.errors import EngineError
 from pytest_crab.errors import ImageError
 from pytest_crab.errors import SourceUnreachable
-from pytest_crab.harness import encoded
-from pytest_crab.harness.inside import tree
 from pytest_crab.protocols import Snapshot
 from pytest_crab.runtimes import interpreters
 from pytest_crab.runtimes.runs import Run
+from pytest_crab.runtimes.trees import put
 from pytest_crab.sources.git import GitSource
 from pytest_crab.trial.crew import Crew
 from pytest_crab.trial.prove import Proven
@@ -200,8 +199,7 @@ def _checkouts(snapshot: Snapshot, run: Run) -> Iterator[tuple[Path, Callable[[]
         def merged() -> Path:
             place = folder / "merged"
             snapshot.clone(place)
-            changes = encoded(snapshot.changes(snapshot.reference_tree))
-            tree.apply(str(place), changes)  # type: ignore[no-untyped-call]
+            put(place, snapshot.changes(snapshot.reference_tree))
             return place
 
         yield head, merged

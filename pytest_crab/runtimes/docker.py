@@ -34,6 +34,7 @@ from pytest_crab.runtimes.environments import image_key
 from pytest_crab.runtimes.images import Images
 from pytest_crab.runtimes.runs import Run
 from pytest_crab.runtimes.runs import sweep_folders
+from pytest_crab.runtimes.sandboxes import end_all
 from pytest_crab.runtimes.sandboxes import idling
 from pytest_crab.runtimes.sandboxes import run_added
 from pytest_crab.runtimes.sandboxes import run_beside
@@ -225,7 +226,11 @@ class DockerWorkspace:
         return subprocess.run(line, check=False).returncode
 
     def diff(self) -> str:
-        """See protocols.Workspace; what the install left in the tree is not part of it."""
+        """See protocols.Workspace; what the install left in the tree is not part of it.
+
+        Whatever a contestant left running is ended first: it could stop what reads the tree and write its output.
+        """
+        end_all(self._runtime.engine, self._container, "project")
         argv = (self._image.python, "-I", "-S", "-c", trees.SCRIPT, self._image.tree, self.root)
         done = self.run(argv, seconds=300)
         if done.exit_code != 0:

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from pytest_crab.beneath import FOLDER
 from pytest_crab.errors import DiskShort
-from pytest_crab.harness.inside.tree import FOLDER
 
 _MIB = 2**20
 

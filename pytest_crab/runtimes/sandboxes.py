@@ -20,6 +20,7 @@ from pytest_crab.runtimes.environments import OUTPUT_CAP
 
 _KILLED = 137
 _DRAIN_SECONDS = 0.5
+_KILL_SECONDS = 20.0
 #: At least how long an engine, which may be busy, is given to note that a command has ended.
 _NOTE_SECONDS = 20.0
 
@@ -101,14 +102,18 @@ def run_added(
         engine.check()
         code, late = _end(engine, beside[0], deadline) if in_time else (None, True)
         if late:
-            _kill_all(engine, container, command)
+            end_all(engine, container, command.user)
             converse([talk], time.monotonic() + _DRAIN_SECONDS)
         starved = code == _KILLED and engine.ran_out_of_memory(container, started, beside=True)
         return _completed(talk, code, late=late and not talk.overflow, starved=starved, overflow=talk.overflow)
 
 
-def _kill_all(engine: Engine, container: str, command: Command) -> None:
-    killer = Command(argv=("sh", "-c", "kill -9 -1"), user=command.user)
+def end_all(engine: Engine, container: str, user: str) -> None:
+    """Kill every process of a user in a container that idles; one that does not even take the kill is removed.
+
+    The kernel signals them all in one step, so that none of them can start another meanwhile.
+    """
+    killer = Command(argv=("sh", "-c", "kill -9 -1"), user=user)
     with ExitStack() as stack:
         try:
             beside = engine.begin(container, killer, "/", {})
@@ -116,7 +121,7 @@ def _kill_all(engine: Engine, container: str, command: Command) -> None:
             beside = None
         if beside is not None:
             talk = _opened(stack, beside[1], b"")
-            if converse([talk], time.monotonic() + 5):
+            if converse([talk], time.monotonic() + _KILL_SECONDS):
                 return
         engine.check()
         engine.remove(container)

@@ -5,20 +5,24 @@ from __future__ import annotations
 import importlib.resources
 import io
 import os
-import shutil
 import tarfile
 from collections.abc import Iterable
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
-from pathlib import PurePosixPath
 
+from pytest_crab import beneath
 from pytest_crab.errors import EngineError
+from pytest_crab.harness.inside import tree
 from pytest_crab.protocols import FileChange
 from pytest_crab.protocols import Snapshot
 from pytest_crab.runtimes.inside import delta
 
 #: The program that prints the difference of two trees; see inside/delta.py.
 SCRIPT = importlib.resources.files("pytest_crab.runtimes.inside").joinpath("delta.py").read_text(encoding="utf-8")
+
+#: Bytes: what no file system takes.
+_LONGEST_NAME, _LONGEST_PATH = 255, 4096
 
 
 def received(archive: bytes) -> Iterator[FileChange]:
@@ -47,41 +51,48 @@ def diff_of(snapshot: Snapshot, changes: Iterable[FileChange], scratch: Path) ->
 
 
 def put(folder: Path, changes: Iterable[FileChange]) -> None:
-    """Make a folder's files what ``changes`` say, removals first, and write through no link."""
-    for change in sorted(changes, key=lambda change: (change.content is not None, change.path)):
-        target = folder / change.path
-        if change.content is None:
-            if target.is_symlink() or target.is_file():
-                target.unlink()
-            continue
-        _make_way(folder, target)
-        if change.mode == "120000":
-            target.symlink_to(os.fsdecode(change.content))
-            continue
-        target.write_bytes(change.content)
-        target.chmod(0o755 if change.mode == "100755" else 0o644)
+    """Make a folder's files what ``changes`` say, in any order; no link in it is followed. Raises ValueError."""
+    for change in changes:
+        with beneath.parent(folder, change.path, make=change.content is not None) as found:
+            if found is not None:
+                _settle(*found, change)
 
 
-def _make_way(folder: Path, target: Path) -> None:
-    for parent in reversed(target.relative_to(folder).parents):
-        place = folder / parent
-        if place.is_symlink() or place.is_file():
-            place.unlink()
-        place.mkdir(exist_ok=True)
-    if target.is_symlink() or target.is_file():
-        target.unlink()
-    elif target.is_dir():
-        shutil.rmtree(target)
+def _settle(place: int, name: str, change: FileChange) -> None:
+    if change.content is None:
+        with suppress(FileNotFoundError, IsADirectoryError):
+            os.unlink(name, dir_fd=place)
+        return
+    try:
+        os.unlink(name, dir_fd=place)
+    except FileNotFoundError:
+        pass
+    except IsADirectoryError:
+        tree.remove(f"/proc/self/fd/{place}/{name}")  # type: ignore[no-untyped-call]
+    if change.mode == "120000":
+        os.symlink(os.fsdecode(change.content), name, dir_fd=place)
+        return
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(name, flags, dir_fd=place), "wb") as file:
+        file.write(change.content)
+        os.fchmod(file.fileno(), 0o755 if change.mode == "100755" else 0o644)
+
+
+def _is_of_a_tree(path: str) -> bool:
+    parts = path.split("/")
+    named = all(0 < len(os.fsencode(part)) <= _LONGEST_NAME and part not in (".", "..") for part in parts)
+    return named and parts[0] != ".git" and "\0" not in path
 
 
 def _change(tar: tarfile.TarFile, member: tarfile.TarInfo) -> FileChange:
     what, _, path = member.name.partition("/")
-    parts = PurePosixPath(path).parts
-    if what not in ("d", "f") or not parts or path.startswith("/") or ".." in parts or parts[0] == ".git":
+    if what not in ("d", "f") or not _is_of_a_tree(path):
         raise EngineError(f"a workspace's tree came out with the path {member.name!r}, which is not of a tree")
     if what == "d":
         return FileChange(path=path, mode="100644", content=None)
     if member.issym():
+        if not 0 < len(os.fsencode(member.linkname)) < _LONGEST_PATH or "\0" in member.linkname:
+            raise EngineError(f"a workspace's tree came out with the link {path!r}, which points nowhere")
         return FileChange(path=path, mode="120000", content=os.fsencode(member.linkname))
     stream = tar.extractfile(member) if member.isreg() else None
     if stream is None:

@@ -256,3 +256,37 @@ def test_builders_of_one_image_share_the_work(docker_place: Place, base: str, tm
     runtimes[0].engine.client.remove_image(images[0].reference)
     for runtime in runtimes:
         runtime.close()
+
+
+#: Waits for what reads the tree, stops it and writes an archive of its own before it.
+FORGER = """
+import io, os, signal, tarfile
+archive = io.BytesIO()
+with tarfile.open(fileobj=archive, mode="w") as tar:
+    tar.addfile(tarfile.TarInfo("f/forged.py"))
+while True:
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/cmdline" % name) as file:
+                if int(name) == os.getpid() or "as a tar" not in file.read():
+                    continue
+            os.kill(int(name), signal.SIGSTOP)
+            with open("/proc/%s/fd/1" % name, "wb") as out:
+                out.write(archive.getvalue())
+            os.kill(int(name), signal.SIGCONT)
+            raise SystemExit
+        except OSError:
+            pass
+"""
+
+
+def test_nothing_that_was_left_running_writes_what_the_tree_is(docker_place: Place) -> None:
+    with docker_place.runtime.workspace(docker_place.image, docker_place.snapshot, limits=ORACLE_LIMITS) as workspace:
+        start = "echo 'VALUE = 5' > demo.py; (\"$@\" > /dev/null 2>&1 &); (sleep 600 > /dev/null 2>&1 &)"
+        argv = ("sh", "-c", start, "sh", docker_place.image.python, "-c", FORGER)
+        assert workspace.run(argv, seconds=30).exit_code == 0
+        diff = workspace.diff()
+        left = workspace.run(("sh", "-c", "cat /proc/[0-9]*/cmdline"), seconds=30).stdout
+    assert "+VALUE = 5" in diff
+    assert "forged" not in diff
+    assert b"sleep" not in left

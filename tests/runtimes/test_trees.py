@@ -42,8 +42,12 @@ def _member(name: str, kind: bytes = tarfile.REGTYPE, target: str = "") -> tarfi
         _member("f/.git/config"),
         _member("f/device", tarfile.CHRTYPE),
         _member("f/hard", tarfile.LNKTYPE, "f/other"),
+        _member("f/a/./b"),
+        _member("f/a//b"),
+        _member("f/" + "n" * 300),
+        _member("f/nowhere", tarfile.SYMTYPE, ""),
     ],
-    ids=lambda member: str(member.name),
+    ids=lambda member: str(member.name[:20]),
 )
 def test_forged_archives_are_refused(member: tarfile.TarInfo) -> None:
     with pytest.raises(EngineError):
@@ -70,6 +74,56 @@ def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
     trees.put(folder, changes)
     assert (outside / "file").read_text() == "mine"
     assert (folder / "away/file").read_bytes() == (folder / "file").read_bytes() == b"theirs"
+
+
+def test_nothing_is_removed_through_a_link(tmp_path: Path) -> None:
+    outside, folder = tmp_path / "outside", tmp_path / "folder"
+    (outside / "deep").mkdir(parents=True)
+    (outside / "file").write_text("mine")
+    (outside / "deep/file").write_text("mine")
+    (folder / "inner").mkdir(parents=True)
+    (folder / "away").symlink_to(outside)
+    (folder / "inner/away").symlink_to("../away/deep")
+    (folder / "gone").symlink_to(outside / "file")
+    names = ("away/file", "away/deep/file", "inner/away/file", "gone", "never/there", "gone/file")
+    trees.put(folder, [FileChange(path=name, mode="100644", content=None) for name in names])
+    assert (outside / "file").read_text() == (outside / "deep/file").read_text() == "mine"
+    assert sorted(path.name for path in folder.iterdir()) == ["away", "inner"]
+
+
+@pytest.mark.parametrize("path", ["../outside", "/outside", "a/../../outside", "", "a//b", "."])
+@pytest.mark.parametrize("content", [None, b"theirs"])
+def test_no_path_leads_out_of_the_folder(tmp_path: Path, path: str, content: bytes | None) -> None:
+    (tmp_path / "outside").write_text("mine")
+    (tmp_path / "folder" / "a").mkdir(parents=True)
+    with pytest.raises(ValueError, match="no path below"):
+        trees.put(tmp_path / "folder", [FileChange(path=path, mode="100644", content=content)])
+    assert (tmp_path / "outside").read_text() == "mine"
+
+
+def test_a_folder_that_becomes_a_link_while_the_way_is_gone_is_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between looking at a folder and using it, a process that outlived its sandbox may exchange it."""
+    outside, folder = tmp_path / "outside", tmp_path / "folder"
+    outside.mkdir()
+    (outside / "file").write_text("mine")
+    (folder / "a").mkdir(parents=True)
+    (folder / "a/file").write_text("theirs")
+    real = os.open
+
+    def exchanging(path: str, flags: int, *rest: int, **more: int) -> int:
+        descriptor = real(path, flags, *rest, **more)
+        if path == "a":
+            (folder / "a").rename(folder / "b")
+            (folder / "a").symlink_to(outside)
+        return descriptor
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", exchanging)
+        trees.put(folder, [FileChange(path="a/file", mode="100644", content=None)])
+    assert (outside / "file").read_text() == "mine"
+    assert not (folder / "b/file").exists()
 
 
 def test_a_file_may_become_a_folder_and_back(tmp_path: Path) -> None:
