@@ -15,6 +15,9 @@ from unidiff.patch import PatchSet
 
 from pytest_crab.types import Side
 
+#: The most that a revision's new and changed files may hold together; what works on one holds several copies of it.
+MOST_MIB_CHANGED = 48
+
 _ESCAPE = re.compile(rb'\\([0-7]{3}|[abtnvfr"\\])')
 _LETTERS = {b"a": b"\a", b"b": b"\b", b"t": b"\t", b"n": b"\n", b"v": b"\v", b"f": b"\f", b"r": b"\r"}
 

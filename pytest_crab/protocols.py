@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
@@ -76,8 +77,11 @@ class Snapshot(Protocol):
     def clone(self, folder: Path) -> None:
         """Put a checkout of head with exactly the two commits into ``folder``, which must not exist."""
 
-    def record(self, folder: Path) -> str:
-        """The tree that a checkout's files are now; its own .git is not trusted and not read."""
+    def record(self, folder: Path, *, left: Collection[str] = ()) -> str:
+        """The tree that a checkout's files are now; its own .git is not trusted and not read.
+
+        ``left`` are paths whose content was too much, so that none of them may be of the tree. Raises DiffRejected.
+        """
 
     def damage(self) -> str | None:
         """What is wrong with what this machine keeps of the trees, found by reading all of it; None if nothing is."""

@@ -13,7 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from pytest_crab.errors import DiffRejected
 from pytest_crab.errors import EngineError
+from pytest_crab.harness import channel
 from pytest_crab.protocols import CLIENT_LIMITS
 from pytest_crab.protocols import Command
 from pytest_crab.protocols import Completed
@@ -48,6 +50,21 @@ LAYOUT = 2
 IDLE = Command(argv=("cat",), user="root")
 _TREE = "/opt/crab/tree"
 _DISTRIBUTIONS = "/opt/crab/distributions.txt"
+
+#: How often a contestant's processes are ended, and how it ends that finds some of a user still living.
+_TRIES, _LIVING = 5, 9
+_LOOK = f"""\
+import os, sys
+for name in filter(str.isdigit, os.listdir("/proc")):
+    try:
+        with open("/proc/%s/status" % name) as file:
+            facts = dict(line.split(":", 1) for line in file)
+    except OSError:
+        continue
+    dead = facts["State"].split()[0] in "ZX" and int(facts["Threads"]) == 1
+    if facts["Uid"].split()[0] == sys.argv[1].split(":")[0] and not dead:
+        sys.exit({_LIVING})
+"""
 
 
 class DockerRuntime:
@@ -230,10 +247,31 @@ class DockerWorkspace:
 
         Whatever a contestant left running is ended first: it could stop what reads the tree and write its output.
         """
-        end_all(self._runtime.engine, self._container, "project")
-        argv = (self._image.python, "-I", "-S", "-c", trees.SCRIPT, self._image.tree, self.root)
-        done = self.run(argv, seconds=300)
+        self._end_all()
+        key = channel.new_key()
+        script = channel.program(trees.SCRIPT)
+        argv = (self._image.python, "-I", "-S", "-c", script, self._image.tree, self.root, str(trees.MOST))
+        done = self.run(argv, stdin=key, seconds=300)
+        if done.out_of_memory or done.too_much_output:
+            raise DiffRejected("the revision cannot be recorded: there is too much of it to be read")
         if done.exit_code != 0:
             raise EngineError(f"the tree could not be read out of a workspace: {reinstalling.last_line(done)}")
+        left: list[str] = []
         with self._runtime.run.scratch() as scratch:
-            return trees.diff_of(self._snapshot, trees.received(done.stdout), scratch)
+            return trees.diff_of(self._snapshot, trees.received(key, done.stdout, left), left, scratch)
+
+    def _end_all(self) -> None:
+        """Kill every process of the contestant. Raises DiffRejected where they keep themselves from it.
+
+        What kills them is of the same user, so it may be ended by them first; what looks for them is not.
+        """
+        engine, argv = self._runtime.engine, (self._image.python, "-I", "-S", "-c", _LOOK, USERS["project"])
+        looking = Command(argv=argv, user="oracle")
+        for _ in range(_TRIES):
+            end_all(engine, self._container, "project")
+            done = run_added(engine, self._container, looking, workdir="/", env={}, seconds=60)
+            if done.exit_code not in (0, _LIVING):
+                raise EngineError(f"a workspace's processes could not be counted: {reinstalling.last_line(done)}")
+            if done.exit_code == 0:
+                return
+        raise DiffRejected("the revision cannot be recorded: what was left running does not let itself be ended")

@@ -379,9 +379,10 @@ class LocalWorkspace:
 
     def diff(self) -> str:
         """See protocols.Workspace; what the install left in the tree is not part of it."""
-        changes = trees.between(Path(self._image.reference) / "tree", self._tree)
+        left: list[str] = []
+        changes = trees.between(Path(self._image.reference) / "tree", self._tree, left)
         with self._runtime.run.scratch() as scratch:
-            return trees.diff_of(self._snapshot, changes, scratch)
+            return trees.diff_of(self._snapshot, changes, left, scratch)
 
 
 def _listening(folder: Path) -> socket.socket:

@@ -3,51 +3,74 @@
 from __future__ import annotations
 
 import importlib.resources
-import io
+import json
 import os
-import tarfile
 from collections.abc import Iterable
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from pytest_crab import beneath
+from pytest_crab import diffs
+from pytest_crab.errors import DiffRejected
 from pytest_crab.errors import EngineError
+from pytest_crab.harness import channel
 from pytest_crab.harness.inside import tree
 from pytest_crab.protocols import FileChange
 from pytest_crab.protocols import Snapshot
 from pytest_crab.runtimes.inside import delta
 
-#: The program that prints the difference of two trees; see inside/delta.py.
+#: The program that sends the difference of two trees; see inside/delta.py.
 SCRIPT = importlib.resources.files("pytest_crab.runtimes.inside").joinpath("delta.py").read_text(encoding="utf-8")
 
-#: Bytes: what no file system takes.
-_LONGEST_NAME, _LONGEST_PATH = 255, 4096
+#: Bytes that changes may have, names included.
+MOST = diffs.MOST_MIB_CHANGED << 20
+
+_MODES = {"link": "120000", "run": "100755", "file": "100644"}
+_CHUNK = 1 << 20
 
 
-def received(archive: bytes) -> Iterator[FileChange]:
-    """The changes in what ``SCRIPT`` printed; it may be forged, so every path is looked at. Raises EngineError."""
+def received(key: bytes, printed: bytes, left: list[str]) -> Iterator[FileChange]:
+    """The changes in what ``SCRIPT`` sent; paths whose content is too much are appended to ``left``.
+
+    Raises DiffRejected where the tree cannot be told, and EngineError where the message is not whole.
+    """
+    reader = channel.Reader(key)
+    last = b""
+    for at in range(0, len(printed), _CHUNK):
+        messages = reader.feed(printed[at : at + _CHUNK])
+        if messages and reader.ended:
+            last = messages.pop()
+        for message in messages:
+            facts, _, content = message.partition(b"\n")
+            path, kind = json.loads(facts)
+            yield from _changed(path, kind, content, left)
+    if not reader.whole:
+        why = "something else was written there" if reader.foreign else "it breaks off"
+        raise EngineError(f"a workspace's tree did not come out whole: {why}")
+    if last:
+        raise _refused(last.decode("utf-8", "replace"))
+
+
+def between(before: Path, after: Path, left: list[str]) -> Iterator[FileChange]:
+    """What turns one folder of this machine into the other; as ``received``. Raises DiffRejected."""
     try:
-        with tarfile.open(fileobj=io.BytesIO(archive), mode="r:") as tar:
-            for member in tar:
-                yield _change(tar, member)
-    except tarfile.TarError as error:
-        raise EngineError(f"a workspace's tree came out as no archive: {error}") from error
+        for path, kind, content in delta.delta(str(before), str(after), MOST):
+            yield from _changed(path, kind, content, left)
+    except delta.Refused as error:
+        raise _refused(str(error)) from None
 
 
-def between(before: Path, after: Path) -> Iterator[FileChange]:
-    """What turns one folder of this machine into the other; nothing runs in ``after`` meanwhile."""
-    modes = {"link": "120000", "run": "100755", "file": "100644", None: "100644"}
-    for path, kind, content in delta.delta(str(before), str(after)):
-        yield FileChange(path=path, mode=modes[kind], content=None if kind is None else content)
+def diff_of(snapshot: Snapshot, changes: Iterable[FileChange], left: list[str], scratch: Path) -> str:
+    """The git diff that ``changes`` make of head; ``scratch`` takes the clone that is needed for it.
 
-
-def diff_of(snapshot: Snapshot, changes: Iterable[FileChange], scratch: Path) -> str:
-    """The git diff that ``changes`` make of head; ``scratch`` takes the clone that is needed for it."""
+    ``left`` are paths whose content is too much, filled while ``changes`` are read. Raises DiffRejected.
+    """
     clone = scratch / "clone"
     snapshot.clone(clone)
     put(clone, changes)
-    return snapshot.diff(snapshot.record(clone))
+    put(clone, (FileChange(path=path, mode="100644", content=b"") for path in left))
+    return snapshot.diff(snapshot.record(clone, left=left))
 
 
 def put(folder: Path, changes: Iterable[FileChange]) -> None:
@@ -78,23 +101,12 @@ def _settle(place: int, name: str, change: FileChange) -> None:
         os.fchmod(file.fileno(), 0o755 if change.mode == "100755" else 0o644)
 
 
-def _is_of_a_tree(path: str) -> bool:
-    parts = path.split("/")
-    named = all(0 < len(os.fsencode(part)) <= _LONGEST_NAME and part not in (".", "..") for part in parts)
-    return named and parts[0] != ".git" and "\0" not in path
+def _changed(path: str, kind: str | None, content: bytes, left: list[str]) -> Iterator[FileChange]:
+    if kind == "left":
+        left.append(path)
+    else:
+        yield FileChange(path=path, mode=_MODES[kind or "file"], content=None if kind is None else content)
 
 
-def _change(tar: tarfile.TarFile, member: tarfile.TarInfo) -> FileChange:
-    what, _, path = member.name.partition("/")
-    if what not in ("d", "f") or not _is_of_a_tree(path):
-        raise EngineError(f"a workspace's tree came out with the path {member.name!r}, which is not of a tree")
-    if what == "d":
-        return FileChange(path=path, mode="100644", content=None)
-    if member.issym():
-        if not 0 < len(os.fsencode(member.linkname)) < _LONGEST_PATH or "\0" in member.linkname:
-            raise EngineError(f"a workspace's tree came out with the link {path!r}, which points nowhere")
-        return FileChange(path=path, mode="120000", content=os.fsencode(member.linkname))
-    stream = tar.extractfile(member) if member.isreg() else None
-    if stream is None:
-        raise EngineError(f"a workspace's tree came out with {path!r}, which is neither a file nor a link")
-    return FileChange(path=path, mode="100755" if member.mode & 0o100 else "100644", content=stream.read())
+def _refused(why: str) -> DiffRejected:
+    return DiffRejected(f"the revision cannot be recorded: {why}")

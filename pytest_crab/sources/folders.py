@@ -8,6 +8,7 @@ import os
 import select
 import stat
 from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from pytest_crab.diffs import MOST_MIB_CHANGED
 from pytest_crab.errors import DiffRejected
 from pytest_crab.errors import EngineError
 from pytest_crab.instances.files import LINK
@@ -22,6 +24,7 @@ from pytest_crab.instances.files import Entry
 from pytest_crab.instances.files import entry
 from pytest_crab.instances.files import link_bytes
 from pytest_crab.scratch import scratch
+from pytest_crab.sources import bounds
 from pytest_crab.sources.git_cli import Git
 from pytest_crab.sources.git_cli import GitError
 from pytest_crab.sources.git_cli import GitSlow
@@ -47,8 +50,8 @@ def write(git: Git, folder: Path, entries: Sequence[Entry]) -> str:
 _MACHINE = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 
 
-def record(git: Git, folder: Path, onto: str) -> str:
-    """Return the tree that ``onto`` has become in ``folder``.
+def record(git: Git, folder: Path, onto: str, left: Collection[str] = ()) -> str:
+    """Return the tree that ``onto`` has become in ``folder``; none of ``left`` may be of it.
 
     Ignored files stay out unless ``onto`` tracks them; submodules stay as they were. Raises DiffRejected where the
     folder holds what a revision may not, and EngineError where this machine could not write it down.
@@ -61,6 +64,8 @@ def record(git: Git, folder: Path, onto: str) -> str:
         with _ignoring(git, folder) as ignored:
             entries = list(_bounded(_unignored(ignored, folder, tracked.keys() - submodules, submodules)))
         kept = {file.path for file in entries} | submodules
+        _require_none(kept.intersection(left))
+        bounds.require_modest_files(git, onto, entries)
         with git.with_index(onto) as indexed:
             _update(indexed, zip(entries, _hashed(git, folder, entries), strict=True), tracked.keys() - kept)
             return indexed.line("write-tree")
@@ -74,6 +79,12 @@ def record(git: Git, folder: Path, onto: str) -> str:
         if isinstance(error, GitSlow) or any(os.strerror(number) in error.words for number in _MACHINE):
             raise EngineError(message) from None
         raise DiffRejected(message) from None
+
+
+def _require_none(left: set[str]) -> None:
+    if left:
+        message = f"it changes over {MOST_MIB_CHANGED} MiB, such as {min(left)}; a revision may change that much"
+        raise DiffRejected(message)
 
 
 def _unignored(

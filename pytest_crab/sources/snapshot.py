@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import tempfile
+from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Sequence
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from pytest_crab.errors import DiffRejected
 from pytest_crab.errors import SourceError
 from pytest_crab.protocols import FileChange
 from pytest_crab.scratch import scratch
+from pytest_crab.sources import bounds
 from pytest_crab.sources import folders
 from pytest_crab.sources.git_cli import Git
 from pytest_crab.sources.git_cli import GitError
@@ -67,8 +69,11 @@ class GitSnapshot:
 
     def apply(self, diff: str, onto: str | None = None) -> str:
         """The tree that ``diff`` makes of ``onto`` (head). Raises DiffRejected with git's own words."""
+        bounds.require_modest_patch(diff)
         with self._sound():
-            return apply(self.private, diff, onto or self.head_tree)
+            tree = apply(self.private, diff, onto or self.head_tree)
+            bounds.require_modest(self.private, self.head_tree, tree)
+            return tree
 
     def changes(self, tree: str) -> tuple[FileChange, ...]:
         """What turns the head tree into ``tree``, sorted by path; submodules are left out."""
@@ -112,10 +117,12 @@ class GitSnapshot:
         git.run("update-ref", "refs/heads/main", self.head)
         git.run("read-tree", "-u", "--reset", self.head, cwd=folder)
 
-    def record(self, folder: Path) -> str:
-        """The tree that a checkout's files are now; its own .git is not trusted and not read. Raises DiffRejected."""
+    def record(self, folder: Path, *, left: Collection[str] = ()) -> str:
+        """See protocols.Snapshot."""
         with self._sound():
-            return folders.record(self.private, folder, self.head_tree)
+            tree = folders.record(self.private, folder, self.head_tree, left)
+            bounds.require_modest(self.private, self.head_tree, tree)
+            return tree
 
     def damage(self) -> str | None:
         """See protocols.Snapshot; what git merely dislikes in files that are as they were is no damage."""

@@ -258,23 +258,17 @@ def test_builders_of_one_image_share_the_work(docker_place: Place, base: str, tm
         runtime.close()
 
 
-#: Waits for what reads the tree, stops it and writes an archive of its own before it.
+#: Waits for what reads the tree, and writes into its output.
 FORGER = """
-import io, os, signal, tarfile
-archive = io.BytesIO()
-with tarfile.open(fileobj=archive, mode="w") as tar:
-    tar.addfile(tarfile.TarInfo("f/forged.py"))
+import os
 while True:
     for name in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open("/proc/%s/cmdline" % name) as file:
-                if int(name) == os.getpid() or "as a tar" not in file.read():
+                if int(name) == os.getpid() or "most bytes that it may" not in file.read():
                     continue
-            os.kill(int(name), signal.SIGSTOP)
             with open("/proc/%s/fd/1" % name, "wb") as out:
-                out.write(archive.getvalue())
-            os.kill(int(name), signal.SIGCONT)
-            raise SystemExit
+                out.write(b"forged")
         except OSError:
             pass
 """

@@ -2,61 +2,50 @@
 
 from __future__ import annotations
 
-import io
 import os
-import tarfile
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from pytest_crab.errors import DiffRejected
 from pytest_crab.errors import EngineError
+from pytest_crab.harness import channel
+from pytest_crab.harness.inside import channel as inside
 from pytest_crab.protocols import FileChange
 from pytest_crab.runtimes import trees
 from pytest_crab.runtimes.inside import delta
+from pytest_crab.runtimes.runs import remove_folder
+
+KEY = bytes(range(32))
 
 
-def _archive(*members: tarfile.TarInfo) -> bytes:
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w") as tar:
-        for member in members:
-            tar.addfile(member)
-    return buffer.getvalue()
+def _sent(*messages: bytes, last: bytes | None = b"") -> bytes:
+    """What the script would print."""
+    framed = [inside.framed(KEY, number, message) for number, message in enumerate(messages)]
+    end = [] if last is None else [inside.framed(KEY, len(messages), last, last=True)]
+    return b"".join([*framed, *end])
 
 
-def _member(name: str, kind: bytes = tarfile.REGTYPE, target: str = "") -> tarfile.TarInfo:
-    member = tarfile.TarInfo(name)
-    member.type = kind
-    member.linkname = target
-    return member
+def _told(before: Path, after: Path, most: int = trees.MOST) -> tuple[list[FileChange], list[str]]:
+    """What the script tells of two folders, run as it is in a sandbox."""
+    argv = [sys.executable, "-I", "-S", "-c", channel.program(trees.SCRIPT), str(before), str(after), str(most)]
+    done = subprocess.run(argv, input=KEY, capture_output=True, check=True)
+    left: list[str] = []
+    return list(trees.received(KEY, done.stdout, left)), left
 
 
-@pytest.mark.parametrize(
-    "member",
-    [
-        _member("f/../x"),
-        _member("f/a/../../x"),
-        _member("f//etc/passwd"),
-        _member("x"),
-        _member("f/"),
-        _member("g/x"),
-        _member("f/.git/config"),
-        _member("f/device", tarfile.CHRTYPE),
-        _member("f/hard", tarfile.LNKTYPE, "f/other"),
-        _member("f/a/./b"),
-        _member("f/a//b"),
-        _member("f/" + "n" * 300),
-        _member("f/nowhere", tarfile.SYMTYPE, ""),
-    ],
-    ids=lambda member: str(member.name[:20]),
-)
-def test_forged_archives_are_refused(member: tarfile.TarInfo) -> None:
-    with pytest.raises(EngineError):
-        list(trees.received(_archive(member)))
+def test_what_the_script_did_not_send_is_not_believed() -> None:
+    forged = inside.framed(bytes(32), 0, b'["forged.py", "file"]\n')
+    for printed in (b"", b"garbage" * 1000, forged, _sent(last=None), _sent() + forged, forged + _sent()):
+        with pytest.raises(EngineError, match="did not come out whole"):
+            list(trees.received(KEY, printed, []))
 
 
-def test_garbage_is_refused() -> None:
-    with pytest.raises(EngineError, match="no archive"):
-        list(trees.received(b"garbage" * 1000))
+def test_a_tree_that_is_refused_says_why() -> None:
+    with pytest.raises(DiffRejected, match="over 100 deep"):
+        list(trees.received(KEY, _sent(last=b"the folders lie over 100 deep"), []))
 
 
 def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
@@ -135,8 +124,8 @@ def test_a_file_may_become_a_folder_and_back(tmp_path: Path) -> None:
     (after / "a").mkdir(parents=True)
     (after / "a/inner").write_text("inner")
     (after / "b").write_text("file")
-    trees.put(copy, trees.between(before, after))
-    assert list(delta.delta(str(copy), str(after))) == []
+    trees.put(copy, trees.between(before, after, []))
+    assert list(delta.delta(str(copy), str(after), trees.MOST)) == []
 
 
 def test_the_script_and_the_host_tell_the_same(tmp_path: Path) -> None:
@@ -150,10 +139,10 @@ def test_the_script_and_the_host_tell_the_same(tmp_path: Path) -> None:
     (after / "new ü").write_bytes(bytes(range(256)))
     (after / "link").symlink_to("nowhere")
     (after / "same").chmod(0o755)
-    buffer = io.BytesIO()
-    delta.write(buffer, delta.delta(str(before), str(after)))
-    told = list(trees.received(buffer.getvalue()))
-    assert told == list(trees.between(before, after))
+    (after / "sub/.git").mkdir(parents=True)
+    (after / "sub/.git/config").write_text("new")
+    told, _ = _told(before, after)
+    assert told == list(trees.between(before, after, []))
     assert [change.path for change in told] == ["gone", "link", "new ü", "same"]
 
 
@@ -161,4 +150,3 @@ def test_pipes_and_sockets_are_no_content(tmp_path: Path) -> None:
     (tmp_path / "before").mkdir()
     (tmp_path / "after").mkdir()
     os.mkfifo(tmp_path / "after/pipe")
-    assert list(trees.between(tmp_path / "before", tmp_path / "after")) == []

@@ -1,39 +1,65 @@
-"""Print as a tar what differs between two trees, given as arguments; .git at the top is left out.
+"""Tell what differs between two trees, given as arguments with the most bytes that it may come to; .git is left out.
 
-Member ``d/<path>`` says that the path is gone, ``f/<path>`` carries the file or link as it is now.
+A message of the channel is a line of JSON, the path and its kind, and the content. The kind is null where the path is
+gone, and ``left`` where its content would be too much. The last message is empty, or says why there is no telling.
 """
 
-# ruff: noqa: PTH114, PTH115, PTH118, PTH123
+# ruff: noqa: PTH115, PTH118, PTH208
 # Few imports, for a fast start; annotations are quoted, since the oldest interpreters cannot evaluate them.
-import io
+import json
 import os
 import stat
 import sys
-import tarfile
-from collections.abc import Iterable
 from collections.abc import Iterator
-from typing import BinaryIO
+from typing import Any
+
+MOST_DEPTH = 100
+MOST_NEW_FILES = 100000
+#: Bytes: what a file counts beside its content.
+WEIGHT = 1024
+_CHUNK = 1 << 20
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-def entries(root: "str") -> "Iterator[tuple[str, os.stat_result]]":
-    """Yield every file and link below a folder, relative to it, with its status."""
-    for folder, names, files in os.walk(root):
-        if folder == root and ".git" in names:
-            names.remove(".git")
-        links = [name for name in names if os.path.islink(os.path.join(folder, name))]
-        for name in files + links:
-            path = os.path.join(folder, name)
-            status = os.lstat(path)
+class Refused(Exception):
+    """A tree that cannot be told as a revision, and why."""
+
+
+def entries(root: "str") -> "Iterator[tuple[int, str, str, str, int]]":
+    """Yield every file and link below a folder: the open folder that holds it, its name, path, kind and size.
+
+    Folders are opened from within the one above, so that no link is followed, whatever runs meanwhile.
+    """
+    above = []
+    try:
+        here = os.open(root, _FOLDER)
+        above.append((here, "", listed(here)))
+        while above:
+            here, prefix, names = above[-1]
+            name = next(names, None)
+            if name is None:
+                above.pop()
+                os.close(here)
+                continue
+            if name.lower() == ".git":
+                continue
+            status = os.stat(name, dir_fd=here, follow_symlinks=False)
             if stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode):
-                yield os.path.relpath(path, root), status
+                yield here, name, prefix + name, kind(status), status.st_size
+            elif stat.S_ISDIR(status.st_mode):
+                if len(above) > MOST_DEPTH:
+                    raise Refused(f"the folders lie over {MOST_DEPTH} deep in each other")
+                here = os.open(name, _FOLDER, dir_fd=here)
+                above.append((here, prefix + name + "/", listed(here)))
+    finally:
+        for here, _, _ in above:
+            os.close(here)
 
 
-def content(path: "str", status: "os.stat_result") -> "bytes":
-    """Return what a file or link holds."""
-    if stat.S_ISLNK(status.st_mode):
-        return os.fsencode(os.readlink(path))
-    with open(path, "rb") as handle:
-        return handle.read()
+def listed(folder: "int") -> "Iterator[str]":
+    """Yield the names in an open folder."""
+    yield from os.listdir(folder)
 
 
 def kind(status: "os.stat_result") -> "str":
@@ -43,33 +69,98 @@ def kind(status: "os.stat_result") -> "str":
     return "run" if status.st_mode & 0o100 else "file"
 
 
-def delta(before: "str", after: "str") -> "Iterator[tuple[str, str | None, bytes]]":
-    """Yield (path, kind, content) for every difference; kind is None where the path is gone."""
-    old = dict(entries(before))
-    new = dict(entries(after))
-    for path in sorted(set(old) - set(new)):
-        yield path, None, b""
-    for path in sorted(new):
-        now = content(os.path.join(after, path), new[path])
-        known = old.get(path)
-        if known is None or kind(known) != kind(new[path]) or content(os.path.join(before, path), known) != now:
-            yield path, kind(new[path]), now
+def opened(root: "str", path: "str") -> "int":
+    """Open a file below a folder, following no link."""
+    *above, name = path.split("/")
+    here = os.open(root, _FOLDER)
+    try:
+        for part in above:
+            below = os.open(part, _FOLDER, dir_fd=here)
+            os.close(here)
+            here = below
+        return os.open(name, _FILE, dir_fd=here)
+    finally:
+        os.close(here)
 
 
-def write(stream: "BinaryIO", differences: "Iterable[tuple[str, str | None, bytes]]") -> "None":
-    """Write differences as a tar."""
-    with tarfile.open(fileobj=stream, mode="w|", format=tarfile.PAX_FORMAT) as tar:
-        for path, what, now in differences:
-            member = tarfile.TarInfo(("d/" if what is None else "f/") + path)
+def same(one: "int", other: "int") -> "bool":
+    """Whether two open files hold the same; both are closed."""
+    with os.fdopen(one, "rb") as first, os.fdopen(other, "rb") as second:
+        while True:
+            part = first.read(_CHUNK)
+            if part != second.read(_CHUNK):
+                return False
+            if not part:
+                return True
+
+
+def content(root: "str", path: "str", what: "str", size: "int") -> "bytes":
+    """Return what a file or link holds."""
+    if what == "link":
+        folder, _, name = path.rpartition("/")
+        here = opened(root, folder) if folder else os.open(root, _FOLDER)
+        try:
+            return os.fsencode(os.readlink(name, dir_fd=here))
+        finally:
+            os.close(here)
+    with os.fdopen(opened(root, path), "rb") as handle:
+        found = handle.read(size + 1)
+    if len(found) != size:
+        raise Refused(path + " changed while it was read")
+    return found
+
+
+def compared(before: "str", after: "str") -> "tuple[list[str], list[tuple[int, str, str]]]":
+    """Return the paths that are gone, and the size, path and kind of what is new or another than before."""
+    old = {path: (what, size) for _, _, path, what, size in entries(before)}
+    gone = set(old)
+    changed = []
+    new = 0
+    for here, name, path, what, size in entries(after):
+        gone.discard(path)
+        new += path not in old
+        if new > MOST_NEW_FILES:
+            raise Refused(f"there are over {MOST_NEW_FILES} new files")
+        if old.get(path) == (what, size):
             if what == "link":
-                member.type = tarfile.SYMTYPE
-                member.linkname = os.fsdecode(now)
-                tar.addfile(member)
+                if os.readlink(name, dir_fd=here) == os.readlink(os.path.join(before, path)):
+                    continue
+            elif same(os.open(name, _FILE, dir_fd=here), opened(before, path)):
+                continue
+        changed.append((size, path, what))
+    return sorted(gone), changed
+
+
+def delta(before: "str", after: "str", most: "int") -> "Iterator[tuple[str, str | None, bytes]]":
+    """Yield (path, kind, content) for every difference; the largest files are left where all come to over ``most``.
+
+    Raises Refused.
+    """
+    try:
+        gone, changed = compared(before, after)
+        for path in gone:
+            yield path, None, b""
+        taken = []
+        for size, path, what in sorted(changed):
+            most -= size + len(os.fsencode(path)) + WEIGHT
+            if most < 0:
+                yield path, "left", b""
             else:
-                member.mode = 0o755 if what == "run" else 0o644
-                member.size = len(now)
-                tar.addfile(member, io.BytesIO(now))
+                taken.append((path, what, size))
+        for path, what, size in sorted(taken):
+            yield path, what, content(after, path, what, size)
+    except OSError as error:
+        raise Refused(f"{error.filename} cannot be read ({error.strerror})") from None
 
 
-if __name__ == "__main__":
-    write(sys.stdout.buffer, delta(sys.argv[1], sys.argv[2]))
+def main(channel: "Any") -> "int":
+    """Send it all, and return the exit code."""
+    before, after, most = sys.argv[1:]
+    try:
+        for path, what, now in delta(before, after, int(most)):
+            channel.send(json.dumps([path, what]).encode() + b"\n" + now)
+    except Refused as error:
+        channel.end(str(error).encode("utf-8", "replace"))
+    else:
+        channel.end()
+    return 0

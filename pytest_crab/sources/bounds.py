@@ -1,0 +1,47 @@
+"""How much a revision may change: what works on one reads all of it, so its size is known before."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+
+from pytest_crab.diffs import MOST_MIB_CHANGED
+from pytest_crab.errors import DiffRejected
+from pytest_crab.instances.files import Entry
+from pytest_crab.sources.git_cli import Git
+
+_MOST = MOST_MIB_CHANGED << 20
+#: Where a git diff says how large a binary file is that it makes.
+_LITERAL = re.compile(r"^literal (\d{1,20})\r?$", re.MULTILINE)
+
+
+def require_modest_patch(diff: str) -> None:
+    """Raise DiffRejected if a diff says that it makes more than a revision may change; git would hold all of it."""
+    _require(sum(int(found) for found in _LITERAL.findall(diff)))
+
+
+def require_modest_files(git: Git, before: str, files: Sequence[Entry]) -> None:
+    """Raise DiffRejected if files are too much that are new, or of another size than in ``before``; none is read."""
+    if sum(file.size for file in files) <= _MOST:
+        return
+    lines = git.run("ls-tree", "-r", "-l", "-z", "--full-tree", before).split(b"\0")[:-1]
+    known = {os.fsdecode(path): facts.split()[3] for facts, path in (line.split(b"\t", 1) for line in lines)}
+    _require(sum(file.size for file in files if known.get(file.path) != b"%d" % file.size))
+
+
+def require_modest(git: Git, before: str, after: str) -> None:
+    """Raise DiffRejected if the files of ``after`` that are not those of ``before`` are too much together."""
+    if before == after:
+        return
+    fields = git.run("diff-tree", "-r", "--raw", "--no-renames", "--no-abbrev", "-z", before, after).split(b"\0")[:-1:2]
+    names = [facts.split()[3] for facts in fields if facts.split()[4] != b"D"]
+    asked = b"".join(name + b"\n" for name in names)
+    told = git.run("cat-file", "--batch-check=%(objectsize)", stdin=asked).split(b"\n")
+    _require(sum(int(size) for size in told if size.isdigit()))
+
+
+def _require(size: int) -> None:
+    if size > _MOST:
+        message = f"it changes {size >> 20} MiB; a revision may change {MOST_MIB_CHANGED}"
+        raise DiffRejected(message)
