@@ -74,6 +74,9 @@ class Snapshot(Protocol):
     def read(self, tree: str, path: str) -> bytes | None:
         """A file's content in ``tree``; None if there is none."""
 
+    def links(self, tree: str) -> Mapping[str, str]:
+        """Where each symbolic link of ``tree`` points, by path."""
+
     def clone(self, folder: Path) -> None:
         """Put a checkout of head with exactly the two commits into ``folder``, which must not exist."""
 

@@ -10,6 +10,8 @@ from pytest_crab.diffs import MOST_MIB_CHANGED
 from pytest_crab.errors import DiffRejected
 from pytest_crab.instances.files import Entry
 from pytest_crab.sources.git_cli import Git
+from pytest_crab.sources.objects import changed
+from pytest_crab.sources.objects import tree_of
 
 _MOST = MOST_MIB_CHANGED << 20
 #: Where a git diff says how large a binary file is that it makes.
@@ -32,13 +34,9 @@ def require_modest_files(git: Git, before: str, files: Sequence[Entry]) -> None:
 
 def require_modest(git: Git, before: str, after: str) -> None:
     """Raise DiffRejected if the files of ``after`` that are not those of ``before`` are too much together."""
-    if before == after:
-        return
-    fields = git.run("diff-tree", "-r", "--raw", "--no-renames", "--no-abbrev", "-z", before, after).split(b"\0")[:-1:2]
-    names = [facts.split()[3] for facts in fields if facts.split()[4] != b"D"]
-    asked = b"".join(name + b"\n" for name in names)
-    told = git.run("cat-file", "--batch-check=%(objectsize)", stdin=asked).split(b"\n")
-    _require(sum(int(size) for size in told if size.isdigit()))
+    with git.reading() as repository:
+        found = changed(tree_of(repository, before), tree_of(repository, after))
+        _require(sum(change.new.size for change in found if change.new is not None and not change.is_submodule))
 
 
 def _require(size: int) -> None:

@@ -10,6 +10,7 @@ from pytest_crab import diffs
 from pytest_crab.errors import DiffRejected
 from pytest_crab.protocols import Snapshot
 from pytest_crab.sources import diff_text
+from pytest_crab.sources import links
 from pytest_crab.types import Comment
 from pytest_crab.types import Instance
 from pytest_crab.types import Side
@@ -29,6 +30,7 @@ def faults(instance: Instance, snapshot: Snapshot) -> Iterator[str]:
         yield from _diff_faults(f"{at}.accepts", comment.accepts, instance, snapshot)
         yield from _diff_faults(f"{at}.rejects", comment.rejects, instance, snapshot)
     yield from _together(instance, snapshot)
+    yield from links.faults(snapshot)
 
 
 def warnings(instance: Instance, snapshot: Snapshot) -> Iterator[str]:

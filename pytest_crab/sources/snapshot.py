@@ -8,6 +8,7 @@ import shutil
 import tempfile
 from collections.abc import Collection
 from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ from pytest_crab.sources.objects import changed
 from pytest_crab.sources.objects import content
 from pytest_crab.sources.objects import tree_of
 
+_LINK = "120000"
 #: What git says where it cannot read its own objects, and now and then of a diff.
 _OF_OBJECTS = re.compile(r"object|packfile|inflate|unable to read|read of .* failed|not a tree|cache entry")
 _FSCK_SECONDS = 900
@@ -106,6 +108,14 @@ class GitSnapshot:
         if not diffs.is_inside(path):
             return None
         return content(self.private, tree, path)
+
+    def links(self, tree: str) -> Mapping[str, str]:
+        """See protocols.Snapshot."""
+        lines = self.private.run("ls-tree", "-r", "-z", "--full-tree", tree).split(b"\0")[:-1]
+        pairs = (line.split(b"\t", 1) for line in lines if line.startswith(f"{_LINK} ".encode()))
+        return {
+            os.fsdecode(path): os.fsdecode(content(self.private, tree, os.fsdecode(path)) or b"") for _, path in pairs
+        }
 
     def clone(self, folder: Path) -> None:
         """Put a checkout of head with exactly the two commits into ``folder``, which must not exist.

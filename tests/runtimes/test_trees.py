@@ -16,7 +16,6 @@ from pytest_crab.harness.inside import channel as inside
 from pytest_crab.protocols import FileChange
 from pytest_crab.runtimes import trees
 from pytest_crab.runtimes.inside import delta
-from pytest_crab.runtimes.runs import remove_folder
 
 KEY = bytes(range(32))
 

@@ -6,6 +6,7 @@ from hostile import bombs
 from hostile import channel
 from hostile import confined
 from hostile import foreign
+from hostile import host
 from hostile import paths
 from hostile import residual
 from hostile import revisions
@@ -19,7 +20,8 @@ from hostile.shape import Refusal
 from hostile.shape import Revision
 
 _FIRST: list[Attack] = [*revisions.REVISIONS, *channel.REVISIONS, *confined.CONFINED, *traces.REFUSALS, *paths.REFUSALS]
-ATTACKS: list[Attack] = [*_FIRST, *bombs.REFUSALS, *texts.REFUSALS, *foreign.REFUSALS, *SECOND_PAIR, *READ]
+_MORE: list[Attack] = [*bombs.REFUSALS, *texts.REFUSALS, *foreign.REFUSALS, *host.REFUSALS]
+ATTACKS: list[Attack] = [*_FIRST, *_MORE, *SECOND_PAIR, *READ]
 REVISIONS = [attack for attack in ATTACKS if isinstance(attack, Revision)]
 REFUSALS = [attack for attack in ATTACKS if isinstance(attack, Refusal)]
 RESIDUAL = residual.RESIDUAL

@@ -31,6 +31,8 @@ class Kind(Enum):
     INJECTION = "instructions in diffs and findings"
     TERMINAL = "terminal escapes and markup"
     IDS = "ids that are paths"
+    HOST = "host side effects"
+    RESOURCES = "resources of the host"
 
 
 @dataclass(frozen=True, kw_only=True)
