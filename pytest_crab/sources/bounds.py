@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
 
 from pytest_crab.diffs import MOST_MIB_CHANGED
@@ -14,13 +13,6 @@ from pytest_crab.sources.objects import changed
 from pytest_crab.sources.objects import tree_of
 
 _MOST = MOST_MIB_CHANGED << 20
-#: Where a git diff says how large a binary file is that it makes.
-_LITERAL = re.compile(r"^literal (\d{1,20})\r?$", re.MULTILINE)
-
-
-def require_modest_patch(diff: str) -> None:
-    """Raise DiffRejected if a diff says that it makes more than a revision may change; git would hold all of it."""
-    _require(sum(int(found) for found in _LITERAL.findall(diff)))
 
 
 def require_modest_files(git: Git, before: str, files: Sequence[Entry]) -> None:

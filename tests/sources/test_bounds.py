@@ -75,14 +75,14 @@ def test_a_small_diff_of_large_files_is_refused(
     snapshot: GitSnapshot, played: Callable[[str, Path], tuple[str, int]], tmp_path: Path
 ) -> None:
     subprocess.run(["git", "init", "--quiet", str(tmp_path / "made")], check=True)
-    sparse(tmp_path / "made", ["file"])
+    sparse(tmp_path / "made", ["zeros"])
     subprocess.run(["git", "add", "."], cwd=tmp_path / "made", check=True)
     told = ["git", "diff", "--cached", "--binary", "--no-ext-diff"]
     diff = subprocess.run(told, cwd=tmp_path / "made", capture_output=True, text=True, check=True).stdout
     assert len(diff) < MIB
-    (tmp_path / "diff").write_text("".join(diff.replace("file", f"file{number}") for number in range(FILES)))
+    (tmp_path / "diff").write_text("".join(diff.replace("zeros", f"zeros{number}") for number in range(FILES)))
     said, grown = played("snapshot.apply(Path(argument).read_text())", tmp_path / "diff")
-    assert "a revision may change 48" in said
+    assert "changes 1008 MiB; a revision may change 48" in said
     assert grown < 100
 
 

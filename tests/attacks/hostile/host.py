@@ -129,12 +129,7 @@ def holding(folder: Path) -> bool:
     return sum(len(path.read_bytes()) for path in files) > 1000 * max(stored, 1)
 
 
-LITERAL = "diff --git a/zeros b/zeros\nnew file mode 100644\nGIT binary patch\nliteral {size}\n"
 COPY = "diff --git a/big b/copy{0}\nsimilarity index 100%\ncopy from big\ncopy to copy{0}\n"
-
-
-def announcing(folder: Path) -> str:
-    return rejected(lambda: bounds.require_modest_patch(LITERAL.format(size=1 << 40)))
 
 
 def copied(folder: Path, count: int) -> tuple[Any, str, str]:
@@ -210,7 +205,6 @@ REFUSALS = [
     host("a tree of an instance with links that lead out", checking, reading_on, "leads out of the tree", REFUSED,
          leading_out),
     resource("sixteen sparse files that are each small enough", recording, holding, "a revision may change 48"),
-    resource("a diff of a line that makes a terabyte", announcing, holding, "a revision may change 48"),
     resource("a diff that copies a file of head again and again", copying, growing, "a revision may change 48"),
     resource("folders within one another without end", sinking, walking, "over 100 deep"),
 ]  # fmt: skip
