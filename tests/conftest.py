@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import importlib.util
 import os
+import pty
+import re
 import shutil
 import subprocess
 import sys
@@ -107,6 +109,52 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 def without() -> Callable[[str, str], NoReturn]:
     """``without(what, reason)`` skips for want of something; a failure where CRAB_TEST_REQUIRE names it."""
     return do_without
+
+
+@pytest.fixture(scope="session")
+def on_terminal() -> Callable[..., str]:
+    """``on_terminal(folder, argv)`` is what a command writes on a terminal of 100 columns."""
+
+    def run(folder: Path, argv: list[str]) -> str:
+        ours, theirs = pty.openpty()
+        env = {**os.environ, "COLUMNS": "100", "TERM": "xterm"}
+        process = subprocess.Popen(argv, cwd=folder, stdin=theirs, stdout=theirs, stderr=theirs, env=env)
+        os.close(theirs)
+        chunks = []
+        while True:
+            try:
+                chunk = os.read(ours, 65536)
+            except OSError:
+                break
+            if not chunk:
+                break
+            chunks.append(chunk)
+        process.wait(30)
+        os.close(ours)
+        return b"".join(chunks).decode()
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def seen() -> Callable[[str], str]:
+    """``seen(text)`` is what stays on the screen when backspaces have done their work."""
+
+    def read(text: str) -> str:
+        lines = []
+        for line in re.sub(r"\x1b\[[0-9;]*m", "", text).replace("\r\n", "\n").split("\n"):
+            cells: list[str] = []
+            at = 0
+            for char in line:
+                if char in "\b\r":
+                    at = max(0, at - 1) if char == "\b" else 0
+                    continue
+                cells[at : at + 1] = [char]
+                at += 1
+            lines.append("".join(cells).rstrip())
+        return "\n".join(lines)
+
+    return read
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from collections.abc import Hashable
 from concurrent.futures import Executor
@@ -11,6 +10,8 @@ from concurrent.futures import Future
 from concurrent.futures import wait
 from dataclasses import dataclass
 
+from pytest_crab.campaign.progress import Progress
+from pytest_crab.campaign.progress import Watch
 from pytest_crab.trial import Crew
 from pytest_crab.types import Instance
 from pytest_crab.types import Trial
@@ -43,15 +44,6 @@ class TrialWork:
         return self.here(self, notice)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
-    """What a campaign is doing: (key, step, seconds in it) of what is running, and what trials cost so far."""
-
-    running: tuple[tuple[Hashable, str, float], ...]
-    done: int
-    cost_usd: float | None
-
-
 class Campaign:
     """Trials on an executor, each under a key; at most as many run as the executor has workers.
 
@@ -70,10 +62,7 @@ class Campaign:
         self._tell = ended
         self._futures: dict[Hashable, Future[Trial]] = {}
         self._trials: dict[Hashable, Trial] = {}
-        self._steps: dict[Hashable, tuple[str, float]] = {}
-        self._ended: set[Hashable] = set()
-        self._done = 0
-        self._cost: float | None = None
+        self._watch = Watch()
         self._guard = threading.Lock()
         self._interrupted = False  # in a submission, so that a trial may run whose future nobody has
         self.stopped = False
@@ -82,9 +71,7 @@ class Campaign:
         """Start a trial unless one was started under this key; nothing starts after ``stop``."""
 
         def notice(step: str) -> None:
-            with self._guard:
-                if key not in self._ended:
-                    self._steps[key] = (step, time.monotonic())
+            self._watch.step(key, step)
 
         with self._guard:
             if self.stopped or key in self._futures or key in self._trials:
@@ -124,10 +111,7 @@ class Campaign:
 
     def progress(self) -> Progress:
         """What is going on now."""
-        now = time.monotonic()
-        with self._guard:
-            running = tuple((key, step, now - since) for key, (step, since) in self._steps.items())
-            return Progress(running=running, done=self._done, cost_usd=self._cost)
+        return self._watch.progress()
 
     def stop(self) -> None:
         """Start nothing more, end what runs and wait until it has ended."""
@@ -145,15 +129,8 @@ class Campaign:
     def _note(self, key: Hashable, future: Future[Trial]) -> None:
         """Count a trial that has ended, once, whoever notices it first."""
         trial = None if future.cancelled() or future.exception() is not None else future.result()
-        costs = [] if trial is None else _costs(trial)
-        with self._guard:
-            if key in self._ended:
-                return
-            self._ended.add(key)
-            self._steps.pop(key, None)
-            self._done += trial is not None
-            self._cost = sum(costs, self._cost or 0.0) if costs else self._cost
-        if trial is not None:
+        first = self._watch.end(key, done=trial is not None, costs=[] if trial is None else _costs(trial))
+        if first and trial is not None:
             self._tell(trial)
 
 

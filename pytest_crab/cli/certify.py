@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,6 +14,7 @@ from pytest_crab import runtimes
 from pytest_crab.cli.choices import runtime_option
 from pytest_crab.cli.choices import store_option
 from pytest_crab.cli.naming import instance_files
+from pytest_crab.cli.progress import as_they_end
 from pytest_crab.cli.resolving import crew_with
 from pytest_crab.cli.resolving import resolve_all
 from pytest_crab.cli.worlds import proving_world
@@ -77,9 +80,9 @@ def certify(
     """Prove the oracles of the instances at or below a PATH, or of one that is named by its ID.
 
     An instance of a real pull request that names no packages gets the first environment of the ladder in which its
-    oracles prove: bare, declared, missing, tests, installed, merged. Prints one line per oracle, and why it is not
-    proved if it is not; exits with 1 then, or if nothing could be reached. Runs the projects' own build code, in a
-    sandbox that has the network.
+    oracles prove: bare, declared, missing, tests, installed, merged. When an instance is done, it is written down and
+    a line is printed for each oracle, with why it is not proved if it is not; exits with 1 then, or if nothing could be
+    reached. Runs the projects' own build code, in a sandbox that has the network.
     """
     instances = _loaded(instance_files(names))
     asked = None if agent is None else crew_with(agent)
@@ -91,15 +94,15 @@ def certify(
     measured = [instance for instance in instances if instance.measured]
     with proving_world(name, store, settings, budget) as (crew, world), ThreadPoolExecutor(max_workers=jobs) as pool:
         refuse_foreign(world, measured)
-        futures = [pool.submit(certify_instance, instance, crew, world, lambda _: None) for instance in measured]
+        work = {each.id: functools.partial(certify_instance, each, crew, world) for each in measured}
         try:
-            certificates = [_told(future.result(), name, write=write) for future in futures]
+            with contextlib.closing(as_they_end(pool, work, "instances")) as ended:
+                done = {at: _told(certificate, name, write=write) for at, certificate in ended}
+            certificates = [done[instance.id] for instance in measured]
             found = (
                 [] if asked is None else resolve_all(certificates, asked, world, pool, attempts=attempts, write=write)
             )
         except BaseException:
-            for future in futures:
-                future.cancel()
             world.stop()
             raise
     unknown = any(one.mark is None for one in found)

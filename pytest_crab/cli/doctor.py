@@ -17,6 +17,7 @@ from pytest_crab.runtimes import DEFAULT_BASE
 from pytest_crab.runtimes import bubblewrap
 from pytest_crab.runtimes import cgroups
 from pytest_crab.runtimes.interpreters import running_version
+from pytest_crab.runtimes.slots import Slots
 from pytest_crab.sources import OLDEST_GIT
 
 #: Environment variables that hold keys of model providers; only whether they are set is ever told.
@@ -52,7 +53,7 @@ def doctor(
     calls: tuple[str, ...],
     base: str,
 ) -> None:
-    """Say what of this machine a run can use: engine, base image, sandbox, clients, and keys by name only."""
+    """Say what of this machine a run can use: engine, base image, sandbox, slots, clients, and keys by name only."""
     if build_base:
         if node is not None and origin == "debian":
             raise click.UsageError("--node makes the base image of this machine's own node and CPython")
@@ -61,7 +62,7 @@ def doctor(
     if clients:
         _install(clients)
         return
-    rows = [*_engine(base, version), *_sandbox(), *_clients(), *_programs(), *_keys(), *_calls(calls)]
+    rows = [*_engine(base, version), *_sandbox(), *_slots(), *_clients(), *_programs(), *_keys(), *_calls(calls)]
     width = max(len(name) for name, _ in rows)
     for name, state in rows:
         click.echo(f"{name:<{width}}  {state}")
@@ -109,6 +110,14 @@ def _sandbox() -> list[tuple[str, str]]:
     reason = bubblewrap.problem()
     limits = "yes" if cgroups.available() else "no: the local runtime limits memory per process only"
     return [("bubblewrap", "yes" if reason is None else f"no: {reason}"), ("control groups", limits)]
+
+
+def _slots() -> list[tuple[str, str]]:
+    slots = Slots()
+    try:
+        return [("slots", f"{slots.held()} in use of {slots}")]
+    except (CrabError, OSError) as error:
+        return [("slots", f"no: {error}")]
 
 
 def _install(names: tuple[str, ...]) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
+from collections.abc import Callable
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -10,6 +13,7 @@ from pathlib import Path
 import click
 
 from pytest_crab.agents import AGENTS
+from pytest_crab.cli.progress import as_they_end
 from pytest_crab.curation.certify import Certificate
 from pytest_crab.curation.resolvable import Resolution
 from pytest_crab.curation.resolvable import resolutions
@@ -72,24 +76,19 @@ def resolve_all(
 ) -> list[Resolution]:
     """Hand every proved oracle's comment to the agent, print a line each, and write the marks instance by instance."""
     crew = asked.crew
-    futures = [
-        (each, pool.submit(_resolve, each, crew, world, attempts=attempts, write=write))
-        for each in certificates
-        if each.proved
-    ]
+    proved = {each.instance.id: each for each in certificates if each.proved}
+    work = {
+        name: functools.partial(_resolve, each, crew, world, attempts=attempts, write=write)
+        for name, each in proved.items()
+    }
     found: list[Resolution] = []
-    for certificate, future in futures:
-        own = future.result()
-        for one in own:
-            click.echo(_line(one, crew.spec.agent))
-        marks = {one.comment: one.mark for one in own if one.mark is not None}
-        if write and marks:
-            folder = Path(certificate.instance.folder).parent
-            try:
-                write_marks(folder, crew.spec.agent, {certificate.instance.id: marks})
-            except BadInput as error:
-                raise click.ClickException(str(error)) from error
-        found.extend(own)
+    with contextlib.closing(as_they_end(pool, work, "instances")) as ended:
+        for name, own in ended:
+            for one in own:
+                click.echo(_line(one, crew.spec.agent))
+            if write:
+                _write_marks(proved[name], own, crew.spec.agent)
+            found.extend(own)
     marks_made = [one.mark for one in found if one.mark is not None]
     unknown = len(found) - len(marks_made)
     resolved = sum(mark.resolved for mark in marks_made)
@@ -98,13 +97,28 @@ def resolve_all(
     return found
 
 
+def _write_marks(certificate: Certificate, own: Sequence[Resolution], agent: str) -> None:
+    marks = {one.comment: one.mark for one in own if one.mark is not None}
+    try:
+        if marks:
+            write_marks(Path(certificate.instance.folder).parent, agent, {certificate.instance.id: marks})
+    except BadInput as error:
+        raise click.ClickException(str(error)) from error
+
+
 def _resolve(
-    certificate: Certificate, crew: Crew, world: World, *, attempts: int, write: bool
+    certificate: Certificate,
+    crew: Crew,
+    world: World,
+    notice: Callable[[str], None],
+    *,
+    attempts: int,
+    write: bool,
 ) -> tuple[Resolution, ...]:
     instance = _as_written(certificate.instance) if write and certificate.changed else certificate.instance
     proved = {one.comment.id for one in certificate.proven if one.proof is not None}
     comments = [comment for comment in instance.measured if comment.id in proved]
-    return resolutions(instance, comments, crew, world, attempts=attempts)
+    return resolutions(instance, comments, crew, world, attempts=attempts, notice=notice)
 
 
 def _as_written(instance: Instance) -> Instance:

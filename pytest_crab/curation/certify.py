@@ -44,6 +44,8 @@ from pytest_crab.trial.stage import Stage
 from pytest_crab.trial.world import World
 from pytest_crab.types import Environment
 from pytest_crab.types import Instance
+from pytest_crab.waiting import FOR_A_SLOT
+from pytest_crab.waiting import waits_counted
 
 #: The rung of an instance that brings its environment.
 GIVEN = "given"
@@ -86,16 +88,17 @@ def certify(instance: Instance, crew: Crew, world: World, notice: Callable[[str]
     Cancelled when the world was stopped.
     """
     started = time.monotonic()
-    try:
-        found = _certify(instance, crew, world, notice)
-    except Cancelled:
-        raise
-    except SourceUnreachable as error:
-        found = Certificate(instance=instance, rung=None, proven=(), problems={}, skipped=_sentence(str(error)))
-    except CrabError as error:
-        problems = {comment.id: _sentence(str(error)) for comment in instance.measured}
-        found = Certificate(instance=instance, rung=None, proven=(), problems=problems)
-    return dataclasses.replace(found, seconds=round(time.monotonic() - started, 1))
+    with waits_counted(lambda begins: notice(f"diagnosis{FOR_A_SLOT if begins else ''}")) as waited:
+        try:
+            found = _certify(instance, crew, world, notice)
+        except Cancelled:
+            raise
+        except SourceUnreachable as error:
+            found = Certificate(instance=instance, rung=None, proven=(), problems={}, skipped=_sentence(str(error)))
+        except CrabError as error:
+            problems = {comment.id: _sentence(str(error)) for comment in instance.measured}
+            found = Certificate(instance=instance, rung=None, proven=(), problems=problems)
+    return dataclasses.replace(found, seconds=round(time.monotonic() - started - waited.seconds, 1))
 
 
 def _certify(instance: Instance, crew: Crew, world: World, notice: Callable[[str], None]) -> Certificate:
@@ -147,8 +150,8 @@ def _climbed(instance: Instance, crew: Crew, world: World, notice: Callable[[str
     notes = [f"the mirror lacks the content of {', '.join(left_out)}, which the trees leave out"] if left_out else []
 
     def attempt(rung: Rung) -> Attempt:
-        stage = Stage(dataclasses.replace(instance, environment=rung.environment), crew, world, notice)
-        notice(rung.name)
+        tried = dataclasses.replace(instance, environment=rung.environment)
+        stage = Stage(tried, crew, world, lambda step: notice(f"{rung.name}, {step}"))
         try:
             return Attempt(rung=rung, stage=stage, proven=prove(stage))
         except ImageError as error:
@@ -159,7 +162,7 @@ def _climbed(instance: Instance, crew: Crew, world: World, notice: Callable[[str
         sides = Sides(head=head, merged=merged, head_date=head_date, merged_date=merged_date)
         at_hand = tuple(version for version in RELEASED if interpreters.find(version) is not None)
         resolver = Resolver(world.run, world.cache, world.cancelled)
-        ladder = Ladder(instance, sides, resolver, at_hand, attempt, _diagnosis)
+        ladder = Ladder(instance, sides, resolver, at_hand, attempt, _diagnosis, notice)
         best = ladder.climb()
         notes += [
             f"{pin} does not install on CPython {on} and is left out: {_sentence(reason)}"

@@ -85,7 +85,7 @@ class Ladder:
     """Climbs for one instance.
 
     ``attempt`` proves an environment, ``diagnose`` says why the oracles that an attempt left unproved do not run;
-    ``at_hand`` are the X.Y that this machine has.
+    ``at_hand`` are the X.Y that this machine has; ``notice`` is told of steps.
     """
 
     def __init__(
@@ -96,6 +96,7 @@ class Ladder:
         at_hand: tuple[str, ...],
         attempt: Callable[[Rung], Attempt],
         diagnose: Callable[[Attempt], Diagnosis],
+        notice: Callable[[str], None] = lambda _step: None,
     ) -> None:
         self.instance = instance
         self.sides = sides
@@ -107,6 +108,7 @@ class Ladder:
         self._at_hand = at_hand
         self._attempt = attempt
         self._diagnose = diagnose
+        self._notice = notice
         self._paths = [comment.path for comment in instance.measured]
         self._project = next((at for path in self._paths if (at := manifests.project_folder(sides.head, path))), None)
 
@@ -261,6 +263,7 @@ class Ladder:
             self.problems.append(f"{name}: there is no CPython on this machine that an environment can be made with")
             return None
         moment = (date + _DAY).strftime("%Y-%m-%dT%H:%M:%SZ")
+        self._notice(f"{name}, versions")
         try:
             pins = self._resolver.pins(wanted, tree, python, moment)
         except ImageError as error:

@@ -12,7 +12,9 @@ import pytest
 
 from pytest_crab import plain
 from pytest_crab.benchmarks.recorded import read_recording
-from pytest_crab.campaign.executor import Progress
+from pytest_crab.campaign.progress import Progress
+from pytest_crab.campaign.progress import SlotsWanted
+from pytest_crab.campaign.progress import progress_text
 from pytest_crab.errors import BadInput
 from pytest_crab.errors import CrabError
 from pytest_crab.instances import load_instance
@@ -27,7 +29,6 @@ from pytest_crab.plugin.collect import loaded_by_others
 from pytest_crab.plugin.crew import crews_of
 from pytest_crab.plugin.options import Options
 from pytest_crab.plugin.progress import ProgressLine
-from pytest_crab.plugin.progress import progress_text
 from pytest_crab.plugin.since import Since
 from pytest_crab.plugin.trust import SetsOnly
 from pytest_crab.plugin.trust import require_trust
@@ -37,6 +38,7 @@ from pytest_crab.report.account import explain
 from pytest_crab.report.agreement import agreement_lines
 from pytest_crab.report.agreement import agreements
 from pytest_crab.report.text import one_line
+from pytest_crab.runtimes.slots import Slots
 from pytest_crab.trial import unmeasured
 from pytest_crab.types import Instance
 from pytest_crab.types import Reason
@@ -83,6 +85,7 @@ class CrabSession:
         self._submitted = 0
         self._claims: dict[str, Path] = {}
         self._line: ProgressLine | None = None
+        self._slots_wanted = SlotsWanted(Slots())
         self._needs: list[str] = []
 
     # --- collection -------------------------------------------------------------------------------------------------
@@ -209,7 +212,7 @@ class CrabSession:
         line = self._progress_line()
 
         def tick(progress: Progress) -> None:
-            self._say_news(line)
+            self._say_news(line, self._slots_wanted.sentence(progress))
             line.show(progress_text(progress, len(self._items)))
 
         try:
@@ -367,10 +370,10 @@ class CrabSession:
         """Whether this run is to measure anything."""
         return not self.options.plan and runs_items(self.config)
 
-    def _say_news(self, line: ProgressLine) -> None:
-        """Say what happened to workers; in quiet output, whose letters a line would tear, the summary does."""
+    def _say_news(self, line: ProgressLine, more: str | None = None) -> None:
+        """Say ``more``, and what happened to workers; in quiet output, where a line would tear letters, nothing is."""
         if self.config.pluginmanager.has_plugin("terminalreporter") and self.config.get_verbosity() >= 0:
-            for sentence in self.work.news():
+            for sentence in [*self.work.news(), *([] if more is None else [more])]:
                 line.say(f"crab: {sentence}")
 
     def _progress_line(self) -> ProgressLine:

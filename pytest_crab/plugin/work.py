@@ -21,10 +21,10 @@ from pytest_crab.campaign.executor import AHEAD
 from pytest_crab.campaign.executor import AHEAD_ON_BUDGET
 from pytest_crab.campaign.executor import Campaign
 from pytest_crab.campaign.executor import Notice
-from pytest_crab.campaign.executor import Progress
 from pytest_crab.campaign.executor import TrialWork
 from pytest_crab.campaign.giving_up import GivingUp
 from pytest_crab.campaign.plan import plan_lines
+from pytest_crab.campaign.progress import Progress
 from pytest_crab.errors import CrabError
 from pytest_crab.errors import StoreError
 from pytest_crab.lazy import lazy

@@ -14,6 +14,7 @@ import filelock
 
 from pytest_crab.errors import Cancelled
 from pytest_crab.scratch import machine_folder
+from pytest_crab.waiting import waiting
 
 _POLL = 0.02
 
@@ -29,17 +30,39 @@ class Slots:
     def take(self, stopped: threading.Event) -> Iterator[None]:
         """Hold a slot; wait for one until ``stopped``. Raises Cancelled."""
         descriptor = self._try()
-        while descriptor is None:
-            if stopped.wait(_POLL):
-                raise Cancelled("the run was interrupted while it waited for a slot")
-            descriptor = self._try()
+        if descriptor is None:
+            with waiting():
+                descriptor = self._wait(stopped)
         try:
             yield
         finally:
             os.close(descriptor)
 
+    def __str__(self) -> str:
+        words = "1 slot" if self.count == 1 else f"{self.count} slots"
+        return f"the {words} of this machine, which all runs of this user with this TMPDIR share ({self._place()})"
+
+    def held(self) -> int:
+        """How many slots somebody holds now."""
+        free: list[int] = []
+        while (descriptor := self._try()) is not None:
+            free.append(descriptor)
+        for descriptor in free:
+            os.close(descriptor)
+        return self.count - len(free)
+
+    def _place(self) -> Path:
+        return self._folder or machine_folder() / "slots"
+
+    def _wait(self, stopped: threading.Event) -> int:
+        while not stopped.wait(_POLL):
+            descriptor = self._try()
+            if descriptor is not None:
+                return descriptor
+        raise Cancelled("the run was interrupted while it waited for a slot")
+
     def _try(self) -> int | None:
-        folder = self._folder or machine_folder() / "slots"
+        folder = self._place()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for number in range(self.count):
             descriptor = os.open(folder / f"{number}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

@@ -32,8 +32,13 @@ from pytest_crab.trial.world import World
 from pytest_crab.types import Instance
 from pytest_crab.types import PullRequest
 from pytest_crab.types import StepRecord
+from pytest_crab.waiting import FOR_A_SLOT
+from pytest_crab.waiting import waits_counted
 
 R = TypeVar("R")
+
+#: What a trial is in before its first step.
+_FIRST = "prepare"
 
 #: The steps that are tried again as a whole, with all that they need.
 INSISTED = ("proof", "review", "revision", "verdict")
@@ -61,7 +66,7 @@ class Stage:
         self.world = world
         self.records: list[StepRecord] = []
         self.facts: dict[str, Any] = {}
-        self.step = "prepare"
+        self.step = _FIRST
         self.failed: list[str] = []
         #: The keys of the transcripts that were kept.
         self.transcripts: list[str] = []
@@ -166,13 +171,16 @@ class Stage:
         self._notice(name)
         step = Step(name)
         start = time.monotonic()
-        yield step
-        seconds = round(time.monotonic() - start, 3)
+        with waits_counted(lambda begins: self._notice(f"{name}{FOR_A_SLOT if begins else ''}")) as waited:
+            yield step
+        seconds = round(time.monotonic() - start - waited.seconds, 3)
         retried = (*self.failed, *step.again) if name in INSISTED else ()
         self.records.append(
             StepRecord(step=name, reused=step.reused, seconds=seconds, retried=retried, deadline=step.deadline)
         )
         self.step = before
+        if before != _FIRST:
+            self._notice(before)
 
     def remember(self, step: Step, key: str, kind: type[R], make: Callable[[], R]) -> R:
         """A record of this kind from the store, or made and kept there. Raises what ``make`` raises, and StoreError."""

@@ -53,6 +53,7 @@ from pytest_crab.types import Usage
 from pytest_crab.types import Verdict
 from pytest_crab.types import total_usage
 from pytest_crab.types.contestants import FREE
+from pytest_crab.waiting import waits_counted
 
 Made = TypeVar("Made", Review, Revision)
 
@@ -68,14 +69,15 @@ def run_trial(
     """
     course = Course(Stage(instance, crew, world, notice), repeat)
     try:
-        course.run()
+        with waits_counted() as waited:
+            course.run()
     except SourceUnreachable as error:
         course.skipped = str(error)
         course.settle(Judgement(reason=Reason.NOT_RUN, detail=str(error)))
     except Cancelled:
         course.settle(Judgement(reason=Reason.NOT_RUN, detail="the run was stopped"))
         raise
-    return course.trial()
+    return course.trial(waited.seconds)
 
 
 def unmeasured(
@@ -190,8 +192,8 @@ class Course:
         for comment in self._open():
             self.judgements[comment.id] = result_of(comment, judgement)
 
-    def trial(self) -> Trial:
-        """The record."""
+    def trial(self, waited: float) -> Trial:
+        """The record; of the trial's seconds so many were ``waited``."""
         instance, crew, world = self.instance, self.crew, self.stage.world
         return Trial(
             instance=instance.id,
@@ -215,7 +217,7 @@ class Course:
             status=self.status,
             skipped=self.skipped,
             steps=tuple(self.stage.records),
-            seconds=round(time.monotonic() - self._clock, 3),
+            seconds=round(time.monotonic() - self._clock - waited, 3),
             started=self._started.isoformat(timespec="seconds"),
             versions={**world.versions, **self.stage.facts},
             arm=crew.spec.arm,

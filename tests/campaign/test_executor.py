@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_crab.campaign.executor import Campaign
-from pytest_crab.campaign.executor import Progress
+from pytest_crab.campaign.progress import Progress
 from pytest_crab.types import Provenance
 from pytest_crab.types import Review
 from pytest_crab.types import Trial

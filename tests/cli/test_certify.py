@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import json
 import os
+import re
 import subprocess
 import sys
+import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 from click.testing import Result
 
+from pytest_crab.campaign import progress
+from pytest_crab.campaign.progress import Progress
+from pytest_crab.campaign.progress import SlotsWanted
 from pytest_crab.cli import main
+from pytest_crab.curation.certify import Certificate
 from pytest_crab.instances import load_instance
 from pytest_crab.instances.unwritten import STUB
 from pytest_crab.runtimes import bubblewrap
+from pytest_crab.runtimes.slots import Slots
+from pytest_crab.types import Instance
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -104,8 +117,9 @@ def test_every_oracle_that_is_not_proved_has_its_sentence() -> None:
         "the oracle is green at head (no expected test failed (all passed)): assert what the comment asks for and the "
         "pull request does not do"
     )
-    assert lines[0] == f"green c0: not proved: {because}"
-    assert lines[1].startswith("right c0: proved")
+    green, right = sorted(lines[:2])
+    assert green == f"green c0: not proved: {because}"
+    assert right.startswith("right c0: proved")
     assert lines[2] == "1 of 2 oracles proved; instances by rung: 1 given"
     assert not Path("set/proofs.json").exists()
 
@@ -262,6 +276,58 @@ def test_an_environment_is_found_as_of_the_heads_day(
     assert {"pytest==8.0.2", "sortedcontainers==2.4.0"} <= set(found.environment.packages)
     again = run("set")
     assert again.output.startswith("real c0: proved (given, ")
+
+
+def test_what_is_done_is_printed_and_written_while_another_takes_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    command = importlib.import_module("pytest_crab.cli.certify")
+    write("a")
+    write("b")
+    real = command.certify_instance
+
+    def slow(instance: Instance, *arguments: Any) -> Certificate:
+        """Certify ``a`` once ``b`` is written down."""
+        deadline = time.monotonic() + 60
+        while instance.id == "a" and not Path("set/proofs.json").exists():
+            assert time.monotonic() < deadline, "b was held back"
+            time.sleep(0.05)
+        return real(instance, *arguments)
+
+    monkeypatch.setattr(command, "certify_instance", slow)
+    result = run("set", "--jobs=2")
+    assert result.exit_code == 0, result.output
+    assert [line.split()[0] for line in result.output.splitlines()] == ["b", "a", "2"]
+    assert list(json.loads(Path("set/proofs.json").read_text())["instances"]) == ["a", "b"]
+
+
+def test_a_wait_for_the_slots_of_another_run_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    write("a")
+    monkeypatch.setattr(progress, "PATIENCE", 0.1)
+    real, slots = SlotsWanted.sentence, Slots()
+    with contextlib.ExitStack() as others:
+        for _ in range(slots.count):
+            others.enter_context(slots.take(threading.Event()))
+        assert slots.held() == slots.count
+
+        def sentence(wanted: SlotsWanted, now: Progress) -> str | None:
+            said = real(wanted, now)
+            if said is not None:
+                others.close()
+            return said
+
+        monkeypatch.setattr(SlotsWanted, "sentence", sentence)
+        result = run("a")
+    assert result.exit_code == 0, result.output
+    assert result.stderr.count("waits for one of the") == 1
+    assert slots.held() == 0
+
+
+def test_a_terminal_shows_what_goes_on(on_terminal: Callable[..., str], seen: Callable[[str], str]) -> None:
+    write("slow", "import time\n" + RED_THEN_GREEN.replace("    assert", "    time.sleep(0.5)\n    assert"))
+    argv = [sys.executable, "-c", "from pytest_crab.cli import main; main()", "certify", "--runtime=local", "slow"]
+    text = on_terminal(Path.cwd(), argv)
+    assert re.search(r"\[0/1 instances \| slow proof \d+s\]", text)
+    assert "[" not in seen(text)
+    assert "1 of 1 oracles proved" in seen(text)
 
 
 def test_it_runs_as_a_program() -> None:

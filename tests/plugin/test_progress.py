@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import pty
 import re
-import subprocess
 import sys
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from pytest_crab.campaign.executor import Progress
-from pytest_crab.plugin.progress import progress_text
+from pytest_crab.campaign.progress import Progress
+from pytest_crab.campaign.progress import progress_text
+
+Terminal = Callable[..., str]
+Seen = Callable[[str], str]
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ from pytest_crab.plugin.progress import progress_text
         ),
     ],
 )
-def test_text(progress: Progress, text: str) -> None:
+def test_text(progress: Progress, text: str, terminal: Terminal) -> None:
     assert progress_text(progress, 9) == text
 
 
@@ -45,46 +45,18 @@ def slow(lab: Any) -> Any:
     return lab
 
 
-def terminal(folder: Path, *arguments: str) -> str:
-    """What pytest writes on a terminal of 100 columns."""
-    ours, theirs = pty.openpty()
-    env = {**os.environ, "COLUMNS": "100", "TERM": "xterm"}
-    argv = [sys.executable, "-m", "pytest", "--crab-runtime=local", "--reviewer=slow", "instances/shop-1", *arguments]
-    process = subprocess.Popen(argv, cwd=folder, stdin=theirs, stdout=theirs, stderr=theirs, env=env, close_fds=True)
-    os.close(theirs)
-    chunks = []
-    while True:
-        try:
-            chunk = os.read(ours, 65536)
-        except OSError:
-            break
-        if not chunk:
-            break
-        chunks.append(chunk)
-    process.wait(30)
-    os.close(ours)
-    return b"".join(chunks).decode()
-
-
-def seen(text: str) -> str:
-    """What stays on the screen when backspaces have done their work."""
-    lines = []
-    for line in re.sub(r"\x1b\[[0-9;]*m", "", text).replace("\r\n", "\n").split("\n"):
-        cells: list[str] = []
-        at = 0
-        for char in line:
-            if char in "\b\r":
-                at = max(0, at - 1) if char == "\b" else 0
-                continue
-            cells[at : at + 1] = [char]
-            at += 1
-        lines.append("".join(cells).rstrip())
-    return "\n".join(lines)
+@pytest.fixture
+def terminal(on_terminal: Terminal) -> Callable[..., str]:
+    """Gives what pytest writes on a terminal of 100 columns."""
+    argv = [sys.executable, "-m", "pytest", "--crab-runtime=local", "--reviewer=slow", "instances/shop-1"]
+    return lambda folder, *arguments: on_terminal(folder, [*argv, *arguments])
 
 
 @pytest.mark.bubblewrap
 @pytest.mark.parametrize("arguments", [(), ("-s",), ("-v",), ("--capture=sys",), ("-p", "no:capture")])
-def test_it_appears_on_a_terminal_and_is_wiped(slow: Any, arguments: tuple[str, ...]) -> None:
+def test_it_appears_on_a_terminal_and_is_wiped(
+    slow: Any, arguments: tuple[str, ...], terminal: Terminal, seen: Seen
+) -> None:
     text = terminal(slow.path, *arguments)
     assert re.search(r"\[0/1 trials \| shop-1::slow review \d+s\]", text), text
     screen = seen(text)
@@ -97,7 +69,7 @@ def test_it_appears_on_a_terminal_and_is_wiped(slow: Any, arguments: tuple[str, 
 
 @pytest.mark.bubblewrap
 @pytest.mark.parametrize("arguments", [("-q",), ("-p", "no:terminal")])
-def test_it_keeps_out_of_where_little_is_wanted(slow: Any, arguments: tuple[str, ...]) -> None:
+def test_it_keeps_out_of_where_little_is_wanted(slow: Any, arguments: tuple[str, ...], terminal: Terminal) -> None:
     assert "trials |" not in terminal(slow.path, *arguments)
 
 
@@ -112,7 +84,9 @@ Work.losses = lambda self: "1 worker was lost"
 
 @pytest.mark.bubblewrap
 @pytest.mark.parametrize("arguments", [(), ("-s",), ("-v",), ("--capture=sys",)])
-def test_what_happens_to_workers_has_a_line_of_its_own(slow: Any, arguments: tuple[str, ...]) -> None:
+def test_what_happens_to_workers_has_a_line_of_its_own(
+    slow: Any, arguments: tuple[str, ...], terminal: Terminal, seen: Seen
+) -> None:
     slow.write({"conftest.py": LOSER})
     screen = seen(terminal(slow.path, *arguments))
     assert len(re.findall(r"^crab: lost worker w1 \(1 trial under way\)$", screen, re.MULTILINE)) == 1, screen
@@ -122,7 +96,7 @@ def test_what_happens_to_workers_has_a_line_of_its_own(slow: Any, arguments: tup
 
 
 @pytest.mark.bubblewrap
-def test_in_quiet_output_it_stands_behind_the_tables(slow: Any) -> None:
+def test_in_quiet_output_it_stands_behind_the_tables(slow: Any, terminal: Terminal, seen: Seen) -> None:
     slow.write({"conftest.py": LOSER.replace("[[], [", "[[")})
     screen = seen(terminal(slow.path, "-q"))
     assert re.search(r"^F +\[100%\]$", screen, re.MULTILINE), screen

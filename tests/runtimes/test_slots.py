@@ -16,11 +16,13 @@ from pytest_crab.errors import Cancelled
 from pytest_crab.runtimes import runs
 from pytest_crab.runtimes.runs import Run
 from pytest_crab.runtimes.slots import Slots
+from pytest_crab.waiting import waits_counted
 
 HOLDER = """
 import sys, threading
 from pathlib import Path
 from pytest_crab.runtimes.slots import Slots
+from pytest_crab.waiting import waits_counted
 with Slots(1, Path(sys.argv[1])).take(threading.Event()):
     print("held", flush=True)
     sys.stdin.readline()
@@ -62,6 +64,32 @@ def test_a_slot_of_another_process_counts_and_ends_with_it(tmp_path: Path) -> No
         process.kill()
     with Slots(1, tmp_path).take(threading.Event()):
         pass
+
+
+def test_a_wait_for_a_slot_is_told_and_counted(tmp_path: Path) -> None:
+    slots, taken, told = Slots(1, tmp_path), threading.Event(), []
+    go_on = threading.Event()
+
+    def other() -> None:
+        with slots.take(threading.Event()):
+            taken.set()
+            go_on.wait(60)
+
+    def notice(begins: bool) -> None:  # noqa: FBT001 - called so
+        told.append((begins, slots.held()))
+        go_on.set()
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    assert taken.wait(60)
+    with waits_counted(notice) as waited, slots.take(threading.Event()):
+        assert [begins for begins, _ in told] == [True, False]
+    thread.join()
+    assert told[0] == (True, 1)
+    assert waited.seconds > 0
+    with waits_counted(notice), slots.take(threading.Event()):
+        assert len(told) == 2  # there was no wait
+    assert slots.held() == 0
 
 
 def test_a_run_lives_until_it_is_closed() -> None:

@@ -120,7 +120,7 @@ def test_a_sweep_by_those_who_keep_their_locks_elsewhere_spares_living_runs(
     assert lab.runtime.run.folder.exists()
     timer = threading.Timer(0.5, sweep)
     begin = {"proof": timer.start}
-    trial = lab.trial(world, notice=lambda step: begin.get(step, lambda: None)())
+    trial = lab.trial(world, notice=lambda step: begin.pop(step, lambda: None)())
     timer.join()
     lab.runtime.close()
     lab.runtime = kept

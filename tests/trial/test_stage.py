@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from pytest_crab.protocols import Image
 from pytest_crab.runtimes.local import LocalRuntime
 from pytest_crab.trial.stage import Stage
+from pytest_crab.waiting import waiting
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -40,3 +42,15 @@ def test_two_instances_are_prepared_at_a_time(lab: Any, tmp_path: Path) -> None:
         images = list(pool.map(lambda stage: stage.image, stages))
     assert len({image.key for image in images}) == 2
     runtime.close()
+
+
+def test_a_wait_for_a_slot_is_said_and_is_no_part_of_a_step(lab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    now, steps = [0.0], []
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    stage = Stage(lab.instance(), lab.crew(), lab.world(), steps.append)
+    with stage.doing("proof"), stage.doing("image"):
+        now[0] += 3
+        with waiting():
+            now[0] += 50
+    assert [(record.step, record.seconds) for record in stage.records] == [("image", 3), ("proof", 3)]
+    assert steps == ["proof", "image", "image: waits for a slot", "image", "proof"]

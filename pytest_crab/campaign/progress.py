@@ -1,0 +1,134 @@
+"""What many things at a time are doing, and the line that shows it to who watches a terminal."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from collections.abc import Hashable
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pytest_crab.money import dollars
+from pytest_crab.waiting import FOR_A_SLOT
+
+#: How many running things are named.
+NAMED = 2
+
+#: With fewer columns than this left on the line nothing is shown.
+ROOM = 20
+
+#: Seconds that all that runs waits for slots before that is said in a line of its own.
+PATIENCE = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """What is going on: (key, step, seconds in it) of what is running, how many are done, and their cost so far."""
+
+    running: tuple[tuple[Hashable, str, float], ...]
+    done: int
+    cost_usd: float | None
+
+
+class Watch:
+    """Follows many things by key: threads tell it of their steps, and any thread may ask how far they are."""
+
+    def __init__(self) -> None:
+        self._steps: dict[Hashable, tuple[str, float]] = {}
+        self._before: dict[Hashable, tuple[str, float]] = {}
+        self._ended: set[Hashable] = set()
+        self._done = 0
+        self._cost: float | None = None
+        self._guard = threading.Lock()
+
+    def step(self, key: Hashable, step: str) -> None:
+        """Note that a thing is in this step now; a step that has waited goes on with the seconds that it had."""
+        now = time.monotonic()
+        with self._guard:
+            if key in self._ended:
+                return
+            last, since = self._steps.get(key, ("", now))
+            if step == f"{last}{FOR_A_SLOT}":
+                self._before[key] = (last, now - since)
+            name, spent = self._before.pop(key, ("", 0.0)) if last.endswith(FOR_A_SLOT) else ("", 0.0)
+            self._steps[key] = (step, now - spent if name == step else now)
+
+    def end(self, key: Hashable, *, done: bool, costs: Sequence[float] = ()) -> bool:
+        """Count a thing that has ended, ``done``: with a result; whether nobody had noticed it before."""
+        with self._guard:
+            if key in self._ended:
+                return False
+            self._ended.add(key)
+            self._steps.pop(key, None)
+            self._done += done
+            self._cost = sum(costs, self._cost or 0.0) if costs else self._cost
+            return True
+
+    def progress(self) -> Progress:
+        """What is going on now."""
+        now = time.monotonic()
+        with self._guard:
+            running = tuple((key, step, now - since) for key, (step, since) in self._steps.items())
+            return Progress(running=running, done=self._done, cost_usd=self._cost)
+
+
+def progress_text(progress: Progress, total: int, noun: str = "trials") -> str:
+    """Say it in one line, without control characters."""
+    parts = [f"{progress.done}/{total} {noun}"]
+    running = [f"{_name(key)} {step} {seconds:.0f}s" for key, step, seconds in progress.running[:NAMED]]
+    if len(progress.running) > NAMED:
+        running.append(f"{len(progress.running) - NAMED} more")
+    if running:
+        parts.append(", ".join(running))
+    if progress.cost_usd is not None:
+        parts.append(f"{dollars(progress.cost_usd)} USD")
+    return " | ".join(parts)
+
+
+def _name(key: Hashable) -> str:
+    return "::".join(map(str, key[:2])) if isinstance(key, tuple) else str(key)
+
+
+class SlotsWanted:
+    """Says once that everything waits for slots, which other runs hold; ``slots`` says which."""
+
+    def __init__(self, slots: object) -> None:
+        self._slots = slots
+        self._said = False
+
+    def sentence(self, progress: Progress) -> str | None:
+        """The sentence, when it is time; None otherwise."""
+        waits = [seconds for _, step, seconds in progress.running if step.endswith(FOR_A_SLOT)]
+        if self._said or not waits or len(waits) < len(progress.running) or min(waits) < PATIENCE:
+            return None
+        self._said = True
+        return f"all that runs here waits for one of {self._slots}"
+
+
+class Line:
+    """A line that is written behind what is on a terminal, and wiped before anything else is printed."""
+
+    def __init__(self, write: Callable[[str], None], room: Callable[[], int]) -> None:
+        self._write = write
+        self._room = room
+        self._shown = ""
+
+    def show(self, text: str) -> None:
+        """Show ``text`` in what is left of the terminal's line."""
+        room = self._room() - 4
+        text = f" [{text[: max(0, room)]}]" if room > ROOM else ""
+        if text != self._shown:
+            self._write(_erased(self._shown) + text)
+            self._shown = text
+
+    def wipe(self) -> None:
+        """Take the line away."""
+        if self._shown:
+            self._write(_erased(self._shown))
+            self._shown = ""
+
+
+def _erased(text: str) -> str:
+    back = "\b" * len(text)
+    return back + " " * len(text) + back

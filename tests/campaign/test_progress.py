@@ -1,0 +1,85 @@
+"""What many things at a time are doing, and when a wait for slots is said."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from pytest_crab.campaign.progress import PATIENCE
+from pytest_crab.campaign.progress import Line
+from pytest_crab.campaign.progress import Progress
+from pytest_crab.campaign.progress import SlotsWanted
+from pytest_crab.campaign.progress import Watch
+from pytest_crab.campaign.progress import progress_text
+from pytest_crab.waiting import FOR_A_SLOT
+
+WAITS = f"proof{FOR_A_SLOT}"
+
+
+@pytest.fixture
+def passes(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """``passes(seconds)`` lets time pass, which stands still otherwise."""
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+
+    def wait(seconds: float) -> None:
+        now[0] += seconds
+
+    return wait
+
+
+def test_a_wait_is_no_part_of_the_seconds_of_a_step(passes: Callable[[float], None]) -> None:
+    watch = Watch()
+    watch.step("a", "proof")
+    passes(3)
+    watch.step("a", WAITS)
+    passes(50)
+    assert watch.progress().running == (("a", WAITS, 50),)
+    watch.step("a", "proof")
+    passes(2)
+    assert watch.progress().running == (("a", "proof", 5),)
+    watch.step("a", "review")
+    watch.step("a", "proof")
+    assert watch.progress().running == (("a", "proof", 0),)
+
+
+def test_what_has_ended_has_no_steps_and_counts_once() -> None:
+    watch = Watch()
+    watch.step("a", "proof")
+    watch.end("a", done=True, costs=[0.5])
+    watch.end("a", done=True, costs=[0.5])
+    watch.step("a", "proof")
+    watch.end("b", done=False)
+    assert watch.progress() == Progress(running=(), done=1, cost_usd=0.5)
+
+
+def test_things_that_are_no_trials_have_their_own_noun() -> None:
+    progress = Progress(running=(("shop-7", WAITS, 4.2),), done=1, cost_usd=None)
+    assert progress_text(progress, 3, "instances") == "1/3 instances | shop-7 proof: waits for a slot 4s"
+
+
+def running(*steps: tuple[str, float]) -> Progress:
+    return Progress(running=tuple((name, *step) for name, step in enumerate(steps)), done=0, cost_usd=None)
+
+
+def test_that_everything_waits_is_said_once_and_with_the_place() -> None:
+    wanted = SlotsWanted("the 2 slots here")
+    assert wanted.sentence(running()) is None
+    assert wanted.sentence(running((WAITS, PATIENCE - 1))) is None
+    assert wanted.sentence(running((WAITS, PATIENCE + 1), ("review", 1))) is None
+    assert "the 2 slots here" in str(wanted.sentence(running((WAITS, PATIENCE + 1), (WAITS, PATIENCE))))
+    assert wanted.sentence(running((WAITS, PATIENCE + 90))) is None
+
+
+def test_a_line_is_cut_to_the_room_and_wiped_without_a_trace() -> None:
+    written: list[str] = []
+    line = Line(written.append, lambda: 34)
+    line.show("x" * 80)
+    assert written == [f" [{'x' * 30}]"]
+    line.show("x" * 80)
+    assert len(written) == 1
+    line.wipe()
+    line.wipe()
+    assert written[1:] == ["\b" * 33 + " " * 33 + "\b" * 33]
