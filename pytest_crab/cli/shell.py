@@ -26,14 +26,22 @@ from pytest_crab.errors import EngineError
 from pytest_crab.instances import lock
 from pytest_crab.protocols import Snapshot
 from pytest_crab.report.text import one_line
+from pytest_crab.runtimes.slots import Slots
 from pytest_crab.trial.stage import Stage
 from pytest_crab.types import Instance
 from pytest_crab.types import Trial
+from pytest_crab.waiting import FOR_A_SLOT
 
 _STATES: dict[str, Callable[[Snapshot], str]] = {
     "head": lambda snapshot: snapshot.head_tree,
     "reference": lambda snapshot: snapshot.reference_tree,
 }
+
+
+def _say_wait(step: str) -> None:
+    """Say that a step waits for a slot; all else is soon done."""
+    if step.endswith(FOR_A_SLOT):
+        click.echo(f"{step} ({Slots()})", err=True)
 
 
 @click.command()
@@ -85,7 +93,7 @@ def shell(
             refuse_foreign(world, [instance])
             if trial is not None and world.unconfined:
                 raise EngineError(f"a contestant's revision needs a sandbox, and {world.no_sandbox}: use Docker")
-            stage = Stage(instance, crew, world, lambda _: None)
+            stage = Stage(instance, crew, world, _say_wait)
             with rooms.room(stage, state) as entered:
                 code = _run(stage, entered, command, seconds)
                 if place is not None:

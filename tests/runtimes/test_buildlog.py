@@ -28,6 +28,13 @@ def test_standard_error_tells_the_reason_whatever_came_last() -> None:
     assert "Collecting x" in error.log
 
 
+def test_a_signal_that_ended_a_step_is_told_in_words() -> None:
+    log = _log("Step 2/9 : RUN : install the pinned packages;     pip", "Collecting torch\n")
+    told = str(log.failure("demo", EXIT.replace("code: 1", "code: 137")))
+    assert "SIGKILL" in told
+    assert told.endswith(": Collecting torch")
+
+
 def test_an_earlier_steps_errors_are_not_this_ones() -> None:
     log = _log("Step 1/9 : RUN : a;", "\x1b[91mold\x1b[0m", "Step 2/9 : COPY x y")
     assert str(log.failure("demo", "no such file")).endswith("failed to COPY x y: no such file")
