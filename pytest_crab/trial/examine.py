@@ -16,7 +16,6 @@ from pytest_crab import verdict
 from pytest_crab.errors import AgentError
 from pytest_crab.errors import DiffRejected
 from pytest_crab.errors import InstallFailed
-from pytest_crab.errors import StoreError
 from pytest_crab.instances.recorded import NOT_ON_RECORD
 from pytest_crab.trial import keys
 from pytest_crab.trial.prove import Proven
@@ -33,6 +32,7 @@ from pytest_crab.types import Reason
 from pytest_crab.types import Revision
 from pytest_crab.types import Run
 from pytest_crab.types import TestOutcome
+from pytest_crab.types import Verdict
 
 #: A revision that touches one of these is installed again, in a sandbox of its own.
 PACKAGING = frozenset({"setup.py", "setup.cfg", "pyproject.toml", "MANIFEST.in"})
@@ -69,7 +69,7 @@ def examine(stage: Stage, proven: Sequence[Proven], revision: Revision) -> tuple
         for key in sorted({*named.values(), damage_key}):
             locks.enter_context(stage.world.store.lock("verdict", key, stage.world.cancelled))
         results = _stored(stage, proved, named)
-        damage = stage.world.store.get("verdict", damage_key) if stage.instance.pass_to_pass else None
+        damage = _stored_damage(stage, damage_key) if stage.instance.pass_to_pass else None
         todo = [one for one in proved if one.comment.id not in results]
         installed = all(result.reason is not Reason.INSTALL for result in results.values())
         measured = damage is not None or not stage.instance.pass_to_pass or not installed
@@ -128,17 +128,19 @@ def _stored(stage: Stage, proved: Sequence[Proven], named: Mapping[str, str]) ->
     results = {}
     for one in proved:
         value = stage.world.store.get("verdict", named[one.comment.id])
-        if value is None:
-            continue
-        faults: list[str] = []
-        result = plain.read(OracleResult, value, faults)
-        if result is None:
-            key = named[one.comment.id]
-            raise StoreError(f"the stored verdict {key} is of another shape ({faults[0]}); remove it and run again")
+        result = None if value is None else plain.read(OracleResult, value, [])
+        if result is None or result.verdict is Verdict.UNKNOWN or result.verdict is not result.reason.verdict:
+            continue  # there is none, or what is there is nothing that is kept: it is judged again
         # Verdicts are kept under what was run; what the comment is called and where it stands is the instance's to say.
         judgement = Judgement(reason=result.reason, detail=result.detail)
         results[one.comment.id] = result_of(one.comment, judgement, tests=result.tests, proof=one.proof)
     return results
+
+
+def _stored_damage(stage: Stage, key: str) -> Mapping[str, bool | None] | None:
+    value = stage.world.store.get("verdict", key)
+    known = isinstance(value, dict) and "damage" in value and isinstance(value["damage"], bool | None)
+    return value if known else None
 
 
 def _judge(

@@ -189,6 +189,7 @@ class Stage:
         record = plain.read(kind, value, problems)
         if record is None:
             raise StoreError(
-                f"the stored {step.name} {key} is of another shape ({problems[0]}); remove it and run again"
+                f"the stored {step.name} {key} is of another shape ({problems[0]}); run again with "
+                f"--crab-fresh={step.name}, which makes it anew"
             )
         return record

@@ -34,6 +34,7 @@ from pytest_crab.report.terminal import label
 from pytest_crab.report.terminal import number
 from pytest_crab.report.terminal import of
 from pytest_crab.report.terminal import percent
+from pytest_crab.report.text import visible
 from pytest_crab.report.transcripts import Transcript
 from pytest_crab.report.transcripts import drop_transcripts
 from pytest_crab.report.transcripts import read_transcript
@@ -127,6 +128,7 @@ def _render(summary: Summary, near: Mapping[str, Counter[str]], rows: list[dict[
         loader=PackageLoader("pytest_crab.report.page", "."),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=_printable,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -155,6 +157,13 @@ def _render(summary: Summary, near: Mapping[str, Counter[str]], rows: list[dict[
     )
     head, _, tail = text.partition("<!-- details -->")
     return head, tail
+
+
+def _printable(value: object) -> object:
+    """What the template writes, each character that is not printable as its escape; markup of its own stays."""
+    if type(value) is not str:
+        return value
+    return "\n".join(map(visible, value.split("\n")))
 
 
 def _notes(summary: Summary) -> list[str]:

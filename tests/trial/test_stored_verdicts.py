@@ -1,0 +1,76 @@
+"""What is stored of a step and is damaged, cut or something else is made again, and never read as a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_crab.store import FileStore
+from pytest_crab.types import Trial
+
+REASONS = {"c0": "green", "c1": "test failed"}
+
+
+def flipped(file: Path, _store: FileStore) -> None:
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 0x20
+    file.write_bytes(content)
+
+
+def cut(file: Path, _store: FileStore) -> None:
+    file.write_bytes(file.read_bytes()[:-40])
+
+
+def replaced(value: Any) -> Callable[[Path, FileStore], None]:
+    """Another value in the right envelope, as another version or a person may have put it there."""
+    return lambda file, store: store.put(file.parents[1].name, file.stem, value)
+
+
+def turned(file: Path, store: FileStore) -> None:
+    """A catch, with the reason of a miss."""
+    value = store.get("verdict", file.stem)
+    if value is not None and "verdict" in value:
+        store.put("verdict", file.stem, {**value, "verdict": "caught", "reason": "test failed"})
+
+
+HARMS = {
+    "flipped": flipped,
+    "cut": cut,
+    "another shape": replaced({"of": "another version"}),
+    "a list": replaced([1]),
+    "turned": turned,
+}
+
+
+@pytest.mark.parametrize("step", ["proof", "verdict"])
+@pytest.mark.parametrize("harm", HARMS)
+def test_it_is_made_again(lab: Any, ran: Callable[[Trial], set[str]], step: str, harm: str) -> None:
+    if (step, harm) == ("proof", "turned"):
+        step = "verdict"
+    lab.document["pass_to_pass"] = ["python", "-m", "pytest", "-q", "test_project.py"]
+    first = lab.trial()
+    assert (lab.reasons(first), first.damage) == (REASONS, False)
+    store = FileStore(lab.folder / "store")
+    files = [file for name, file in store.objects() if name == step]
+    assert files
+    for file in files:
+        HARMS[harm](file, store)
+    again = lab.trial()
+    assert (lab.reasons(again), again.damage, again.error) == (REASONS, False, None)
+    assert step in ran(again)
+    assert lab.ledger == ["review", "revision"]
+    assert ran(lab.trial()) == set()
+
+
+def test_a_review_of_another_shape_is_a_sentence_that_says_how_it_is_made_anew(lab: Any) -> None:
+    lab.trial()
+    store = FileStore(lab.folder / "store")
+    (file,) = (file for name, file in store.objects() if name == "review")
+    store.put("review", file.stem, {"findings": "many"})
+    trial = lab.trial()
+    assert {str(result.reason) for result in trial.results} == {"broken"}
+    assert "--crab-fresh=review" in str(trial.error)
+    assert lab.reasons(lab.trial(lab.world(fresh=frozenset({"review"})))) == REASONS
