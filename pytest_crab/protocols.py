@@ -24,6 +24,15 @@ from pytest_crab.types import Usage
 #: and garble everything.
 SHORTEST_SECRET = 6
 
+#: Folders inside a sandbox that are the harness's own: no tree lies in one, or around one.
+OWN_PLACES = {
+    "tmp": "/tmp",  # noqa: S108 - inside the sandbox
+    "meeting": "/meet",
+    "trees": "/opt/crab",
+    "models": "/run/pytest-crab",
+    "home": "/home/client",
+}
+
 # --- sources: where the code comes from ------------------------------------------------------------------------------
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from pathlib import PurePosixPath
 from typing import Any
 
+from pytest_crab.protocols import OWN_PLACES
 from pytest_crab.types import Comment
 from pytest_crab.types import Environment
 from pytest_crab.types import GitSource
@@ -33,12 +34,14 @@ _NPM = r"[a-z0-9~][a-z0-9._~-]*"
 _NPM_PIN = re.compile(rf"(?:@{_NPM}/)?{_NPM}@\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?")
 _SYSTEM = re.compile(r"[a-z0-9][a-z0-9+.-]+(?:=[A-Za-z0-9.+~:-]+)?")
 _SYSTEM_FOLDERS = {"bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "libx32", "proc", "run", "sbin", "sys"}
+_WORKDIR = re.compile(r"(?:/[A-Za-z0-9._@+-]+)+/?")
 _NAME = re.compile(_PROJECT)
 _EXACT = re.compile(_VERSION)
 _DOCKERFILE = re.compile(r"[A-Za-z0-9_-]+")
 _IMAGE = re.compile(r"[^\s@-][^\s@]*@sha256:[0-9a-f]{64}")
 _PYTHON = re.compile(r"3\.\d{1,2}(?:\.\d{1,2})?")
 _NODE = re.compile(r"\d{1,2}(?:\.\d{1,3}){0,2}")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MODULE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", re.ASCII)
 _DAY = re.compile(r"\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\dZ)?")
@@ -63,7 +66,8 @@ _ORACLES = {
 
 #: Names that would change how the harness, the interpreter or the loader behave, and not only the project.
 _RESERVED = re.compile(
-    r"PYTHON(?:PATH|HOME|STARTUP|INSPECT|BREAKPOINT|SAFEPATH)|PYTEST_\w*|CRAB_\w*|LD_\w*|NODE_(?!ENV$)\w*"
+    r"PYTHON(?:PATH|HOME|STARTUP|INSPECT|BREAKPOINT|SAFEPATH|PLATLIBDIR|EXECUTABLE|USERBASE)|PYTEST_\w*|CRAB_\w*|LD_\w*"
+    r"|NODE_(?!ENV$)\w*|GIT_\w*|PATH|HOME|IFS|ENV|BASH_ENV|SHELLOPTS|BASHOPTS"
 )
 
 
@@ -126,16 +130,24 @@ def environment_faults(environment: Environment) -> Iterator[str]:
     for number, path in enumerate(environment.paths):
         if not _is_below(path) and path != ".":
             yield f"{at}.paths[{number}] is {path!r}; it should be relative to the tree, without .."
-    workdir = PurePosixPath(environment.workdir)
-    if not workdir.is_absolute() or ".." in workdir.parts or len(workdir.parts) < 2:
-        yield f"{at}.workdir is {environment.workdir!r}; it should be an absolute path such as /workspace"
-    elif workdir.parts[1] in _SYSTEM_FOLDERS or workdir == PurePosixPath("/usr"):
-        yield f"{at}.workdir is {environment.workdir!r}, which is the system's; it should be a path such as /workspace"
+    yield from _workdir_faults(environment.workdir)
     if environment.timeout > _MOST_SECONDS:
         yield f"{at}.timeout is {environment.timeout}; it should be at most {_MOST_SECONDS} seconds"
     resolved = [environment.resolved] if environment.resolved is not None else []
     yield from _unmatched(f"{at}.resolved", resolved, _MOMENT, "it should be a moment such as 2019-04-11T15:02:59Z")
     yield from _variable_faults(environment.env)
+
+
+def _workdir_faults(workdir: str) -> Iterator[str]:
+    """A sandbox has a file system of its own there, which would cover what is the system's or the harness's."""
+    at, path = f"environment.workdir is {workdir!r}", PurePosixPath(workdir)
+    own = [PurePosixPath(place) for place in OWN_PLACES.values()]
+    if not _WORKDIR.fullmatch(workdir) or ".." in path.parts:
+        yield f"{at}; it should be an absolute path such as /workspace"
+    elif path.parts[1] in _SYSTEM_FOLDERS or (path.parts[1] == "usr" and not path.is_relative_to("/usr/src")):
+        yield f"{at}, which is the system's; it should be a path such as /workspace"
+    elif any(path.is_relative_to(place) or place.is_relative_to(path) for place in own):
+        yield f"{at}, which is the harness's; it should be a path such as /workspace"
 
 
 def _node_faults(environment: Environment) -> Iterator[str]:
@@ -275,5 +287,5 @@ def _variable_faults(env: Mapping[str, str]) -> Iterator[str]:
             yield f"environment.env.{name} is not a variable's name; it should be letters, digits and underscores"
         elif _RESERVED.fullmatch(name):
             yield f"environment.env.{name} belongs to the harness; it should be left out"
-        if "\0" in value:
-            yield f"environment.env.{name} holds a NUL; it should be a text"
+        if _CONTROL.search(value):
+            yield f"environment.env.{name} holds a line's end or another control character; it should be one line"

@@ -17,6 +17,7 @@ from pytest_crab.errors import DiffRejected
 from pytest_crab.errors import EngineError
 from pytest_crab.harness import channel
 from pytest_crab.protocols import CLIENT_LIMITS
+from pytest_crab.protocols import OWN_PLACES
 from pytest_crab.protocols import Command
 from pytest_crab.protocols import Completed
 from pytest_crab.protocols import Image
@@ -48,8 +49,8 @@ from pytest_crab.types import Instance
 LAYOUT = 2
 #: What a container idles with until its input ends, as a user whom the processes beside it cannot signal.
 IDLE = Command(argv=("cat",), user="root")
-_TREE = "/opt/crab/tree"
-_DISTRIBUTIONS = "/opt/crab/distributions.txt"
+_TREE = f"{OWN_PLACES['trees']}/tree"
+_DISTRIBUTIONS = f"{OWN_PLACES['trees']}/distributions.txt"
 
 #: How often a contestant's processes are ended, and how it ends that finds some of a user still living.
 _TRIES, _LIVING = 5, 9

@@ -16,13 +16,14 @@ from pytest_crab.errors import ImageError
 from pytest_crab.plain import digest
 from pytest_crab.plain import dump
 from pytest_crab.protocols import ORACLE_LIMITS
+from pytest_crab.protocols import OWN_PLACES
 from pytest_crab.runtimes.interpreters import running_version
 from pytest_crab.types import Environment
 
 #: Where several commands of one sandbox meet; every user may write there.
-MEETING = "/meet"
+MEETING = OWN_PLACES["meeting"]
 #: What is temporary inside a sandbox, and its users' home.
-TMP = "/tmp"  # noqa: S108 - a place inside
+TMP = OWN_PLACES["tmp"]
 #: The most that is kept of what a command prints, per stream.
 OUTPUT_CAP = 64 * 2**20
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_crab.errors import EngineError
+from pytest_crab.protocols import OWN_PLACES
 from pytest_crab.protocols import Command
 from pytest_crab.protocols import ModelAccess
 from pytest_crab.runtimes.attached import Conversation
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
     from pytest_crab.runtimes.engine import Engine
 
 #: Where the gateway's socket lies inside.
-SOCKET = "/run/pytest-crab/models.sock"
+SOCKET = f"{OWN_PLACES['models']}/models.sock"
 #: A client's home inside; codex refuses one below the folder for temporary files.
-HOME = "/home/client"
+HOME = OWN_PLACES["home"]
 #: Each sandbox has a network of its own with nothing else in it, so the number is free.
 PORT = 8417
 URL = f"http://127.0.0.1:{PORT}"

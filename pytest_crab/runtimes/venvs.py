@@ -23,6 +23,7 @@ from pytest_crab.errors import CrabError
 from pytest_crab.errors import ImageError
 from pytest_crab.protocols import INSTALL_LIMITS
 from pytest_crab.protocols import INSTALL_SECONDS
+from pytest_crab.protocols import OWN_PLACES
 from pytest_crab.protocols import Command
 from pytest_crab.protocols import Completed
 from pytest_crab.protocols import Snapshot
@@ -41,8 +42,8 @@ from pytest_crab.runtimes.slots import one_builder
 from pytest_crab.types import Environment
 from pytest_crab.types import Instance
 
-TREE = "/opt/crab/tree"
-DISTRIBUTIONS = "/opt/crab/distributions.txt"
+TREE = f"{OWN_PLACES['trees']}/tree"
+DISTRIBUTIONS = f"{OWN_PLACES['trees']}/distributions.txt"
 #: Ends the name of an environment's folder while it is being built.
 NEW = ".new"
 #: The file of an environment's folder that names the instances which took it.
