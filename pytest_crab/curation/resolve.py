@@ -67,7 +67,7 @@ class Resolver:
             env={**dated.variables(venvs.route_env()), **git},
         )
         prefix = str(interpreter.prefix)
-        here = {} if prefix.startswith("/usr") else {prefix: interpreter.prefix}
+        here = {} if prefix in ("/usr", "/usr/local") else {prefix: interpreter.prefix}
         view = bubblewrap.View(
             readable={str(uv): uv, **here, **venvs.route_files()},
             writable={_TREE: tree, "/opt/crab/uv": self._cache},

@@ -44,7 +44,10 @@ _MIB = 2**20
 _SHM = "/dev/shm"  # noqa: S108 - a place inside
 _SHARED_MEMORY = 64 * _MIB
 _IDS = {"project": "1000", "oracle": "1001"}
-_SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
+#: What of /usr holds programs and what they need; projects and their stores may lie beside it, as in /usr/src.
+_PARTS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32", "libexec", "include", "share")
+_USR = tuple(f"{root}/{part}" for root in ("/usr", "/usr/local") for part in _PARTS)
+_SYSTEM = (*_USR, "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 _ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "localtime", "mime.types", "services")
 _ETC_NETWORK = ("resolv.conf", "hosts", "nsswitch.conf", "ssl/certs", "ssl/openssl.cnf", "pki/tls/certs", "gai.conf")
 _PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"

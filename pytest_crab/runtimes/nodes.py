@@ -35,7 +35,7 @@ class Node:
     @property
     def binds(self) -> dict[str, str]:
         """What of the host a sandbox must see beyond the system's own folders, by place inside."""
-        if str(self.program).startswith("/usr/"):
+        if str(self.prefix) in ("/usr", "/usr/local"):
             return {}
         home = Path.home()
         own = self.program.parent.name == "bin" and self.prefix not in (home, *home.parents)

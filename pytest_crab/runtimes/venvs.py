@@ -48,7 +48,8 @@ DISTRIBUTIONS = f"{OWN_PLACES['trees']}/distributions.txt"
 NEW = ".new"
 #: The file of an environment's folder that names the instances which took it.
 _INSTANCES = "instances"
-_SYSTEM_PREFIXES = ("/usr",)
+#: Interpreters there are part of what every sandbox sees of the system.
+_SYSTEM_PREFIXES = ("/usr", "/usr/local")
 
 #: Lets an installer that meets the limit of a file say so: the signal would end it without a word.
 _OUTSPOKEN = 'trap "" XFSZ'
@@ -130,7 +131,7 @@ def _installed() -> tuple[str, ...]:
 def running_layout(interpreter: interpreters.Interpreter, node: nodes.Node | None = None) -> Layout:
     """The interpreter that runs this, with the packages that it has, and a node beside it."""
     prefixes = {sys.prefix, sys.base_prefix, str(Path(os.path.realpath(sys.executable)).parent.parent)}
-    binds = {prefix: prefix for prefix in prefixes if not prefix.startswith(_SYSTEM_PREFIXES) and prefix != "/"}
+    binds = {prefix: prefix for prefix in prefixes if prefix not in (*_SYSTEM_PREFIXES, "/")}
     site = tuple(dict.fromkeys(sysconfig.get_path(name) for name in ("purelib", "platlib")))
     masked = _masked(interpreter) if sys.prefix != sys.base_prefix else ()
     layout = Layout(python=sys.executable, site=site, version=interpreter.full, binds=binds, masked=masked)
@@ -165,7 +166,7 @@ def _venv_key(instance: Instance, chosen: Chosen) -> str:
 def _layout_of(folder: Path, interpreter: interpreters.Interpreter) -> Layout:
     site = folder / "lib" / f"python{interpreter.version}" / "site-packages"
     prefix = str(interpreter.prefix)
-    binds = {} if prefix.startswith(_SYSTEM_PREFIXES) else {prefix: prefix}
+    binds = {} if prefix in _SYSTEM_PREFIXES else {prefix: prefix}
     return Layout(
         python=str(folder / "bin" / "python"),
         site=(str(site),),

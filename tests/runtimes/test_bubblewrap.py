@@ -77,6 +77,13 @@ def test_private_keys_of_the_machine_are_not_there(tmp_path: Path) -> None:
     assert not {"private", "shadow", "home", "var", "ssh"} & set(listing) - set(str(tmp_path).split("/"))
 
 
+def test_what_lies_beside_the_systems_programs_is_not_seen(tmp_path: Path) -> None:
+    listing = confined(["ls", "/usr", "/usr/local"], tmp_path, seconds=20).stdout.decode().split()
+    parts = {"bin", "sbin", "lib", "lib32", "lib64", "libx32", "libexec", "include", "share", "local"}
+    assert set(listing) - {"/usr:", "/usr/local:"} <= parts
+    assert Path("/usr/src").is_dir() is False or "src" not in listing
+
+
 def test_a_deadline_leaves_no_descendant(tmp_path: Path) -> None:
     mark = f"41{os.getpid()}.{time.monotonic_ns()}"
     done = confined(
