@@ -1,4 +1,4 @@
-"""A model of a run, played event by event: the plugin's own placement and window, engine slots and limits as queues."""
+"""A model of a run, played event by event: Dask's placement and the plugin's window as rules, limits as queues."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
 
-from pytest_crab.campaign.cluster.roster import Member
-from pytest_crab.campaign.cluster.roster import Roster
+from scale_placement import Member
+from scale_placement import Roster
+
 from pytest_crab.campaign.executor import AHEAD
 
 #: What a lane spends its time with, in the order of the table.

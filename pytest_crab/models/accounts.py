@@ -91,7 +91,8 @@ class Account:
     which those ``asking`` are not booked yet. ``lasting`` faults stay; the others are forgotten once a later request
     succeeds, and count for little where an earlier one did. ``overspent``: the fault is that its trial spent all
     that it may cost. ``given_up`` are the questions that were tried as often as may be, with the answers that they are
-    given from then on.
+    given from then on. ``allowance`` is what its trial may pay in this run (None: no end), ``short``: a request was
+    refused since it might have cost more.
     """
 
     token: str
@@ -100,6 +101,8 @@ class Account:
     attempt: int
     providers: frozenset[str] | None = None
     before: float = 0.0
+    allowance: float | None = None
+    short: bool = False
     entrance: str = ""
     entries: list[Entry] = field(default_factory=list)
     open: bool = True
@@ -192,6 +195,7 @@ class Accounts:
         self._spent = 0.0
         self._unknown: str | None = None
         self._spent_by_trial: dict[str, float] = defaultdict(float)
+        self._paid_by_trial: dict[str, float] = defaultdict(float)
         self._own: dict[str, dict[tuple[str, int], float]] = defaultdict(lambda: defaultdict(float))
         self._locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._place = ledger
@@ -206,12 +210,19 @@ class Accounts:
         return self.budget is not None or self.trial_budget is not None
 
     def open(
-        self, trial: str, step: str, attempt: int, providers: Iterable[str] | None = None, spent: float = 0.0
+        self,
+        trial: str,
+        step: str,
+        attempt: int,
+        providers: Iterable[str] | None = None,
+        spent: float = 0.0,
+        allowance: float | None = None,
     ) -> Account:
         """A new account with a token that nobody can guess."""
         token = f"crab-{secrets.token_urlsafe(32)}"
         named = None if providers is None else frozenset(providers)
         account = Account(token=token, trial=trial, step=step, attempt=attempt, providers=named, before=spent)
+        account.allowance = allowance
         self._by_token[account.token] = account
         return account
 
@@ -239,6 +250,17 @@ class Accounts:
                 "raise models.trial_budget in crab.yaml and run again"
             )
         return None
+
+    def beyond_allowance(self, account: Account, most: float) -> str | None:
+        """Return why a request that may cost so many US dollars is not made, as a sentence; None if it may be."""
+        paid = self._paid_by_trial[account.trial]
+        if account.allowance is None or paid + most <= account.allowance:
+            return None
+        account.short = True
+        return (
+            f"the budget of the run is spent: {max(account.allowance - paid, 0):.4f} USD are left for {account.trial}, "
+            f"and this request may cost {most:.4f}; raise --crab-budget and run again, finished steps are kept"
+        )
 
     def overspent(self, account: Account) -> bool:
         """Whether an account that may not ask any more has its own trial to blame, and no budget of the run.
@@ -271,7 +293,8 @@ class Accounts:
         if 0 < entry.status < 400:
             account.passing = None
         unknown = entry.cost is None and entry.estimate is None
-        if self.limited and entry.complete and entry.status < 400 and unknown and not entry.replayed:
+        limited = self.limited or account.allowance is not None
+        if limited and entry.complete and entry.status < 400 and unknown and not entry.replayed:
             self._unknown = (
                 f"what {entry.model} used cannot be priced, so that no budget can be kept: "
                 f"give input, output, cached and cache_write for it in models.prices of crab.yaml"
@@ -294,6 +317,7 @@ class Accounts:
         cost = max(known, line.get("estimated_usd", 0.0))
         if not line.get("replayed"):
             self._spent += cost
+            self._paid_by_trial[line["trial"]] += cost
         self._spent_by_trial[line["trial"]] += cost
         nobodys = line.get("cut") or line.get("complete")
         self._own[line["trial"]][line["step"], line["attempt"]] += known if nobodys else cost

@@ -37,9 +37,9 @@ from pytest_crab.models.forwarding import Reply
 from pytest_crab.models.forwarding import Retries
 from pytest_crab.models.forwarding import Unreachable
 from pytest_crab.models.forwarding import ask
-from pytest_crab.models.leases import Leases
 from pytest_crab.models.metering import BodyMeter
 from pytest_crab.models.metering import StreamMeter
+from pytest_crab.models.metering import bound
 from pytest_crab.models.metering import cost_of
 from pytest_crab.models.metering import estimate
 from pytest_crab.models.metering import price_of
@@ -77,7 +77,6 @@ class Door:
     cassettes: Cassettes
     retries: Retries
     replay: bool = False
-    leases: Leases | None = None
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Answer one request; whatever the gateway itself has to say is said in the protocol's own shape."""
@@ -141,8 +140,8 @@ class Door:
     async def _answer(self, request: web.Request, exchange: Exchange) -> web.StreamResponse:
         if not exchange.account.open:  # it ended while the body came
             raise Refusal(401, _OVER)
-        answer = self._replay if self.replay else self._forward if self.leases is None else self._leased
-        if not self.accounts.limited:
+        answer = self._replay if self.replay else self._forward
+        if not self.accounts.limited and exchange.account.allowance is None:
             return await answer(request, exchange)
         async with self.accounts.turn(exchange.account):
             self._afford(exchange)
@@ -153,24 +152,17 @@ class Door:
         why = self.accounts.exhausted(exchange.account)
         if why is not None:
             raise Refusal(400, why, lasting=True, overspent=self.accounts.overspent(exchange.account))
-        if not self.replay and price_of(exchange.model, self.settings.prices) is None:
+        price = None if self.replay else price_of(exchange.model, self.settings.prices)
+        if not self.replay and price is None:
             sentence = (
                 f"{exchange.model or 'a request without a model'} has no price, so that no budget can be kept: "
                 "add it to models.prices in crab.yaml"
             )
             raise Refusal(400, sentence, passing=True)
-
-    async def _leased(self, request: web.Request, exchange: Exchange) -> web.StreamResponse:
-        """Ask whoever keeps the money first, and tell what became of it."""
-        assert self.leases is not None
-        why = await self.leases.take(exchange)
+        most = 0.0 if price is None or exchange.counts else bound(exchange.document, price)
+        why = self.accounts.beyond_allowance(exchange.account, most)
         if why is not None:
             raise Refusal(400, why, lasting=True)
-        try:
-            return await self._forward(request, exchange)
-        finally:
-            if not exchange.booked:
-                self.leases.settle(exchange.lease, None)
 
     # --- live -------------------------------------------------------------------------------------------------------
 
@@ -361,8 +353,6 @@ class Door:
             recorded_by=None if exchange.recorded_by == account.label else exchange.recorded_by,
         )
         self.accounts.enter(account, entry)
-        if self.leases is not None:
-            self.leases.settle(exchange.lease, entry.plain())
 
 
 async def _slowly(chunks: Iterable[bytes]) -> AsyncIterator[bytes]:

@@ -70,7 +70,6 @@ class Exchange:
     meter: BodyMeter | StreamMeter | None = None
     booked: bool = False
     ended: bool = False
-    lease: str | None = None
 
     def note_try(self, number: int) -> None:
         """Take down that the provider is asked for the so-manieth time."""

@@ -64,8 +64,8 @@ class Gateway:
 
     ``folder`` gives a private folder of the run, and is called when the first access is opened; ``cassettes`` is where
     recordings lie, ``ledgers`` the folder that gets one file of bookings per run. ``budget`` is US dollars for the run,
-    and ``replay`` answers from recordings alone. ``leases`` is the socket of who grants money request by request, where
-    several gateways share the budget (models.leases).
+    and ``replay`` answers from recordings alone. ``short`` names the trials of which a request was refused since it
+    might have cost more than their allowance.
     """
 
     def __init__(
@@ -77,7 +77,6 @@ class Gateway:
         ledgers: Path,
         budget: float | None = None,
         replay: bool = False,
-        leases: Path | None = None,
     ) -> None:
         self._make_folder = folder
         self._settings = settings
@@ -85,7 +84,8 @@ class Gateway:
         self._ledgers = ledgers
         self._budget = budget
         self._replay = replay
-        self._leases = leases
+        self.short: set[str] = set()
+        self._allowances: dict[str, float | None] = {}
         self._guard = threading.Lock()
         self._starts = 0
         self._door: Line | None = None
@@ -115,6 +115,10 @@ class Gateway:
             replay=replay,
         )
 
+    def allow(self, trial: str, allowance: float | None) -> None:
+        """Refuse a request of this trial that may bring what it pays above so many US dollars; None: refuse none."""
+        self._allowances[trial] = allowance
+
     @contextlib.contextmanager
     def open(
         self, *, trial: str, step: str, attempt: int, providers: Sequence[str] | None = None, spent: float = 0.0
@@ -126,6 +130,7 @@ class Gateway:
         """
         self._go_on(step)
         asked = {"trial": trial, "step": step, "attempt": attempt, "providers": providers, "spent": spent}
+        asked["allowance"] = self._allowances.get(trial)
         line, told = self._admit(asked)
         access = ModelAccess(socket=line.folder / told["socket"], token=told["token"])
         self._open[access.token] = line
@@ -202,6 +207,7 @@ class Gateway:
         told = line.ask("close", {"token": access.token})
         self._used[access.token] = _usage(told)
         gave_up = bool(told["gave_up"])
+        self.short |= {told["trial"]} if told["short"] else set()
         if told["fault"] is None:
             return Ended(None, lasting=False, gave_up=gave_up)
         if told["overspent"]:
@@ -289,7 +295,6 @@ class Gateway:
             "ledger": str(self._ledgers.absolute() / f"{folder.parent.name}.jsonl"),
             "budget": self._budget,
             "replay": self._replay,
-            "leases": None if self._leases is None else str(self._leases),
         }
         with contextlib.suppress(BrokenPipeError):  # it ended already, and its last words say why
             process.stdin.write(json.dumps(configuration).encode() + b"\n")

@@ -24,7 +24,6 @@ from pytest_crab.models.accounts import Accounts
 from pytest_crab.models.cassettes import Cassettes
 from pytest_crab.models.door import Door
 from pytest_crab.models.forwarding import Retries
-from pytest_crab.models.leases import Leases
 from pytest_crab.settings import ModelSettings
 
 #: The longest request that is taken, in bytes.
@@ -36,14 +35,13 @@ _REST = 5.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
-    """What a gateway is told when it starts; no key is among it. ``leases``: the socket of who keeps the money."""
+    """What a gateway is told when it starts; no key is among it."""
 
     models: ModelSettings
     cassettes: str
     ledger: str
     budget: float | None = None
     replay: bool = False
-    leases: str | None = None
 
 
 def read_configuration(line: str) -> Configuration:
@@ -141,6 +139,8 @@ class Desk:
             "lasting": account.lasting is not None or not account.answered,
             "gave_up": bool(account.given_up),
             "overspent": account.overspent,
+            "trial": account.trial,
+            "short": account.short,
         }
         return web.json_response(told)
 
@@ -158,7 +158,7 @@ async def serve(configuration: Configuration, stdin: Any) -> None:
     accounts = Accounts(
         Path(configuration.ledger), budget=configuration.budget, trial_budget=configuration.models.trial_budget
     )
-    keys, prices = read_keys(configuration.models, os.environ), configuration.models.prices
+    keys = read_keys(configuration.models, os.environ)
     life = Life()
     life.come()
     loop = asyncio.get_running_loop()
@@ -173,7 +173,6 @@ async def serve(configuration: Configuration, stdin: Any) -> None:
             accounts=accounts,
             cassettes=Cassettes(Path(configuration.cassettes), keys.values()),
             replay=configuration.replay,
-            leases=await Leases.at(Path(configuration.leases), prices) if configuration.leases else None,
             retries=Retries(most=configuration.models.retries, wait=configuration.models.retry_wait),
         )
         app = web.Application(client_max_size=MOST_BODY)

@@ -27,9 +27,9 @@ def cluster_of(options: Options, crews: Crews, config: pytest.Config, *, resume:
         raise pytest.UsageError("\n".join(refused))
     assert options.cluster is not None
     try:
-        from pytest_crab.campaign.cluster.plan import Release
-        from pytest_crab.campaign.cluster.plan import RunPlan
-        from pytest_crab.campaign.cluster.starting import connect
+        from pytest_crab.campaign.cluster.connect import connect
+        from pytest_crab.campaign.cluster.messages import Release
+        from pytest_crab.campaign.cluster.messages import RunPlan
     except ModuleNotFoundError as error:
         if str(error.name).partition(".")[0] not in ("dask", "distributed"):
             raise

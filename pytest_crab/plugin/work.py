@@ -110,15 +110,15 @@ class Work:
     @property
     def at_a_time(self) -> int:
         """How many trials may run at a time."""
-        return self.options.jobs if self._cluster is None else self._cluster.roster.slots
+        return self.options.jobs if self._cluster is None else self._cluster.workers.slots
 
     def news(self) -> list[str]:
         """What is to be said of a cluster's workers, and was not taken before."""
-        return [] if self._cluster is None else self._cluster.news.take()
+        return [] if self._cluster is None else self._cluster.events.take()
 
     def losses(self) -> str | None:
         """How many of a cluster's workers were lost, and trials given again; None: none."""
-        return None if self._cluster is None else self._cluster.news.total()
+        return None if self._cluster is None else self._cluster.events.summary()
 
     @property
     def ahead(self) -> int:
@@ -144,7 +144,7 @@ class Work:
         if not runs_items(self.config):
             return f"{self.options.runtime} (nothing will run)"
         if self._cluster is not None:
-            workers = len(self._cluster.roster.members)
+            workers = len(self._cluster.workers.known)
             return (
                 f"{self.choice.name} (as each worker has it); {self.options.cluster} with {counted(workers, 'worker')}"
             )

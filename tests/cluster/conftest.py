@@ -158,7 +158,7 @@ class Cluster:
         """Start a worker; 0 slots: one without the resource."""
         resources = ("--resources", f"crab={slots}") if slots else ()
         place = ("--local-directory", str(self.folder / "scratch"))
-        fixed = ("--no-nanny", "--nthreads", "2", "--name", name, *place, *resources)
+        fixed = ("--no-nanny", "--nthreads", str(slots or 1), "--name", name, *place, *resources)
         self.workers[name] = self._start(name, "worker", *fixed, *arguments)
 
     def until(self, there: int) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from pytest_crab.adapters import AdapterSpec
 from pytest_crab.campaign.cluster import bundles
-from pytest_crab.campaign.cluster.plan import secret_in
+from pytest_crab.campaign.cluster.messages import secret_in
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import load_instance
 from pytest_crab.instances import lock
@@ -24,8 +24,8 @@ QUICKSTART = Path(__file__).parents[2] / "instances" / "quickstart"
 def test_an_instance_is_the_same_on_the_other_side(tmp_path: Path) -> None:
     for path in sorted(QUICKSTART.glob("*/instance.yaml"))[:5]:
         instance = load_instance(path)
-        bundle = bundles.instance_bundle(instance)
-        assert bundle == bundles.instance_bundle(instance)
+        bundle = bundles.pack_instance(instance)
+        assert bundle == bundles.pack_instance(instance)
         place = bundles.unpack(bundle.digest, bundle.content, tmp_path)
         there = bundles.read_instance(place)
         assert lock.digest(there) == lock.digest(instance)
@@ -69,12 +69,12 @@ def test_settings_take_their_files_along(tmp_path: Path) -> None:
         "python": "/bin/sh",
     }
     files: dict[str, Path | bytes] = {}
-    spec = bundles.shipped(AdapterSpec(path="a:B", settings=settings, folder=str(folder)), "reviewer", files, "mine")
+    spec = bundles.pack_spec(AdapterSpec(path="a:B", settings=settings, folder=str(folder)), "reviewer", files, "mine")
     assert spec.settings == {**settings, "reviews": "reviews"}
     assert sorted(files) == ["reviewer/reviews/a.json", "reviewer/reviews/deep/b.json", "reviewer/say.py"]
     outside = AdapterSpec(path="a:B", settings={"files": ["../outside"]}, folder=str(folder))
     with pytest.raises(BadInput, match=r"\.\./outside lies outside .*root, and workers have no copy"):
-        bundles.shipped(outside, "reviewer", files, "mine")
+        bundles.pack_spec(outside, "reviewer", files, "mine")
     shutil.rmtree(folder)
 
 

@@ -1,4 +1,4 @@
-"""The executor over workers of this process that answer at once: what one bad worker or message does to the rest."""
+"""The executor over a cluster that does as the test says: what one bad worker or message does to the rest."""
 
 from __future__ import annotations
 
@@ -17,17 +17,15 @@ import pytest
 from pytest_crab import plain
 from pytest_crab.agents import AGENTS
 from pytest_crab.campaign.cluster import executor
-from pytest_crab.campaign.cluster.connection import Greeted
+from pytest_crab.campaign.cluster.budget_ledger import BudgetLedger
+from pytest_crab.campaign.cluster.connection import Handshakes
+from pytest_crab.campaign.cluster.connection import WorkerState
 from pytest_crab.campaign.cluster.executor import ClusterExecutor
-from pytest_crab.campaign.cluster.plan import Release
-from pytest_crab.campaign.cluster.plan import RunPlan
-from pytest_crab.campaign.cluster.plan import ShippedCrew
-from pytest_crab.campaign.cluster.plan import Task
-from pytest_crab.campaign.cluster.roster import Member
-from pytest_crab.campaign.cluster.treasury import Treasury
+from pytest_crab.campaign.cluster.messages import Release
+from pytest_crab.campaign.cluster.messages import RunPlan
+from pytest_crab.campaign.cluster.messages import TrialTask
 from pytest_crab.campaign.executor import TrialWork
 from pytest_crab.instances import load_instance
-from pytest_crab.instances import lock
 from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.settings import ModelSettings
 from pytest_crab.trial import Crew
@@ -58,66 +56,86 @@ PLAN = RunPlan(
 )
 
 
-class Told:
-    """What a scheduler says of a task."""
+class KilledWorker(Exception):
+    """Dask's word for a task whose workers died."""
 
-    def __init__(self, result: str) -> None:
-        self.status = "finished"
-        self._result = result
+
+class Told:
+    """A future of Dask's, which ``end`` ends."""
+
+    def __init__(self) -> None:
+        self.status = "pending"
+        self._result: Any = None
+        self._heard: Callable[[Told], None] = lambda _: None
+
+    def end(self, result: Any) -> None:
+        self.status, self._result = "error" if isinstance(result, Exception) else "finished", result
+        self._heard(self)
 
     def add_done_callback(self, heard: Callable[[Told], None]) -> None:
-        self.heard = heard
-        if self._result:
+        self._heard = heard
+        if self.status != "pending":
             heard(self)
 
-    def done(self) -> bool:
-        return bool(self._result)
+    def exception(self, timeout: float) -> Any:
+        return self._result
 
-    def result(self, timeout: float) -> str:
+    def result(self, timeout: float) -> Any:
         return self._result
 
 
 class Line:
-    """Workers that answer what ``answer`` says: nothing where it is empty."""
+    """A cluster of two workers: a task ends at once with what ``answer`` says, with None when it is ended."""
 
     address = "here"
 
-    def __init__(self, answer: Callable[[Task, str], str]) -> None:
-        self.workers = {name: Member(address=name, name=name, slots=1, incarnation="one") for name in ("w1", "w2")}
+    def __init__(self, answer: Callable[[str], Any]) -> None:
+        self.workers = {name: state(name) for name in ("w1", "w2")}
         self.looks = 0
+        self.places: dict[str, str] = {}
+        self.given: list[tuple[TrialTask, Told]] = []
+        self.answers: dict[str, Any] = {}
         self._answer = answer
 
-    def seen(self) -> dict[str, Member]:
+    def seen(self) -> dict[str, WorkerState]:
         self.looks += 1
         return dict(self.workers)
 
-    def greet(self, members: Sequence[Member]) -> Greeted:
-        return Greeted(members=tuple(members))
+    def handshake(self, workers: Sequence[WorkerState]) -> Handshakes:
+        return Handshakes(workers=tuple(workers))
 
-    def send(self, bundle: Any, address: str) -> Told:
-        return Told("come")
+    def put(self, bundle: Any, address: str) -> Told:
+        self.places[bundle.digest] = address
+        return Told()
 
-    def submit(self, task: Task, address: str, needs: Sequence[Any]) -> Told:
-        return Told(self._answer(task, address))
+    def submit(self, task: TrialTask, files: Any, number: int) -> Told:
+        told = Told()
+        self.given.append((task, told))
+        answer = self._answer(task.crew)
+        if answer is not None:
+            told.end(answer)
+        return told
+
+    def answer(self, call: str, message: Any) -> None:
+        self.answers[call] = message
 
     def cancel(self, futures: Sequence[Any]) -> None:
         """Forget them."""
 
-    def farewell(self, addresses: Sequence[str]) -> None:
+    def disconnect(self, addresses: Sequence[str]) -> None:
         """Go."""
 
     def close(self) -> None:
         """Close."""
 
 
-def record(task: Task) -> str:
+def state(name: str) -> WorkerState:
+    return WorkerState(address=name, name=name, slots=1, incarnation="one", uid=f"uid-{name}")
+
+
+def record(instance: Instance) -> str:
     """The answer of a worker that ran the trial."""
-    return json.dumps({"trial": plain.dump(trial_of(instance_of(task)))})
-
-
-def instance_of(task: Task) -> Instance:
-    (instance,) = [each for each in INSTANCES if lock.digest(each) == task.instance]
-    return instance
+    return json.dumps({"trial": plain.dump(trial_of(instance))})
 
 
 def trial_of(instance: Instance) -> Trial:
@@ -129,18 +147,17 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
     monkeypatch.setattr(executor, "LOOK", 0.05)
     made: list[ClusterExecutor] = []
 
-    def starter(line: Line, events: queue.SimpleQueue[Any] | None = None, **greeted: Any) -> ClusterExecutor:
+    def starter(line: Line, events: queue.SimpleQueue[Any] | None = None, **done: Any) -> ClusterExecutor:
         one = ClusterExecutor(
             line,  # type: ignore[arg-type]
             PLAN,
-            {"human": ShippedCrew(spec=SPEC, bundle="0", modules={})},
-            Treasury(tmp_path / "ledger", None),
+            BudgetLedger(tmp_path / "ledger", 5.0, 1.0),
             heard=lambda *_: None,
             check=lambda *_: None,
             events=queue.SimpleQueue() if events is None else events,
         )
         made.append(one)
-        one.start(Greeted(**{"members": tuple(line.workers.values()), **greeted}))
+        one.start(Handshakes(**{"workers": tuple(line.workers.values()), **done}))
         return one
 
     yield starter
@@ -156,58 +173,144 @@ def until(condition: Callable[[], object]) -> None:
         time.sleep(0.01)
 
 
-def submit(one: ClusterExecutor, instance: Instance) -> Any:
-    work = TrialWork(instance=instance, crew=CREW, repeat=1, here=lambda *_: trial_of(instance))
+def submit(one: ClusterExecutor, instance: Instance, repeat: int = 1) -> Any:
+    work = TrialWork(instance=instance, crew=CREW, repeat=repeat, here=lambda *_: trial_of(instance))
     return one.submit(work, lambda step: None)
 
 
-def test_what_is_no_message_is_passed_over_and_said(start: Any) -> None:
+def begin(one: ClusterExecutor, line: Line, task: TrialTask, worker: str) -> Any:
+    """Have a worker begin a trial, and return what it is answered."""
+    call = f"{task.key}-{worker}"
+    one._inbox.put(("message", {"uid": f"uid-{worker}", "key": task.key, "begin": "t", "call": call}))
+    until(lambda: call in line.answers)
+    return line.answers[call]
+
+
+FIRST, SECOND, THIRD = INSTANCES
+
+
+def test_a_malformed_message_is_ignored_and_said(start: Any) -> None:
     events: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    for message in ({"uid": "u", "settle": "1"}, ["nonsense"], {"uid": "u", "settle": "1"}):
-        events.put(("told", message))
-    one = start(Line(lambda task, _: record(task)), events)
-    assert submit(one, INSTANCES[0]).result(SECONDS) == trial_of(INSTANCES[0])
-    assert [sentence.split(" (")[0] for sentence in one.news.take()] == ["a worker sent what is no message"] * 2
+    for message in ({"uid": "uid-w1", "entries": 1}, ["nonsense"], {"uid": "uid-w1", "entries": 1}):
+        events.put(("message", message))
+    one = start(Line(lambda _: record(FIRST)), events)
+    assert submit(one, FIRST).result(SECONDS) == trial_of(FIRST)
+    assert [sentence.split(" (")[0] for sentence in one.events.take()] == ["a worker sent a malformed message"] * 2
 
 
 @pytest.mark.parametrize("answer", ["{", "[]", "{}", '{"trial": 3}', '{"trial": {}}'])
-def test_what_is_no_answer_breaks_its_own_trial(start: Any, answer: str) -> None:
-    first, second = INSTANCES[:2]
-    line = Line(lambda task, _: answer if instance_of(task) is first else record(task))
-    one = start(line)
-    broken = submit(one, first)
-    assert submit(one, second).result(SECONDS) == trial_of(second)
-    reasons = {result.reason for result in broken.result(SECONDS).results}
-    assert reasons == {Reason.BROKEN}
+def test_a_malformed_answer_breaks_its_own_trial(start: Any, answer: str) -> None:
+    answers = iter([answer, record(SECOND)])
+    one = start(Line(lambda _: next(answers)))
+    broken = submit(one, FIRST)
+    assert submit(one, SECOND).result(SECONDS) == trial_of(SECOND)
+    assert {result.reason for result in broken.result(SECONDS).results} == {Reason.BROKEN}
 
 
 def test_files_that_cannot_be_packed_break_their_own_trial(start: Any, tmp_path: Path) -> None:
-    gone = dataclasses.replace(INSTANCES[0], folder=str(tmp_path / INSTANCES[0].id))
-    one = start(Line(lambda task, _: record(task)))
+    gone = dataclasses.replace(FIRST, folder=str(tmp_path / FIRST.id))
+    one = start(Line(lambda _: record(SECOND)))
     broken = submit(one, gone)
-    assert submit(one, INSTANCES[1]).result(SECONDS) == trial_of(INSTANCES[1])
+    assert submit(one, SECOND).result(SECONDS) == trial_of(SECOND)
     assert "cannot be read" in str(broken.result(SECONDS).error)
 
 
-def test_a_lost_worker_is_told_and_its_trial_given_again(start: Any) -> None:
-    line = Line(lambda task, address: "" if address == "w1" else record(task))
-    second = line.workers.pop("w2")
+def test_trials_are_submitted_while_a_slot_is_free_and_wait_where_their_files_are(start: Any) -> None:
+    line = Line(lambda _: None)
     one = start(line)
-    future = submit(one, INSTANCES[0])
-    until(lambda: one.roster.members["w1"].running)
-    line.workers = {"w2": second}
-    assert future.result(SECONDS) == trial_of(INSTANCES[0])
-    assert one.news.take() == ["lost worker w1 (1 trial under way)"]
-    assert one.news.total() == "1 worker was lost, 1 trial was given again"
+    for repeat in (1, 2, 3):
+        submit(one, FIRST, repeat)
+    submit(one, SECOND)
+    submit(one, THIRD)
+    until(lambda: len(line.given) == 4)
+    tasks = [task for task, _ in line.given]
+    assert sorted(line.places.values()) == ["w1", "w2"]
+    assert {line.places[task.bundle] for task in tasks[:3]} != {line.places[tasks[3].bundle]}
+    line.given[3][1].end(record(SECOND))
+    until(lambda: len(line.given) == 5)
+    assert line.places[line.given[4][0].bundle] == line.places[tasks[3].bundle]
 
 
-def test_who_is_left_out_is_told_once(start: Any) -> None:
-    line = Line(lambda task, _: record(task))
+def test_an_instance_goes_to_a_worker_that_has_its_repository(start: Any) -> None:
+    line = Line(lambda _: None)
+    one = start(line)
+    for instance in (FIRST, dataclasses.replace(SECOND, repo="example/other")):
+        submit(one, instance)
+    until(lambda: len(line.given) == 2)
+    home = line.places[line.given[0][0].bundle]
+    for _, told in line.given:
+        told.end(record(FIRST))
+    until(lambda: not one._submitted)
+    submit(one, dataclasses.replace(THIRD, repo=FIRST.repo))
+    until(lambda: len(line.given) == 3)
+    assert line.places[line.given[2][0].bundle] == home
+
+
+def test_a_lost_worker_is_said_and_its_trial_charged_and_waited_for(start: Any) -> None:
+    line = Line(lambda _: None)
+    one = start(line)
+    future = submit(one, FIRST)
+    until(lambda: line.given)
+    task, told = line.given[0]
+    assert begin(one, line, task, "w1") == {"allowance": 1.0}
+    del line.workers["w1"]
+    until(lambda: len(one.workers.known) == 1)
+    assert begin(one, line, task, "w2") == {"allowance": 1.0}
+    told.end(record(FIRST))
+    assert future.result(SECONDS) == trial_of(FIRST)
+    assert one.events.take() == ["lost worker w1 (1 trial under way)"]
+    assert one.events.summary() == "1 worker was lost, 1 trial was given again"
+
+
+def test_a_worker_that_is_not_taken_in_yet_is_to_ask_again(start: Any) -> None:
+    line = Line(lambda _: None)
+    one = start(line)
+    submit(one, FIRST)
+    until(lambda: line.given)
+    assert begin(one, line, line.given[0][0], "w3") == {}
+
+
+def test_a_trial_that_three_workers_are_lost_with_is_broken_and_says_so(start: Any) -> None:
+    line = Line(lambda _: None)
+    one = start(line)
+    future = submit(one, FIRST)
+    until(lambda: line.given)
+    line.given[0][1].end(KilledWorker())  # it has waited only, where workers were lost
+    until(lambda: len(line.given) == 2)
+    task, told = line.given[1]
+    assert task.key != line.given[0][0].key
+    for name in ("w3", "w4", "w5"):
+        line.workers[name] = state(name)
+        until(lambda name=name: name in one.workers.known)
+        begin(one, line, task, name)
+        del line.workers[name]
+        until(lambda name=name: name not in one.workers.known)
+    told.end(KilledWorker())
+    error = str(future.result(SECONDS).error)
+    assert "w3, w4, w5" in error
+    assert "see their logs" in error
+
+
+def test_what_dask_has_forgotten_is_submitted_anew(start: Any) -> None:
+    line = Line(lambda _: None)
+    one = start(line)
+    future = submit(one, FIRST)
+    until(lambda: line.given)
+    told = line.given[0][1]
+    told.status = "lost"
+    told._heard(told)
+    until(lambda: len(line.given) == 2)
+    line.given[1][1].end(record(FIRST))
+    assert future.result(SECONDS) == trial_of(FIRST)
+
+
+def test_who_is_left_out_is_said_once(start: Any) -> None:
+    line = Line(lambda _: record(FIRST))
     fit, unfit = (line.workers["w1"],), frozenset({"w2"})
-    one = start(line, members=fit, unfit=unfit, refused=("worker w2: mine cannot be imported",))
-    assert one.news.take() == ["left out: worker w2: mine cannot be imported"]
-    assert submit(one, INSTANCES[0]).result(SECONDS) == trial_of(INSTANCES[0])
+    one = start(line, workers=fit, unfit=unfit, refused=("worker w2: mine cannot be imported",))
+    assert one.events.take() == ["left out: worker w2: mine cannot be imported"]
+    assert submit(one, FIRST).result(SECONDS) == trial_of(FIRST)
     seen = line.looks
     until(lambda: line.looks > seen + 2)
-    assert list(one.roster.members) == ["w1"]
-    assert (one.news.take(), one.news.total()) == ([], None)
+    assert list(one.workers.known) == ["w1"]
+    assert (one.events.take(), one.events.summary()) == ([], None)

@@ -1,4 +1,4 @@
-"""What a worker keeps on its machine: environments within its budget, and files as long as a run needs them."""
+"""What a worker keeps on its machine: environments within its budget."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_crab.campaign.cluster import bundles
 from pytest_crab.campaign.cluster import disk
 from pytest_crab.campaign.cluster.disk import Disk
-from pytest_crab.campaign.cluster.worker import Home
 from pytest_crab.errors import BadInput
 from pytest_crab.runtimes import runs
 from pytest_crab.runtimes.holding import Holds
@@ -75,25 +73,3 @@ def test_a_budget_that_is_no_size_is_refused(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("CRAB_DISK_BUDGET", "lots")
     with pytest.raises(BadInput, match="CRAB_DISK_BUDGET: it is 'lots'; it should be a size such as 20G"):
         disk.disk_budget()
-
-
-def test_what_a_run_sent_goes_with_the_last_run_that_needs_it() -> None:
-    home = Home()
-    both, alone = bundles.pack({"a": b"1"}, "x"), bundles.pack({"a": b"2"}, "x")
-    home.unpack("one", {both.digest: both.content, alone.digest: alone.content})
-    home.unpack("two", {both.digest: both.content})
-    folder = home.unpacked
-    home.drop("one")
-    assert [path.name for path in folder.iterdir()] == [both.digest]
-    assert runs.any_alive()
-    home.drop("two")
-    assert not folder.exists()
-    assert not runs.any_alive()  # so that environments may be pruned meanwhile
-
-    home.unpack("three", {both.digest: both.content})
-    assert (home.unpacked / both.digest / "a").read_bytes() == b"1"
-    home.take("three")
-    home.drop("three")
-    home.unpack("three", {both.digest: both.content})  # comes late, and nobody would drop it
-    assert not runs.any_alive()
-    home.close()

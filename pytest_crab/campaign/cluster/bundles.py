@@ -80,8 +80,18 @@ def unpack(digest: str, content: bytes, into: Path) -> Path:
     return place
 
 
-def instance_bundle(instance: Instance) -> Bundle:
-    """An instance's record and all files that a trial reads of it. Raises BadInput, OSError."""
+def pack_instance(instance: Instance) -> Bundle:
+    """Pack an instance's record and all files that a trial reads of it. Raises BadInput."""
+    try:
+        return pack(_files_of(instance), instance.id)
+    except OSError as error:
+        problem = f"{error.filename} cannot be read ({error.strerror}): mend it and run again"
+        raise BadInput(instance.id, [problem]) from error
+    except RuntimeError as error:  # what pathlib says of links in a circle
+        raise BadInput(instance.id, [f"its files cannot be packed ({error}): mend them and run again"]) from error
+
+
+def _files_of(instance: Instance) -> dict[str, Path | bytes]:
     folder = Path(instance.folder)
     files: dict[str, Path | bytes] = {
         _RECORD: plain.canonical({**plain.dump(instance), "folder": folder.name}).encode()
@@ -97,7 +107,7 @@ def instance_bundle(instance: Instance) -> Bundle:
     marks = folder.parent / resolved.FILE
     if marks.is_file():
         files[f"{_SET}/{resolved.FILE}"] = _own_marks(marks, instance.id)
-    return pack(files, instance.id)
+    return files
 
 
 def read_instance(place: Path) -> Instance:
@@ -110,7 +120,7 @@ def read_instance(place: Path) -> Instance:
     return instance
 
 
-def shipped(spec: AdapterSpec, at: str, files: dict[str, Path | bytes], where: str) -> AdapterSpec:
+def pack_spec(spec: AdapterSpec, at: str, files: dict[str, Path | bytes], where: str) -> AdapterSpec:
     """The spec with the paths that its settings name, below its folder, put among ``files`` under ``at``.
 
     An absolute path elsewhere stays: it is the worker's own. Raises BadInput for a relative one that leads out.

@@ -1,8 +1,9 @@
-"""The way to a Dask cluster: who its workers are, whether they can take this run, and what is sent to them."""
+"""A run's Dask client: its workers, the tasks that it submits, and the messages that workers send."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import threading
 import time
@@ -12,6 +13,7 @@ from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
+from dataclasses import field
 from typing import Any
 
 import dask
@@ -22,61 +24,81 @@ from distributed import Security
 
 from pytest_crab.campaign.cluster import worker
 from pytest_crab.campaign.cluster.bundles import Bundle
-from pytest_crab.campaign.cluster.news import workers
-from pytest_crab.campaign.cluster.plan import RESOURCE
-from pytest_crab.campaign.cluster.plan import Release
-from pytest_crab.campaign.cluster.plan import RunPlan
-from pytest_crab.campaign.cluster.plan import ShippedCrew
-from pytest_crab.campaign.cluster.plan import Task
-from pytest_crab.campaign.cluster.plan import mismatch
-from pytest_crab.campaign.cluster.plan import written
-from pytest_crab.campaign.cluster.roster import Member
-from pytest_crab.campaign.cluster.steps import Desk
+from pytest_crab.campaign.cluster.messages import RESOURCE
+from pytest_crab.campaign.cluster.messages import CrewPayload
+from pytest_crab.campaign.cluster.messages import Release
+from pytest_crab.campaign.cluster.messages import RunPlan
+from pytest_crab.campaign.cluster.messages import TrialTask
+from pytest_crab.campaign.cluster.messages import mismatch
+from pytest_crab.campaign.cluster.messages import to_json
 from pytest_crab.campaign.cluster.worker import LOST
+from pytest_crab.campaign.cluster.worker_events import name_workers
 from pytest_crab.errors import EngineError
 
-#: Seconds: for a scheduler to be there and to answer, for workers to say who they are, for the first of them to come.
-THERE, ANSWER, GREETING, FIRST = 10.0, 10.0, 120.0, 30.0
+#: Seconds: for a scheduler to be there and to answer, for workers to take a run, for the first of them to come.
+THERE, ANSWER, HANDSHAKE, FIRST = 10.0, 10.0, 120.0, 30.0
 
-#: Seconds: for workers to end what they run for this run, and then for the steps that they gave to be kept.
-FAREWELL, KEEPING = 90.0, 10.0
+#: Seconds for workers to end what they run for this run.
+DISCONNECT = 90.0
 
-#: What is the last thing in the queue of steps.
+#: How often Dask tries a task again that raised what no trial should.
+_RETRIES = 2
+
+#: The last text in the queue of messages.
 _OVER = ""
+
+#: A task on the cluster.
+RemoteFuture = Future
+
+#: Hears each message of a worker.
+Heard = Callable[[Mapping[str, Any]], None]
+
+
+@dataclass
+class WorkerState:
+    """A worker as the controller knows it; another process at the same address has another ``incarnation``."""
+
+    address: str
+    name: str
+    slots: int
+    incarnation: str
+    uid: str = ""
+    repositories: set[str] = field(default_factory=set)
+
+    @property
+    def title(self) -> str:
+        """Its name, and where it is unless that is its name."""
+        return self.name if self.name == self.address else f"{self.name} ({self.address})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Greeted:
-    """The workers that may take trials, the addresses of those that may not, and sentences on why, each once."""
+class Handshakes:
+    """The workers that take the run, the addresses of those that do not, and sentences on why, each once."""
 
-    members: tuple[Member, ...]
+    workers: tuple[WorkerState, ...] = ()
     unfit: frozenset[str] = frozenset()
     refused: tuple[str, ...] = ()
 
 
 class Connection:
-    """A Dask client with the few things that are asked of it; every method may be called from any thread.
+    """A Dask client with the few things that a run asks of it; every method may be called from any thread.
 
-    ``told`` hears each message of a worker, ``desk`` those on finished steps. Raises EngineError for a scheduler that
-    cannot be reached.
+    Raises EngineError for a scheduler that cannot be reached.
     """
 
     def __init__(
         self,
         address: str,
         plan: RunPlan,
-        crews: Sequence[ShippedCrew],
+        crews: Sequence[CrewPayload],
         contents: Mapping[str, bytes],
-        told: Callable[[Mapping[str, Any]], None],
-        desk: Desk,
+        heard: Heard,
     ) -> None:
         self.address = address
         self._plan = plan
-        self._crews = [written(crew) for crew in crews]
+        self._crews = [to_json(crew) for crew in crews]
         self._contents = contents
-        self._queues: dict[str, Queue] = {}
-        self._desk = desk
-        self._guard = threading.Lock()
+        self._heard = heard
         self._closing = threading.Event()
         dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 GiB"})
         logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what is lost is said in our own words
@@ -92,17 +114,16 @@ class Connection:
             )
             raise EngineError(sentence) from error
         self._see_scheduler()
-        self._client.subscribe_topic(plan.topic, lambda event: told(event[1]))
-        self._steps = Queue(worker.steps_of(plan), client=self._client)
-        self._keeping = threading.Thread(target=self._keep, name="crab-steps", daemon=True)
-        self._keeping.start()
+        self._messages = Queue(plan.topic, client=self._client)
+        self._reader = threading.Thread(target=self._read, name="crab-messages", daemon=True)
+        self._reader.start()
 
     def _see_scheduler(self) -> None:
         """See that the scheduler can pass trials on, for which it has to know this package. Raises EngineError."""
         try:
             self._client.run_on_scheduler(worker.here)
         except Exception as error:
-            self.close()
+            self._client.close(timeout=5)
             why = " ".join(str(error).split())
             sentence = (
                 f"the scheduler at {self.address} cannot pass trials on ({why}): "
@@ -112,148 +133,138 @@ class Connection:
 
     # --- workers ----------------------------------------------------------------------------------------------------
 
-    def seen(self) -> dict[str, Member]:
-        """The workers that offer slots, by address, as the scheduler knows them. Raises what LOST lists."""
+    def seen(self) -> dict[str, WorkerState]:
+        """Return the workers that offer slots, by address, as the scheduler knows them. Raises what LOST lists."""
         found = {}
         for address, facts in self._identity()["workers"].items():
             slots = min(int(facts["resources"].get(RESOURCE, 0)), int(facts["nthreads"]))
             if slots > 0:
                 name, incarnation = str(facts["name"]), str(facts["local_directory"])
-                found[address] = Member(address=address, name=name, slots=slots, incarnation=incarnation)
+                found[address] = WorkerState(address=address, name=name, slots=slots, incarnation=incarnation)
         return found
 
-    def first(self) -> Greeted:
-        """Wait for workers and greet them. Raises EngineError if none comes, none offers slots, or all are refused."""
+    def first(self) -> Handshakes:
+        """Wait for workers that take the run. Raises EngineError if none comes, offers slots, or takes the run."""
         deadline = time.monotonic() + FIRST
+        start = f'dask worker {self.address} --nthreads 2 --resources "{RESOURCE}=2"'
         try:
             while not (found := self.seen()):
                 count = len(self._identity()["workers"])
                 if count:
                     raise EngineError(
                         f"none of the {count} workers of {self.address} offers {RESOURCE}, the trials that it takes "
-                        f'at a time: start them as dask worker {self.address} --nthreads 2 --resources "{RESOURCE}=2"'
+                        f"at a time: start them as {start}"
                     )
                 if time.monotonic() > deadline:
                     raise EngineError(
-                        f"no worker has come to {self.address} in {FIRST:.0f} seconds: start one as "
-                        f'dask worker {self.address} --nthreads 2 --resources "{RESOURCE}=2"'
+                        f"no worker has come to {self.address} in {FIRST:.0f} seconds: start one as {start}"
                     )
                 time.sleep(0.2)
-            greeted = self.greet(list(found.values()))
-            if not greeted.members:
-                self.farewell(list(found))
+            done = self.handshake(list(found.values()))
+            if not done.workers:
+                self.disconnect(list(found))
         except LOST as error:
             raise EngineError(self.gone()) from error
-        if not greeted.members:
-            raise EngineError("\n".join(greeted.refused))
-        return greeted
+        if not done.workers:
+            raise EngineError("\n".join(done.refused))
+        return done
 
-    def greet(self, members: Sequence[Member]) -> Greeted:
-        """Ask workers who they are and whether they can take this run. Raises what LOST lists."""
-
-        async def ask() -> Mapping[str, Any]:
-            asked = self._client.run(
-                worker.greet,
-                written(self._plan),
-                self._crews,
-                dict(self._contents),
-                workers=[member.address for member in members],
-                on_error="return",
-                asynchronous=True,
-            )
-            return dict(await asyncio.wait_for(asked, GREETING))
-
-        answers = self._client.sync(ask)
-        welcome, refused = [], defaultdict[str, list[str]](list)
-        for member in members:
-            problems = _problems(answers.get(member.address), self._plan.release)
+    def handshake(self, workers: Sequence[WorkerState]) -> Handshakes:
+        """Ask workers who they are and whether they take this run. Raises what LOST lists."""
+        arguments = (to_json(self._plan), self._crews, dict(self._contents))
+        answers = self._run(worker.handshake, *arguments, workers=[each.address for each in workers], seconds=HANDSHAKE)
+        taken, refused = [], defaultdict[str, list[str]](list)
+        for each in workers:
+            problems = _problems(answers.get(each.address), self._plan.release)
             for problem in problems:
-                refused[problem].append(member.title)
+                refused[problem].append(each.title)
             if not problems:
-                member.uid = answers[member.address]["uid"]
-                welcome.append(member)
-        unfit = frozenset(member.address for member in members) - {member.address for member in welcome}
-        sentences = tuple(f"{workers(names)}: {problem}" for problem, names in refused.items())
-        return Greeted(members=tuple(welcome), unfit=unfit, refused=sentences)
+                each.uid = answers[each.address]["uid"]
+                taken.append(each)
+        unfit = frozenset(each.address for each in workers) - {each.address for each in taken}
+        sentences = tuple(f"{name_workers(names)}: {problem}" for problem, names in refused.items())
+        return Handshakes(workers=tuple(taken), unfit=unfit, refused=sentences)
 
-    # --- trials -----------------------------------------------------------------------------------------------------
+    # --- tasks ------------------------------------------------------------------------------------------------------
 
-    def send(self, bundle: Bundle, address: str) -> Future:
-        """Send files to a worker."""
+    def put(self, bundle: Bundle, address: str) -> Future:
+        """Put files on the cluster, if it can be on this worker; Dask moves them from there."""
         return self._client.submit(
-            *(worker.receive, self._plan.run, bundle.digest, bundle.content),
+            bytes,
+            bundle.content,
+            key=f"crab-files-{bundle.digest}",
             workers=[address],
-            allow_other_workers=False,
-            pure=False,
+            allow_other_workers=True,
         )
 
-    def submit(self, task: Task, address: str, needs: Sequence[Future]) -> Future:
-        """Have a worker run a trial once it has received what it needs."""
+    def submit(self, task: TrialTask, files: Future, number: int) -> Future:
+        """Have a trial run by a worker that has taken the run; smaller numbers come first."""
         return self._client.submit(
-            worker.perform,
-            written(task),
-            *needs,
+            worker.run_trial,
+            to_json(task),
+            files,
             key=task.key,
-            workers=[address],
-            allow_other_workers=False,
-            resources={RESOURCE: 1},
+            resources={RESOURCE: 1, self._plan.topic: 1},
+            retries=_RETRIES,
+            priority=-number,
             pure=False,
         )
 
     def cancel(self, futures: Sequence[Future]) -> None:
-        """Have nobody run these any more; a cluster that is gone runs nothing."""
+        """Have Dask run these no more; a cluster that is gone runs nothing."""
         try:
             if futures:
                 self._client.cancel(list(futures), force=True)
         except LOST:
             return
 
-    def answer(self, uid: str, message: Mapping[str, Any]) -> None:
-        """Tell a worker's process something. Raises what LOST lists."""
-        with self._guard:
-            if uid not in self._queues:
-                self._queues[uid] = Queue(f"{self._plan.topic}-{uid}", client=self._client)
-        self._queues[uid].put(dict(message), timeout=ANSWER, callback_timeout=ANSWER)
+    # --- messages ---------------------------------------------------------------------------------------------------
 
-    def _keep(self) -> None:
-        """Bring what workers say of finished steps to the desk, and its answers back, until the end."""
+    def answer(self, call: str, message: Mapping[str, Any]) -> None:
+        """Answer a worker's call; one that is not answered is made again."""
+        try:
+            answers = Queue(call, client=self._client)
+            try:
+                answers.put(dict(message), callback_timeout=ANSWER)
+            finally:
+                answers.close()
+        except (KeyError, *LOST):  # KeyError: of a scheduler that is a new one
+            return
+
+    def _read(self) -> None:
+        """Pass on what workers send, in its order, until the end."""
         texts: list[str] = []
         while _OVER not in texts and not self._closing.is_set():
             try:
-                texts = [self._steps.get(), *self._steps.get(batch=True)]
-                for uid, answers in self._desk.hear(text for text in texts if text != _OVER).items():
-                    self.answer(uid, {"steps": answers})
-            except (KeyError, *LOST):  # who got no answer asks again; KeyError: of a scheduler that is a new one
+                texts = [self._messages.get(), *self._messages.get(batch=True)]
+            except (KeyError, *LOST):
                 self._closing.wait(0.5)
+                continue
+            for text in texts:
+                if text != _OVER:
+                    self._heard(json.loads(text))
 
     # --- the end ----------------------------------------------------------------------------------------------------
 
-    def farewell(self, addresses: Sequence[str]) -> None:
-        """Have these workers end what they run for this run, and wait until they have. Raises what LOST lists."""
-
-        async def leave() -> None:
-            asked = self._client.run(
-                worker.farewell, self._plan.run, workers=list(addresses), on_error="return", asynchronous=True
-            )
-            await asyncio.wait_for(asked, FAREWELL)
-
+    def disconnect(self, addresses: Sequence[str]) -> None:
+        """Have workers end what they run for this run, and wait until they have. Raises what LOST lists."""
         if addresses:
-            self._client.sync(leave)
-            self._steps.put(_OVER, timeout=ANSWER, callback_timeout=ANSWER)
-            self._keeping.join(KEEPING)
+            topic = self._plan.topic
+            self._run(worker.disconnect, self._plan.run, topic, workers=list(addresses), seconds=DISCONNECT)
 
     def close(self) -> None:
-        """Leave the cluster; one that is gone is left already."""
-        self._closing.set()
+        """Read what is left of the messages and leave the cluster; one that is gone is left already."""
         try:
-            for queue in self._queues.values():
-                queue.close()
+            self._messages.put(_OVER, callback_timeout=ANSWER)
+            self._reader.join(ANSWER)
+            self._closing.set()
+            self._messages.close()
             self._client.close(timeout=5)
-        except LOST:
-            return
+        except (KeyError, *LOST):
+            self._closing.set()
 
     def gone(self) -> str:
-        """What is said of a scheduler that does not answer any more."""
+        """Return what is said of a scheduler that does not answer any more."""
         return (
             f"the Dask scheduler at {self.address} does not answer any more: see that it runs and can be reached, "
             "and run again, finished steps are kept"
@@ -267,6 +278,15 @@ class Connection:
             raise OSError(self.gone())
         found: Mapping[str, Any] = self._client.sync(ask)
         return found
+
+    def _run(self, function: Callable[..., Any], *arguments: Any, workers: Sequence[str], seconds: float) -> Any:
+        """Call a function in workers; their answers, or errors, by address."""
+
+        async def ask() -> Mapping[str, Any]:
+            asked = self._client.run(function, *arguments, workers=workers, on_error="return", asynchronous=True)
+            return dict(await asyncio.wait_for(asked, seconds))
+
+        return self._client.sync(ask)
 
 
 def _see_certificates(address: str) -> None:
@@ -287,7 +307,7 @@ def _see_certificates(address: str) -> None:
 
 
 def _problems(answer: Any, release: Release) -> list[str]:
-    """Why a worker is refused, without its name; its answer is what it said of itself, or the error it failed with."""
+    """Return why a worker is refused, without its name; its answer is a handshake's, or the error it failed with."""
     if not isinstance(answer, dict):
         why = " ".join(str(answer or "nothing came").split())
         return [f"no answer that could be read ({why}): install {release} there"]

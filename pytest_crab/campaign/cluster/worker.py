@@ -1,4 +1,4 @@
-"""What runs inside a Dask worker: it is greeted, receives files, performs trials, and is sent home."""
+"""The functions that Dask calls in a worker: handshake, run a trial, disconnect."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ import asyncio
 import concurrent.futures
 import contextlib
 import json
-import queue
 import threading
 import time
 import uuid
 from collections.abc import Mapping
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
+from distributed import Client
 from distributed import Queue
 from distributed import Worker
 from distributed import WorkerPlugin
@@ -22,277 +21,163 @@ from distributed import get_client
 from distributed import get_worker
 from distributed.client import ClosedClientError
 
-from pytest_crab.campaign.cluster import bundles
-from pytest_crab.campaign.cluster.bench import Bench
-from pytest_crab.campaign.cluster.bench import build_crew
-from pytest_crab.campaign.cluster.bench import runtime_of
-from pytest_crab.campaign.cluster.disk import disk_budget
-from pytest_crab.campaign.cluster.plan import Release
-from pytest_crab.campaign.cluster.plan import RunPlan
-from pytest_crab.campaign.cluster.plan import ShippedCrew
-from pytest_crab.campaign.cluster.plan import Task
-from pytest_crab.campaign.cluster.plan import mismatch
-from pytest_crab.campaign.cluster.plan import source_digest
-from pytest_crab.campaign.cluster.plan import understood
+from pytest_crab.campaign.cluster.messages import CrewPayload
+from pytest_crab.campaign.cluster.messages import Release
+from pytest_crab.campaign.cluster.messages import RunPlan
+from pytest_crab.campaign.cluster.messages import TrialTask
+from pytest_crab.campaign.cluster.messages import from_json
+from pytest_crab.campaign.cluster.worker_run import WorkerRun
+from pytest_crab.campaign.cluster.worker_run import remove_leftovers
 from pytest_crab.errors import Cancelled
 from pytest_crab.errors import CrabError
-from pytest_crab.runtimes.runs import Run
-from pytest_crab.runtimes.runs import is_dead
-from pytest_crab.runtimes.runs import remove_folder
-from pytest_crab.scratch import machine_folder
 
-#: What this process is called by controllers, which tell two processes at one address apart by it.
+#: The name of this process for controllers, which tell two processes at one address apart by it.
 UID = uuid.uuid4().hex[:16]
 
-#: Seconds between two looks at whether the controller still wants what runs here.
-_LOOK = 0.5
+#: Seconds: between two looks at what runs here, and until a message must have left and an answer must be there.
+_LOOK, _ANSWER = 0.5, 30.0
 
 _PLUGIN = "pytest-crab"
 
-#: What a scheduler that is gone shows itself as.
+#: How many trials of a run Dask may give to a worker that has taken the run; its slots are fewer.
+_ROOM = 1e6
+
+#: The errors of a Dask client whose scheduler is gone.
 LOST = (
     *(OSError, RuntimeError, TimeoutError, asyncio.TimeoutError, asyncio.CancelledError),
     *(concurrent.futures.CancelledError, ClosedClientError),
 )
 
 
-class Home:
-    """What this process has made: benches by run, and the folder that bundles are unpacked in."""
+class DaskController:
+    """A remote_store.Controller behind the queue of messages of a run."""
 
-    def __init__(self) -> None:
-        self.guard = threading.Lock()
-        self.benches: dict[str, Bench] = {}
-        self.over: set[str] = set()
-        self._needed: dict[str, set[str]] = {}
-        self._run = Run()
+    def __init__(self, client: Client, topic: str) -> None:
+        self._client = client
+        self._topic = topic
+        self._queue = Queue(topic, client=client)
 
-    @property
-    def unpacked(self) -> Path:
-        """The folder of bundles of this process; no store and no scratch, so that contestants may be shown parts.
+    def send(self, message: Mapping[str, Any]) -> None:
+        """See remote_store.Controller; the scheduler has the message when this returns."""
+        with contextlib.suppress(KeyError, *LOST):  # KeyError: of a scheduler that is a new one
+            self._queue.put(json.dumps({"uid": UID, **message}), callback_timeout=_ANSWER)
 
-        It stays as long as a run needs one of them.
-        """
-        folder = _bundles() / self._run.id
-        assert self._run.folder.is_dir()  # from now on this process is known to live
-        folder.mkdir(mode=0o755, parents=True, exist_ok=True)
-        return folder
-
-    def sweep(self) -> None:
-        """Remove the bundles of dead processes."""
-        for folder in _bundles().iterdir() if _bundles().is_dir() else ():
-            if is_dead(folder.name):
-                with contextlib.suppress(FileNotFoundError):  # another process is at it too
-                    remove_folder(folder)
-
-    def unpack(self, run: str, contents: Mapping[str, bytes]) -> None:
-        """Unpack files that trials of a run need, unless it is over. Raises BadInput, OSError."""
-        with self.guard:
-            if run in self.over:
-                return
-            self._needed.setdefault(run, set()).update(contents)
-        for digest, content in contents.items():
-            bundles.unpack(digest, content, self.unpacked)
-
-    def drop(self, run: str) -> None:
-        """Remove the files that no other run needs; without any run this process is not one of a living run."""
-        with self.guard:
-            gone = self._needed.pop(run, set()).difference(*self._needed.values())
-            folder = _bundles() / self._run.id
-            for digest in gone:
-                remove_folder(folder / digest)
-            if not self._needed:
-                remove_folder(folder)
-                self._run.close()
-                self._run = Run()
-
-    def take(self, run: str) -> Bench | None:
-        """The bench of a run, which is then nobody's any more: this process does nothing more for it."""
-        with self.guard:
-            self.over.add(run)
-            return self.benches.pop(run, None)
+    def call(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
+        """See remote_store.Controller; the answer comes in a queue of its own."""
+        with contextlib.suppress(KeyError, *LOST):
+            answers = Queue(f"{self._topic}-{uuid.uuid4().hex}", client=self._client)
+            try:
+                self.send({"call": answers.name, **message})
+                found: Mapping[str, Any] = answers.get(timeout=_ANSWER, callback_timeout=2 * _ANSWER)
+                return found
+            finally:
+                answers.close()
+        return {}
 
     def close(self) -> None:
-        """End all and leave nothing."""
-        for run in list(self.benches):
-            bench = self.take(run)
-            if bench is not None:
-                bench.close(patience=10)
-        remove_folder(_bundles() / self._run.id)
-        self._run.close()
+        """Leave the queue."""
+        with contextlib.suppress(*LOST):
+            self._queue.close()
 
 
-HOME = Home()
-
-
-def steps_of(plan: RunPlan) -> str:
-    """The queue in which workers tell the controller of finished steps."""
-    return f"{plan.topic}-steps"
+#: The runs that this process takes part in.
+RUNS: dict[str, WorkerRun] = {}
 
 
 def here() -> str:
-    """Say that this module is to be had, and of which version; the scheduler is asked so."""
+    """Return the release of this process; the scheduler is asked, which has to know this module."""
     return str(Release.here())
 
 
-def _bundles() -> Path:
-    return machine_folder() / "bundles"
-
-
 class Closer(WorkerPlugin):  # type: ignore[misc,unused-ignore]
-    """Ends what a worker has made when it ends."""
+    """A Dask plugin that ends what a worker has made when it ends."""
 
     async def teardown(self, worker: Worker) -> None:  # noqa: ARG002 - there is one in a process
         """See WorkerPlugin."""
-        await asyncio.to_thread(HOME.close)
+        for run in list(RUNS):
+            await asyncio.to_thread(_drop, run, patience=10)
 
 
-async def greet(plan: str, crews: Sequence[str], contents: Mapping[str, bytes], dask_worker: Worker) -> dict[str, Any]:
-    """Say who this is, and what would keep it from running trials of this plan with these crews."""
+async def handshake(
+    plan: str, crews: Sequence[str], contents: Mapping[str, bytes], dask_worker: Worker
+) -> dict[str, Any]:
+    """Take part in a run, if this worker can; the answer says who this is, and what is in the way."""
     if _PLUGIN not in dask_worker.plugins:
         await dask_worker.plugin_add(plugin=Closer(), name=_PLUGIN)
     told = json.loads(plan)
     release = Release.here()
     found = {"uid": UID, "version": release.version, "harness": release.harness, "problems": []}
     if told.get("release") == {"version": release.version, "harness": release.harness}:
-        found["problems"] = await asyncio.to_thread(_problems, plan, crews, contents)
+        found["problems"] = await asyncio.to_thread(_take, plan, crews, contents, dask_worker)
+        if not found["problems"]:
+            await dask_worker.set_resources(**{from_json(RunPlan, plan).topic: _ROOM})
     return found
 
 
-def _problems(plan: str, crews: Sequence[str], contents: Mapping[str, bytes]) -> list[str]:
-    """Sentences on what would not work here, without the worker's name."""
-    problems = []
+def _take(text: str, crews: Sequence[str], contents: Mapping[str, bytes], worker: Worker) -> list[str]:
+    """Take part in a run, or return sentences on what is in the way, without the worker's name."""
+    plan = from_json(RunPlan, text)
+
+    def connect() -> DaskController:
+        controller = DaskController(get_client(), plan.topic)
+        threading.Thread(target=_watch, args=(run, worker), name="crab-watch", daemon=True).start()
+        return controller
+
     try:
-        HOME.sweep()
-        run = understood(RunPlan, plan)
-        HOME.unpack(run.run, contents)
-        problems += [problem for crew in crews for problem in _faults(understood(ShippedCrew, crew))]
-        disk_budget()
-        runtime_of(run)
+        remove_leftovers()
+        run = RUNS[plan.run] = WorkerRun(plan, str(worker.name), connect)
     except (CrabError, OSError) as error:
-        problems.append(" ".join(str(error).split()))
+        return [" ".join(str(error).split())]
+    problems = list(run.prepare([from_json(CrewPayload, crew) for crew in crews], contents))
     if problems:
-        HOME.drop(json.loads(plan)["run"])
+        _drop(plan.run)
     return problems
 
 
-def _faults(crew: ShippedCrew) -> list[str]:
-    """Why a crew cannot be built here as it is on the controller."""
-    faults = []
-    for module, digest in crew.modules.items():
-        found = source_digest(module)
-        if found is None:
-            faults.append(f"{module} ({crew.spec.reviewer}) cannot be imported: install what holds it on the workers")
-        elif found != digest:
-            faults.append(f"{module} ({crew.spec.reviewer}) is {found[:12]}, and {digest[:12]} for this run: update it")
-    if not faults:
-        try:
-            build_crew(crew, HOME.unpacked)
-        except CrabError as error:
-            faults.append(" ".join(str(error).split()))
-    return faults
+def _drop(run: str, patience: float = 60.0) -> None:
+    """End all that runs here for a run, and leave nothing of it."""
+    found = RUNS.pop(run, None)
+    if found is not None:
+        found.close(patience)
 
 
-def receive(run: str, digest: str, content: bytes) -> str:
-    """Unpack files that trials of a run will need here."""
-    HOME.unpack(run, {digest: content})
-    return digest
-
-
-def perform(task: str, *_received: str) -> str:
-    """Run one trial; the answer is one of {"trial", ...}, {"refused"}, {"lacking"}, {"broken"} and {"stopped"}."""
-    told = json.loads(task)
-    here, release = Release.here(), told["run"]["release"]
-    name = str(get_worker().name)
-    if release != {"version": here.version, "harness": here.harness}:
-        return json.dumps({"refused": f"worker {name}: {mismatch(here, Release(**release))}"})
+def run_trial(task: str, files: bytes) -> str:
+    """Run one trial; the answer is {"trial", ...} or {"broken": a sentence}."""
+    worker = get_worker()
     try:
-        asked = understood(Task, task)
-        needed = () if asked.run.run in HOME.over else (asked.bundle, asked.crew.bundle)
-        lacking = [each for each in needed if not (HOME.unpacked / each).is_dir()]
-        answer: dict[str, Any] = {"lacking": lacking} if lacking else _bench(asked.run).perform(asked)
-    except Cancelled:
-        answer = {"stopped": True}
+        asked = from_json(TrialTask, task)
+        run = RUNS.get(asked.run)
+        if run is None:
+            raise Cancelled("the run was stopped there")
+        answer = run.perform(asked, files)
     except CrabError as error:
-        answer = {"broken": f"worker {name}: {error}"}
+        answer = {"broken": f"worker {worker.name}: {error}"}
     except OSError as error:
         what = f"{error.strerror or error}" + (f": {error.filename}" if error.filename else "")
-        answer = {"broken": f"worker {name} failed ({what}): mend it and run again"}
-    return json.dumps({**answer, "uid": UID})
+        answer = {"broken": f"worker {worker.name} failed ({what}): mend it and run again"}
+    return json.dumps(answer)
 
 
-async def farewell(run: str) -> None:
+async def disconnect(run: str, topic: str, dask_worker: Worker) -> None:
     """End all that runs here for a run, and leave nothing of it."""
-    bench = HOME.take(run)
-    if bench is not None:
-        await asyncio.to_thread(bench.close)
-    await asyncio.to_thread(HOME.drop, run)
+    await dask_worker.set_resources(**{topic: 0})
+    await asyncio.to_thread(_drop, run)
 
 
-def _bench(plan: RunPlan) -> Bench:
-    """The bench of a run, made by the first of its trials. Raises Cancelled if the run was stopped here."""
-    with HOME.guard:
-        if plan.run in HOME.over:
-            raise Cancelled("the run was stopped on this worker")
-        bench = HOME.benches.get(plan.run)
-        if bench is None:
-            worker = get_worker()
+def _watch(run: WorkerRun, worker: Worker) -> None:
+    """Send what is booked, and stop the run here once its trials are wanted no more: the controller is gone, or stops.
 
-            def tell(message: Mapping[str, Any]) -> None:
-                worker.log_event(plan.topic, {"uid": UID, **message})
-
-            answers = Queue(f"{plan.topic}-{UID}", client=get_client())
-            steps = Queue(steps_of(plan), client=get_client())
-            outgoing: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-            sending = threading.Thread(target=_send, args=(outgoing, steps), name="crab-steps", daemon=True)
-            sending.start()
-
-            def share(message: Mapping[str, Any]) -> None:
-                outgoing.put(json.dumps({"uid": UID, **message}))
-
-            def closed() -> None:
-                outgoing.put(None)
-                sending.join(10)
-                with contextlib.suppress(*LOST):
-                    answers.put({"over": True}, timeout=5, callback_timeout=5)
-
-            bench = HOME.benches[plan.run] = Bench(plan, str(worker.name), HOME.unpacked, tell, share, closed)
-            threading.Thread(target=_listen, args=(bench, answers), name="crab-answers", daemon=True).start()
-            threading.Thread(target=_watch, args=(bench, worker), name="crab-watch", daemon=True).start()
-        return bench
-
-
-def _send(outgoing: queue.SimpleQueue[str | None], steps: Queue) -> None:
-    """Send what there is to say of finished steps, so that no trial waits for a network."""
-    while (text := outgoing.get()) is not None:
-        with contextlib.suppress(KeyError, *LOST):  # KeyError: of a scheduler that is a new one
-            steps.put(text, timeout=20, callback_timeout=20)
-    with contextlib.suppress(*LOST):
-        steps.close()
-
-
-def _listen(bench: Bench, answers: Queue) -> None:
-    """Bring the controller's answers to the bench."""
-    with contextlib.suppress(*LOST):  # the scheduler or the worker is gone
-        while "over" not in (answer := answers.get()):
-            bench.hear(answer)
-        answers.close()
-
-
-def _watch(bench: Bench, worker: Worker) -> None:
-    """Stop the run here once nobody wants its trials any more: its controller is gone, or has cancelled them.
-
-    A trial that has just ended is unknown too; so one counts that runs still, and is unwanted at two looks in a row.
+    A trial that has just ended is unknown to Dask too; so one counts that runs still, and is unwanted at two looks.
     """
     unwanted: set[str] = set()
-    while not bench.stopped:
+    while not run.stopped:
         time.sleep(_LOOK)
+        run.send_ledger()
         before = unwanted
-        unwanted = {key for key in tuple(bench.keys) if _is_unwanted(worker, key)} & bench.keys
+        unwanted = {key for key in tuple(run.keys) if _is_unwanted(worker, key)} & run.keys
         if unwanted & before:
-            bench.stop()
-            HOME.take(bench.plan.run)
-            bench.close()
-            HOME.drop(bench.plan.run)
+            run.stop()
+            _drop(run.plan.run)
 
 
 def _is_unwanted(worker: Worker, key: str) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import threading
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -17,9 +19,6 @@ from pytest_crab.testing.provider import say
 pytestmark = pytest.mark.bubblewrap
 
 INSTANCES = ("pans-2", "pans-3", "pots-1", "pots-2")
-
-#: Of one scripted answer: 100 tokens read at 3, 20 written at 15 US dollars per million.
-COST = 0.0006
 
 
 class Deadly:
@@ -49,7 +48,7 @@ def test_two_workers_are_killed(room: Any, make_cluster: Any, reviewing: Any, ab
     one = room.start("--reviewer=real", "--crab-store=one", "--crab-report=one-report", "--crab-jobs=4")
     output, _ = one.communicate()
     assert one.returncode == pytest.ExitCode.TESTS_FAILED, output
-    alone = len(room.provider.asked)
+    alone = Counter(about(asked) for asked in room.provider.asked)
     room.provider.asked.clear()
     room.provider.script = deadly = Deadly("pots-2", reviewing, about)
     cluster.until(there=4)
@@ -70,41 +69,40 @@ def test_two_workers_are_killed(room: Any, make_cluster: Any, reviewing: Any, ab
     assert {trial["versions"]["worker"] for trial in trials} <= set(cluster.workers) - {first, second} | {second}
 
     ledger = room.ledger("many")
-    assert len(ledger) == len(room.provider.asked) > alone  # every request is booked, those of the dead too
-    assert [entry["status"] for entry in ledger].count(0) >= 1
-    assert {entry["worker"] for entry in ledger if entry.get("lost")} <= {first, second}
+    lost = {(entry["trial"].split("::")[0], entry["worker"]) for entry in ledger if entry.get("lost")}
+    assert ("pots-2", first) in lost
+    assert {worker for _, worker in lost} <= {first, second}
+    asked = Counter(about(each) for each in room.provider.asked)
+    for name in INSTANCES:  # no finished step is paid for again
+        assert alone[name] <= asked[name] <= alone[name] * (2 if name in dict(lost) else 1)
     known = sum(entry.get("cost_usd", 0.0) for entry in ledger)
-    assert known == pytest.approx(COST * sum(entry["complete"] for entry in ledger))
-    spent = sum(trial["review"]["usage"]["cost_usd"] for trial in trials)
-    wasted = COST * sum(entry["complete"] and entry["worker"] in (first, second) for entry in ledger)
-    assert spent <= known <= spent + wasted + 1e-9
+    assert known >= sum(trial["review"]["usage"]["cost_usd"] for trial in trials) - 1e-9
 
-    room.provider.asked.clear()
     before = len(cluster.tapped)
-    budget = 4 * COST
-    room.run(
-        *("--reviewer=asker", "--crab-repeat=2", "--crab-store=few", "--crab-report=few-report"),
-        *(f"--crab-cluster={cluster.address}", f"--crab-budget={budget}"),
-        status=1,
-    )
-    paid = COST * len(room.provider.asked)
-    assert budget <= paid + 1e-9
-    assert paid <= budget + 2 * COST + 1e-9  # two workers are left
-    assert sum(entry["cost_usd"] for entry in room.ledger("few")) == pytest.approx(paid)
-    refused = [trial["error"] for trial in room.trials("few-report") if trial.get("error")]
-    assert len(refused) == 8 - len(room.provider.asked)
-    assert all("the budget of the run is spent" in error for error in refused)
-
+    keeps_its_budget(room, cluster, reviewing)
     sent = cluster.tapped[before:]
     resumes_on_another(room, cluster, given)
 
     assert Leaks("def value():").within(cluster.tapped)  # what is sent is seen
     for name in INSTANCES:
-        takers = {trial["versions"]["worker"] for trial in room.trials("few-report") if trial["instance"] == name}
-        assert sent.count(f"title: {name}\n".encode()) == len(takers)  # files, once for each worker
+        assert sent.count(f"title: {name}\n".encode()) == 1  # files, from worker to worker where another needs them
     for name in (*cluster.workers, "controller-55aa"):
         secret = cluster.key(name) if name in cluster.workers else room.environment["ANTHROPIC_API_KEY"]
         assert not Leaks(secret).within(cluster.tapped), name
+
+
+def keeps_its_budget(room: Any, cluster: Any, reviewing: Any) -> None:
+    """Three requests of eight are paid for, since a fourth might cost more than what is left."""
+    room.provider.asked.clear()
+    room.provider.script = lambda asked: dataclasses.replace(reviewing(asked), usage={"input": 100, "output": 8192})
+    cost = (100 * 3 + 8192 * 15) / 1_000_000
+    given = ("--reviewer=asker", "--crab-repeat=2", "--crab-store=few", "--crab-report=few-report")
+    room.run(*given, f"--crab-cluster={cluster.address}", f"--crab-budget={3.5 * cost}", status=1)
+    assert len(room.provider.asked) == 3
+    assert sum(entry["cost_usd"] for entry in room.ledger("few")) == pytest.approx(3 * cost)
+    refused = [trial["error"] for trial in room.trials("few-report") if trial.get("error")]
+    assert len(refused) == 5
+    assert all("the budget of the run is spent" in error for error in refused)
 
 
 def resumes_on_another(room: Any, cluster: Any, given: tuple[str, ...]) -> None:

@@ -74,10 +74,10 @@ def test_a_worker_is_cut_off_and_then_the_scheduler(
         ("pots-2", "w2"),
     ]
     ledger = room.ledger("one")
-    assert Counter((entry["trial"], entry["worker"], entry.get("lost", False)) for entry in ledger) == {
-        ("pots-1::asker[1]", "w1", True): 1,
-        ("pots-1::asker[1]", "w2", False): 1,
-        ("pots-2::asker[1]", "w2", False): 1,
+    assert Counter((entry["trial"], entry["worker"]) for entry in ledger) == {
+        ("pots-1::asker[1]", "w1"): 1,  # lost, or told in the moment in which the worker could be reached again
+        ("pots-1::asker[1]", "w2"): 1,
+        ("pots-2::asker[1]", "w2"): 1,
     }
     assert len(room.provider.asked) == len(ledger)
 
@@ -95,6 +95,6 @@ def test_a_worker_is_cut_off_and_then_the_scheduler(
     assert f"the Dask scheduler at {cluster.address} does not answer any more: see that it runs and can be" in error
     runs = cluster.folder / f"pytest-crab-{os.getuid()}" / "runs"
     waiting(lambda: not [path for path in runs.iterdir() if path.is_dir()], "a trial outlived its scheduler")
-    (lost,) = room.ledger("two")
-    assert lost["lost"]
-    assert len(room.provider.asked) == 1  # the model could be reached all the time, but nobody granted another request
+    assert room.ledger("two")[-1]["lost"]
+    asked = len(room.provider.asked)
+    assert asked <= 3  # the model could be reached all the time: the step under way went on, and no other began

@@ -1,4 +1,4 @@
-"""Which worker takes which trial: those that have its instance first, and no slot idle while anything waits."""
+"""A rule for which worker takes which trial, which Dask's choices come to: its files are there, or it has nothing."""
 
 from __future__ import annotations
 

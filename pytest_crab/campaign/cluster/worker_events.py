@@ -1,4 +1,4 @@
-"""What a person is told of the workers: sentences while trials run, and a count in the end."""
+"""Sentences on workers for the terminal while trials run, and a count in the end."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from collections.abc import Sequence
 _NAMED = 3
 
 
-class News:
-    """Sentences on their way to the terminal, each once; told by any thread, taken by the one that writes there."""
+class WorkerEvents:
+    """Sentences on their way to the terminal, each once; added by any thread, taken by the one that writes there."""
 
     def __init__(self) -> None:
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
@@ -18,34 +18,31 @@ class News:
         self._lost = 0
         self._again = 0
 
-    def say(self, sentence: str) -> None:
-        """Pass on a sentence that was not said before."""
+    def add(self, sentence: str) -> None:
+        """Pass on a sentence that was not passed on before."""
         if sentence not in self._said:
             self._said.add(sentence)
             self._lines.put(sentence)
 
-    def lost(self, names: Sequence[str], trials: int) -> None:
-        """Say that workers are gone which ran so many trials."""
+    def add_lost(self, names: Sequence[str], trials: int) -> None:
+        """Say that workers are gone which ran so many trials, which others are given."""
         self._lost += len(names)
-        self._lines.put(f"lost {workers(names)} ({_counted(trials, 'trial')} under way)")
-
-    def again(self) -> None:
-        """Note that a trial was given to another worker."""
-        self._again += 1
+        self._again += trials
+        self._lines.put(f"lost {name_workers(names)} ({_counted(trials, 'trial')} under way)")
 
     def take(self) -> list[str]:
-        """The sentences that nobody has taken."""
+        """Return the sentences that were not taken before."""
         return [self._lines.get() for _ in range(self._lines.qsize())]
 
-    def total(self) -> str | None:
-        """How many workers were lost and trials given again; None: none of either."""
+    def summary(self) -> str | None:
+        """Return how many workers were lost and trials given again; None: none of either."""
         if not self._lost and not self._again:
             return None
         was, were = ("was" if count == 1 else "were" for count in (self._lost, self._again))
         return f"{_counted(self._lost, 'worker')} {was} lost, {_counted(self._again, 'trial')} {were} given again"
 
 
-def workers(names: Sequence[str]) -> str:
+def name_workers(names: Sequence[str]) -> str:
     """Name workers, at most a few of them."""
     named = ", ".join(names[:_NAMED])
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import logging
-import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pytest_crab.campaign.cluster import steps
-from pytest_crab.campaign.cluster.plan import secret_in
-from pytest_crab.campaign.cluster.steps import Desk
-from pytest_crab.campaign.cluster.steps import SharedStore
+from pytest_crab.campaign.cluster import remote_store
+from pytest_crab.campaign.cluster.messages import secret_in
+from pytest_crab.campaign.cluster.remote_store import RemoteStore
+from pytest_crab.campaign.cluster.remote_store import StepServer
 from pytest_crab.errors import BadInput
 from pytest_crab.store import FileStore
 
@@ -28,29 +27,26 @@ class Wire:
 
     def __init__(self, folder: Path) -> None:
         self.store = FileStore(folder / "controller")
-        self.asked: list[Mapping[str, Any]] = []
+        self.sent: list[Mapping[str, Any]] = []
         self.answered: list[Mapping[str, Any]] = []
         self.warnings: list[str] = []
-        self.cancelled = threading.Event()
-        self.loses = 0
+        self.silent = False
+        self._server = StepServer(self.store, (), self._check)
         self._folder = folder
 
-    def worker(self, name: str, *, fresh: tuple[str, ...] = ()) -> SharedStore:
-        desk = Desk(self.store, fresh, self._check)
+    def send(self, message: Mapping[str, Any]) -> None:
+        self.call(message)
 
-        def send(message: Mapping[str, Any]) -> None:
-            self.asked.append(message)
-            if self.loses:
-                self.loses -= 1
-                return
-            for answer in desk.hear([json.dumps({"uid": name, **message})])[name]:
-                self.answered.append(answer)
-                store.hear(answer)
+    def call(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
+        self.sent.append(message)
+        if self.silent:
+            return {}
+        self.answered.append(self._server.answer(message))
+        return self.answered[-1]
 
-        store = SharedStore(
-            self._folder / name, send, self.warnings.append, secrets=["PLANTED"], cancelled=self.cancelled
-        )
-        return store
+    def worker(self, name: str, *, fresh: tuple[str, ...] = ()) -> RemoteStore:
+        self._server = StepServer(self.store, fresh, self._check)
+        return RemoteStore(self._folder / name, self, self.warnings.append, secrets=["PLANTED"])
 
     def own(self, name: str) -> FileStore:
         return FileStore(self._folder / name)
@@ -60,15 +56,13 @@ class Wire:
             raise BadInput(what, ["the value of PLANTED stands in it"])
 
     def clear(self) -> None:
-        self.asked.clear()
+        self.sent.clear()
         self.answered.clear()
 
 
 @pytest.fixture
 def wire(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Wire:
     monkeypatch.setenv("PLANTED", SECRET)
-    monkeypatch.setattr(steps, "PATIENCE", (0.01, 0.01))
-    monkeypatch.setattr(steps, "_LOOK", 0.01)
     return Wire(tmp_path)
 
 
@@ -79,7 +73,7 @@ def test_what_one_worker_made_another_one_need_not(wire: Wire) -> None:
     assert second.get("review", KEY) == wire.own("w2").get("review", KEY) == REVIEW
     wire.clear()
     assert second.get("review", KEY) == REVIEW
-    assert not [message for message in (*wire.asked, *wire.answered) if "value" in message]
+    assert not [message for message in (*wire.sent, *wire.answered) if "value" in message]
 
 
 def test_what_a_worker_has_from_earlier_comes_to_the_controller_with_its_transcript(wire: Wire) -> None:
@@ -93,7 +87,7 @@ def test_what_a_worker_has_from_earlier_comes_to_the_controller_with_its_transcr
 def test_what_nobody_has_is_asked_for_once_and_not_again_under_its_lock(wire: Wire) -> None:
     worker = wire.worker("w1")
     assert worker.get("verdict", KEY) is worker.get("verdict", KEY) is None
-    assert len(wire.asked) == 1
+    assert len(wire.sent) == 1
     wire.store.put("verdict", KEY, {"damage": False})
     assert worker.get("verdict", KEY) == {"damage": False}
 
@@ -107,20 +101,13 @@ def test_what_was_made_anew_stands_on_the_controller_and_then_everywhere(wire: W
         assert wire.worker(name).get("review", KEY) == {"findings": ["anew"]}
 
 
-def test_a_message_may_be_lost_and_a_controller_silent(wire: Wire) -> None:
+def test_without_an_answer_it_is_the_workers_own_store(wire: Wire) -> None:
     wire.store.put("review", KEY, REVIEW)
     worker = wire.worker("w1")
-    wire.loses = 1
-    assert worker.get("review", KEY) == REVIEW
-    wire.loses = 100
+    wire.silent = True
     worker.put("review", OTHER, REVIEW)
     assert worker.get("review", OTHER) == REVIEW
-    assert worker.get("review", THIRD) is None
-    wire.clear()
-    wire.loses = 0
-    wire.cancelled.set()
-    worker.put("review", THIRD, REVIEW)  # still told, and not waited for
-    assert wire.store.get("review", THIRD) == REVIEW
+    assert worker.get("review", KEY) is None
 
 
 def test_nothing_with_a_key_in_it_goes_over_and_nothing_too_large(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,9 +116,9 @@ def test_nothing_with_a_key_in_it_goes_over_and_nothing_too_large(wire: Wire, mo
     worker.put("review", KEY, planted)
     wire.store.put("review", OTHER, planted)
     assert worker.get("review", OTHER) is None
-    assert SECRET not in json.dumps([*wire.asked, *wire.answered])
+    assert SECRET not in json.dumps([*wire.sent, *wire.answered])
     assert wire.store.get("review", KEY) is None
-    monkeypatch.setattr(steps, "MOST_BYTES", 100)
+    monkeypatch.setattr(remote_store, "MOST_BYTES", 100)
     wire.store.put("review", THIRD, {"findings": ["x" * 100]})
     assert wire.worker("w2").get("review", THIRD) is None
     worker.put("revision", KEY, {"diff": "x" * 100})
@@ -142,30 +129,29 @@ def test_nothing_with_a_key_in_it_goes_over_and_nothing_too_large(wire: Wire, mo
     assert large_one.startswith(f"the revision {KEY} has ")
 
 
-def told(**changed: Any) -> str:
-    return json.dumps({"uid": "u", "call": "1", "step": "review", "key": KEY, "value": "{}", **changed})
+def told(**changed: Any) -> dict[str, Any]:
+    return {"uid": "u", "step": "review", "key": KEY, "value": "{}", **changed}
 
 
 @pytest.mark.parametrize(
-    "text",
+    "message",
     [
-        "nothing",
-        "[]",
-        "[" * 100_000,
+        {},
         told(key="../../x"),
         told(key=f"../{'a' * 61}"),
         told(key=f"{KEY}\n"),
         told(step="../review"),
         told(value="[]"),
+        told(value="[" * 100_000),
         told(value=7),
         told(value="["),
-        json.dumps({"uid": "u", "call": "1", "step": "locks/..", "key": KEY, "have": None}),
+        {"uid": "u", "call": "1", "step": "locks/..", "key": KEY, "have": None},
     ],
 )
-def test_what_is_no_step_is_not_kept(text: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_what_is_no_step_is_not_kept(message: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING)
-    desk = Desk(FileStore(tmp_path / "store"), (), lambda _what, _content: None)
-    assert desk.hear([text, told()]) == {"u": [{"call": "1"}]}
+    server = StepServer(FileStore(tmp_path / "store"), (), lambda _what, _content: None)
+    assert [server.answer(each) for each in (message, told())] == [{}, {}]
     assert "a worker sent what is no finished step" in caplog.text
     files = [path.relative_to(tmp_path) for path in tmp_path.rglob("*.json")]
     assert files == [Path("store", "steps", "review", "aa", f"{KEY}.json")]

@@ -1,4 +1,4 @@
-"""What controller and workers tell each other: plain JSON, in which no key of anybody ever is."""
+"""The records that controller and workers send each other: plain JSON, which never holds a key."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ RESOURCE = "crab"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Release:
-    """What has to be the same on both sides, or a verdict would not mean the same."""
+    """The parts of an installation that have to be the same on both sides, or a verdict would not mean the same."""
 
     version: str
     harness: str
 
     @classmethod
     def here(cls) -> Release:
-        """That of this process."""
+        """The release of this process."""
         return cls(version=metadata.version("pytest-crab"), harness=harness.VERSION)
 
     def __str__(self) -> str:
@@ -45,7 +45,7 @@ class Release:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPlan:
-    """What all trials of a run share; ``resume`` is the token under which steps without an identity are kept.
+    """The settings that all trials of a run share; steps without an identity are kept under the token ``resume``.
 
     ``rootdir`` is the digest of the bundle with the user's own Dockerfiles, None: there are none. ``models`` says how
     models are reached and what they cost; keys are the worker's own.
@@ -68,15 +68,15 @@ class RunPlan:
 
     @property
     def topic(self) -> str:
-        """The topic of the scheduler's events under which workers tell this run what they do."""
+        """The name of this run's queue of messages, and of the resource of workers that take its trials."""
         return f"pytest-crab-{self.run}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShippedCrew:
-    """A crew as workers build it; ``bundle`` holds the files that its settings name, ``modules`` other people's code.
+class CrewPayload:
+    """A reviewer and an agent as workers build them; ``bundle`` holds the files that their settings name.
 
-    ``modules`` maps each module that is not of this package to the digest of its source here.
+    ``modules`` maps each module that is not of this package to the digest of its source on the controller.
     """
 
     spec: CrewSpec
@@ -85,24 +85,23 @@ class ShippedCrew:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
-    """One trial; ``bundle`` holds the instance's record and files, whose digest as an instance is ``instance``."""
+class TrialTask:
+    """One trial of a run; ``crew`` is its reviewer's name, ``bundle`` the digest of the instance's files."""
 
     key: str
-    run: RunPlan
-    crew: ShippedCrew
+    run: str
+    crew: str
     bundle: str
-    instance: str
     repeat: int
 
 
-def written(value: Any) -> str:
-    """A record as its JSON text."""
+def to_json(value: Any) -> str:
+    """Return a record as its JSON text."""
     return plain.canonical(value)
 
 
-def understood(cls: type[T], text: str) -> T:
-    """The record that a JSON text holds. Raises BadInput."""
+def from_json(cls: type[T], text: str) -> T:
+    """Return the record that a JSON text holds. Raises BadInput."""
     problems: list[str] = []
     found = plain.read(cls, json.loads(text), problems)
     if found is None:
@@ -111,18 +110,18 @@ def understood(cls: type[T], text: str) -> T:
 
 
 def secret_in(content: bytes, names: Iterable[str], environ: Mapping[str, str]) -> str | None:
-    """The name of a variable whose value, a key, stands in what would be sent away."""
+    """Return the name of a variable whose value, a key, stands in content that is to be sent."""
     values = ((name, environ.get(name, "").strip().encode()) for name in names)
     return next((name for name, value in values if len(value) >= SHORTEST_SECRET and value in content), None)
 
 
 def mismatch(there: Release, here: Release) -> str:
-    """Why workers are refused, as what follows their names."""
+    """Return the sentence, behind the names of workers, that refuses them for their release."""
     return f"{there} is installed, and this run has {here}: install the same version on both"
 
 
 def source_digest(module: str) -> str | None:
-    """The digest of a module's source file; None if there is no such module."""
+    """Return the digest of a module's source file; None if there is no such module."""
     loaded = sys.modules.get(module)
     origin = getattr(loaded, "__file__", None)
     if origin is None:

@@ -1,4 +1,4 @@
-"""How a run comes to a cluster: what is sent is packed and looked through for keys, and workers are greeted."""
+"""Connects a run to a cluster: packs what workers need, looks it through for keys, and shakes hands with workers."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from typing import Any
 
 from pytest_crab import plain
 from pytest_crab.campaign.cluster import bundles
+from pytest_crab.campaign.cluster.budget_ledger import BudgetLedger
+from pytest_crab.campaign.cluster.budget_ledger import reserve_of
 from pytest_crab.campaign.cluster.connection import Connection
 from pytest_crab.campaign.cluster.executor import ClusterExecutor
 from pytest_crab.campaign.cluster.executor import Heard
-from pytest_crab.campaign.cluster.plan import RunPlan
-from pytest_crab.campaign.cluster.plan import ShippedCrew
-from pytest_crab.campaign.cluster.plan import secret_in
-from pytest_crab.campaign.cluster.plan import source_digest
-from pytest_crab.campaign.cluster.plan import written
-from pytest_crab.campaign.cluster.steps import Desk
-from pytest_crab.campaign.cluster.treasury import Treasury
+from pytest_crab.campaign.cluster.messages import CrewPayload
+from pytest_crab.campaign.cluster.messages import RunPlan
+from pytest_crab.campaign.cluster.messages import secret_in
+from pytest_crab.campaign.cluster.messages import source_digest
+from pytest_crab.campaign.cluster.messages import to_json
+from pytest_crab.campaign.cluster.remote_store import StepServer
 from pytest_crab.errors import BadInput
 from pytest_crab.settings import FILE as SETTINGS
 from pytest_crab.store import FileStore
@@ -35,13 +36,13 @@ _OWN = "pytest_crab."
 def connect(
     address: str, plan: RunPlan, crews: Iterable[CrewSpec], *, rootdir: Path, store: Path, ledger: Path, heard: Heard
 ) -> ClusterExecutor:
-    """An executor whose workers take this run and share the steps in ``store``; ``ledger`` is the file of its bookings.
+    """Return an executor on a cluster whose workers share the steps in ``store``; ``ledger`` is a file.
 
     Raises BadInput for what cannot be sent, and EngineError for a cluster that is not there, or of which a worker
     cannot take the run: each says why, in a sentence.
     """
     contents: dict[str, bytes] = {}
-    shipped = {spec.reviewer: _shipped(spec, plan, contents) for spec in crews}
+    payloads = {spec.reviewer: _payload(spec, plan, contents) for spec in crews}
     own = bundles.dockerfiles(rootdir)
     if own is not None:
         contents[own.digest] = own.content
@@ -56,27 +57,34 @@ def connect(
             )
             raise BadInput(what, [problem])
 
-    check("the plan of the run", written(plan).encode() + (b"" if own is None else own.content))
-    for name, crew in shipped.items():
-        check(name, written(crew).encode() + contents[crew.bundle])
+    check("the plan of the run", to_json(plan).encode() + (b"" if own is None else own.content))
+    for name, payload in payloads.items():
+        check(name, to_json(payload).encode() + contents[payload.bundle])
     events: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
-    desk = Desk(FileStore(store), plan.fresh, check)
-    connection = Connection(
-        address, plan, list(shipped.values()), contents, lambda told: events.put(("told", told)), desk
-    )
+    steps = StepServer(FileStore(store), plan.fresh, check)
+
+    def hear(message: Mapping[str, Any]) -> None:
+        if "step" not in message:
+            events.put(("message", message))
+            return
+        answer = steps.answer(message)
+        if "call" in message:
+            connection.answer(str(message["call"]), answer)
+
+    connection = Connection(address, plan, list(payloads.values()), contents, hear)
     try:
-        greeted = connection.first()
+        done = connection.first()
     except BaseException:
         connection.close()
         raise
-    treasury = Treasury(ledger, plan.budget)
-    executor = ClusterExecutor(connection, plan, shipped, treasury, heard=heard, check=check, events=events)
-    executor.start(greeted)
+    budget = BudgetLedger(ledger, plan.budget, reserve_of(plan.models.trial_budget, plan.models.prices.values()))
+    executor = ClusterExecutor(connection, plan, budget, heard=heard, check=check, events=events)
+    executor.start(done)
     return executor
 
 
-def _shipped(spec: CrewSpec, plan: RunPlan, contents: dict[str, bytes]) -> ShippedCrew:
-    """A crew as workers build it; its files are added to ``contents``. Raises BadInput, OSError.
+def _payload(spec: CrewSpec, plan: RunPlan, contents: dict[str, bytes]) -> CrewPayload:
+    """Pack a crew; its files are added to ``contents``. Raises BadInput, OSError.
 
     Each adapter's folder has a crab.yaml that says how models are reached, which is part of what some are.
     """
@@ -84,16 +92,16 @@ def _shipped(spec: CrewSpec, plan: RunPlan, contents: dict[str, bytes]) -> Shipp
     files: dict[str, Path | bytes] = {f"{side}/{SETTINGS}": models for side in ("reviewer", "agent")}
     sent = replace(
         spec,
-        reviewer_spec=bundles.shipped(spec.reviewer_spec, "reviewer", files, spec.reviewer),
-        agent_spec=bundles.shipped(spec.agent_spec, "agent", files, spec.agent),
+        reviewer_spec=bundles.pack_spec(spec.reviewer_spec, "reviewer", files, spec.reviewer),
+        agent_spec=bundles.pack_spec(spec.agent_spec, "agent", files, spec.agent),
     )
     bundle = bundles.pack(files, spec.reviewer)
     contents[bundle.digest] = bundle.content
-    return ShippedCrew(spec=sent, bundle=bundle.digest, modules=_modules(spec))
+    return CrewPayload(spec=sent, bundle=bundle.digest, modules=_modules(spec))
 
 
 def _modules(spec: CrewSpec) -> Mapping[str, str]:
-    """The modules of a crew that others wrote, and the digests of their sources."""
+    """Return the modules of a crew that are not of this package, and the digests of their sources."""
     names = {path.partition(":")[0] for path in (spec.reviewer_spec.path, spec.agent_spec.path)}
     found = {name: source_digest(name) for name in sorted(names) if not f"{name}.".startswith(_OWN)}
     return {name: digest or "nothing" for name, digest in found.items()}

@@ -1,0 +1,121 @@
+"""The budget of a run on a cluster, kept by admission, and the ledger of all its workers."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+from collections.abc import Iterable
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_crab.settings import Price
+
+#: Tokens that one request may read and write at most: a trial may exceed ``trial_budget`` by its last request.
+MOST_READ, MOST_WRITTEN = 200_000, 131_072
+
+#: The steps in which models are asked.
+ASKING = ("review", "revision")
+
+
+@dataclass
+class _Grant:
+    """A running trial's allowance in US dollars, and what of it is known to be spent; ``whole``: it was all there was.
+
+    ``asking``: the trial is in a step that asks models, so that more may be spent than is known.
+    """
+
+    trial: str
+    allowance: float
+    whole: bool
+    spent: float = 0.0
+    asking: bool = False
+
+    @property
+    def rest(self) -> float:
+        return max(self.allowance - self.spent, 0.0)
+
+
+def reserve_of(trial_budget: float | None, prices: Iterable[Price]) -> float | None:
+    """Return the US dollars that a trial may spend at most; None: no trial has a limit of its own."""
+    if trial_budget is None:
+        return None
+    requests = (
+        MOST_WRITTEN * price.output + MOST_READ * max(price.input, price.cache_write or 0.0) for price in prices
+    )
+    return trial_budget + max(requests, default=0.0) / 1_000_000
+
+
+class BudgetLedger:
+    """Admits trials while all that is spent, and all that running trials may spend, stays within ``budget`` dollars.
+
+    A trial is admitted with an allowance that the gateway of its worker enforces: ``reserve``, else all that is left,
+    to one trial at a time. Once a trial could not use all that was left, the others are admitted with nothing, so that
+    those whose steps are stored end well. A dead worker's trials are charged with the rest of their allowances.
+    """
+
+    def __init__(self, path: Path, budget: float | None, reserve: float | None) -> None:
+        self.spent = 0.0
+        self._path = path
+        self._budget = budget
+        self._reserve = reserve
+        self._grants: dict[tuple[str, str], _Grant] = {}
+        self._short = False
+
+    def begin(self, worker: str, key: str, trial: str) -> dict[str, Any]:
+        """Admit a trial with its allowance, None: without end; nothing is answered while it has to wait."""
+        self._grants.pop((worker, key), None)  # its answer was lost, and nothing is spent
+        left = float("inf")
+        if self._budget is not None:
+            left = max(self._budget - self.spent - sum(grant.rest for grant in self._grants.values()), 0.0)
+            if self._reserve is None or self._reserve > left:
+                if not self._short and any(grant.rest > 0 for grant in self._grants.values()):
+                    return {}
+                self._grants[worker, key] = _Grant(trial, left, whole=True)
+                return {"allowance": left}
+        allowance = left if self._reserve is None else min(left, self._reserve)
+        self._grants[worker, key] = _Grant(trial, allowance, whole=False)
+        return {"allowance": None if self._budget is None else allowance}
+
+    def note_step(self, worker: str, key: str, step: str) -> None:
+        """Note the step that a trial begins."""
+        grant = self._grants.get((worker, key))
+        if grant is not None and step.startswith((*ASKING, "verdict")):
+            grant.asking = step.startswith(ASKING)
+
+    def book(self, worker: str, name: str, entry: Mapping[str, Any]) -> None:
+        """Add a request of a worker to the ledger."""
+        self._write({**entry, "worker": name})
+        cost = max(float(entry.get("cost_usd") or 0.0), float(entry.get("estimated_usd") or 0.0))
+        if entry.get("replayed"):
+            return
+        self.spent += cost
+        for (owner, _), grant in self._grants.items():
+            if owner == worker and grant.trial == entry.get("trial"):
+                grant.spent += cost
+
+    def end(self, worker: str, key: str, *, short: bool) -> None:
+        """Take back what a trial did not spend; ``short``: a request was refused since it might cost more than that."""
+        grant = self._grants.pop((worker, key), None)
+        self._short = self._short or (short and grant is not None and grant.whole)
+
+    def lose(self, worker: str, name: str) -> None:
+        """Charge what the trials of a dead worker may have spent beyond what is known."""
+        for owner, key in [each for each in self._grants if each[0] == worker]:
+            grant = self._grants.pop((owner, key))
+            if grant.asking:
+                now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")
+                charged = {} if self._budget is None else {"estimated_usd": round(grant.rest, 9)}
+                lost = {"status": 0, "complete": False, "lost": True}
+                self._write({"time": now, "trial": grant.trial, **lost, **charged, "worker": name})
+                self.spent += charged.get("estimated_usd", 0.0)
+
+    def _write(self, line: Mapping[str, Any]) -> None:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(handle, json.dumps(line, separators=(",", ":")).encode() + b"\n")
+        finally:
+            os.close(handle)

@@ -1,0 +1,137 @@
+"""Finished steps between the controller's store and the workers': asked for before one is made, sent once it is."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from typing import Protocol
+
+from pytest_crab import plain
+from pytest_crab.campaign.cluster.messages import secret_in
+from pytest_crab.errors import BadInput
+from pytest_crab.errors import StoreError
+from pytest_crab.store import FileStore
+
+log = logging.getLogger(__name__)
+
+#: Bytes of one step: what is larger stays where it was made.
+MOST_BYTES = 64 << 20
+
+
+class Controller(Protocol):
+    """A worker's way to the controller, which reads what is sent in the order of sending."""
+
+    def send(self, message: Mapping[str, Any]) -> None:
+        """Return once the message is out of this process, or cannot be sent."""
+
+    def call(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Send a message and return the answer; nothing if none comes."""
+
+    def close(self) -> None:
+        """Send nothing more."""
+
+
+class RemoteStore(FileStore):
+    """A worker's store, which knows all that the controller's does, and sends it all that it lacks.
+
+    What the controller has under a key comes before the worker's own, and nothing is sent that the other side has.
+    Where the controller does not answer, this is the worker's own store. ``warn`` is given a sentence on what is not
+    sent; ``secrets`` names the variables whose values are never sent.
+    """
+
+    def __init__(
+        self, folder: Path, controller: Controller, warn: Callable[[str], None], *, secrets: Sequence[str]
+    ) -> None:
+        super().__init__(folder)
+        self._controller = controller
+        self._warn = warn
+        self._secrets = secrets
+        self._missed: set[tuple[str, str]] = set()
+
+    def get(self, step: str, key: str) -> Any | None:
+        """See FileStore. What neither side has is asked for at every second look: the next one is under the lock."""
+        own = super().get(step, key)
+        if own is None and (step, key) in self._missed:
+            self._missed.discard((step, key))
+            return None
+        answer = self._controller.call({"step": step, "key": key, "have": None if own is None else plain.digest(own)})
+        if "value" in answer:
+            found = json.loads(answer["value"])
+            super().put(step, key, found)
+            return found
+        if answer.get("lacks") and own is None:
+            self._missed.add((step, key))
+        elif answer.get("lacks"):
+            if isinstance(own, dict) and "transcript" in own:
+                self.get("transcript", own["transcript"])
+            self._send(step, key, own)
+        return own
+
+    def put(self, step: str, key: str, value: Any) -> None:
+        """See FileStore; returns once the step has left this process, so that it outlives it."""
+        super().put(step, key, value)
+        self._missed.discard((step, key))
+        self._send(step, key, value)
+
+    def _send(self, step: str, key: str, value: Any) -> None:
+        text = plain.canonical(value)
+        named = secret_in(text.encode(), self._secrets, os.environ)
+        if named is not None:
+            self._warn(f"the {step} {key} holds the value of {named} and is kept here only")
+        elif len(text) > MOST_BYTES:
+            self._warn(f"the {step} {key} has {len(text) >> 20} MiB, more than is sent, and is kept here only")
+        else:
+            self._controller.send({"step": step, "key": key, "value": text})
+
+
+class StepServer:
+    """The controller's side: answers workers out of its store, and keeps there what they made.
+
+    What is there already stays, unless its step is ``fresh``: of two workers that made the same the first is right.
+    ``check`` raises BadInput for what must not be sent.
+    """
+
+    def __init__(self, store: FileStore, fresh: Sequence[str], check: Callable[[str, bytes], None]) -> None:
+        self._store = store
+        self._fresh = fresh
+        self._check = check
+
+    def answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Keep the finished step of a message, or return what the store has of the one that it asks for."""
+        try:
+            step, key = str(message["step"]), str(message["key"])
+            if "value" in message:
+                self._put(step, key, message["value"])
+                return {}
+            return self._get(step, key, message["have"])
+        except (ValueError, LookupError, TypeError, RecursionError) as error:
+            log.warning("a worker sent what is no finished step (%s), and it is not kept", error)
+        except (StoreError, BadInput) as error:
+            log.warning("%s", " ".join(str(error).split()))
+        return {}
+
+    def _get(self, step: str, key: str, have: str | None) -> dict[str, Any]:
+        """Return what the store has, unless the worker has the same."""
+        value = self._store.get(step, key)
+        if value is None:
+            return {"lacks": True}
+        if have is not None and have == plain.digest(value):
+            return {}
+        text = plain.canonical(value)
+        if len(text) > MOST_BYTES:
+            return {}
+        self._check(f"the stored {step} {key}", text.encode())
+        return {"value": text}
+
+    def _put(self, step: str, key: str, text: str) -> None:
+        value = json.loads(text) if len(text) <= MOST_BYTES else None
+        if not isinstance(value, dict):
+            raise TypeError(f"{step}/{key} holds no record")
+        if step in self._fresh or self._store.get(step, key) is None:
+            self._store.put(step, key, value)

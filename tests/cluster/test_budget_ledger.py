@@ -1,0 +1,145 @@
+"""A budget kept by admission: what may be spent in all, whoever dies meanwhile."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_crab.campaign.cluster.budget_ledger import BudgetLedger
+from pytest_crab.campaign.cluster.budget_ledger import reserve_of
+from pytest_crab.settings import Price
+
+
+def entry(trial: str, cost: float, **more: Any) -> dict[str, Any]:
+    return {"trial": trial, "complete": True, "cost_usd": cost, **more}
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Path:
+    return tmp_path / "ledger" / "run.jsonl"
+
+
+def lines(ledger: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in ledger.read_text().splitlines()] if ledger.exists() else []
+
+
+def test_without_a_budget_all_begin_and_all_is_booked(ledger: Path) -> None:
+    budget = BudgetLedger(ledger, None, None)
+    assert budget.begin("a", "1", "t1") == budget.begin("b", "2", "t2") == {"allowance": None}
+    budget.note_step("b", "2", "review")
+    budget.book("a", "worker one", entry("t1", 0.25))
+    budget.book("a", "worker one", entry("t1", 9.0, replayed=True))
+    budget.end("a", "1", short=False)
+    budget.lose("b", "worker two")
+    budget.lose("a", "worker one")
+    booked, replayed, lost = lines(ledger)
+    assert (booked["worker"], booked["cost_usd"], replayed["cost_usd"], budget.spent) == ("worker one", 0.25, 9.0, 0.25)
+    assert (lost["worker"], lost["trial"], lost["lost"], "estimated_usd" in lost) == ("worker two", "t2", True, False)
+
+
+def test_trials_begin_while_what_all_may_spend_is_within_the_budget(ledger: Path) -> None:
+    budget = BudgetLedger(ledger, 2.5, 1.0)
+    assert [budget.begin("a", key, key) for key in "123"] == [{"allowance": 1.0}, {"allowance": 1.0}, {}]
+    budget.book("a", "a", entry("1", 0.4))
+    assert budget.begin("a", "3", "3") == {}  # 1.6 may still be spent, and 0.4 is
+    budget.end("a", "1", short=False)
+    assert budget.begin("a", "3", "3") == {"allowance": 1.0}
+    budget.end("a", "2", short=False)
+    budget.end("a", "3", short=False)
+    assert budget.spent == 0.4
+
+
+def test_a_trial_whose_answer_was_lost_asks_again(ledger: Path) -> None:
+    budget = BudgetLedger(ledger, 1.0, 1.0)
+    assert budget.begin("a", "1", "1") == budget.begin("a", "1", "1") == {"allowance": 1.0}
+
+
+def test_without_a_limit_for_each_trial_one_runs_at_a_time(ledger: Path) -> None:
+    budget = BudgetLedger(ledger, 2.0, None)
+    assert budget.begin("a", "1", "1") == {"allowance": 2.0}
+    assert budget.begin("b", "2", "2") == {}
+    budget.book("a", "a", entry("1", 0.5))
+    budget.end("a", "1", short=False)
+    assert budget.begin("b", "2", "2") == {"allowance": 1.5}
+
+
+def test_once_what_is_left_is_too_little_the_others_begin_with_nothing(ledger: Path) -> None:
+    budget = BudgetLedger(ledger, 0.5, 1.0)
+    assert budget.begin("a", "1", "1") == {"allowance": 0.5}
+    assert budget.begin("b", "2", "2") == {}
+    budget.end("a", "1", short=True)
+    assert budget.begin("b", "2", "2") == {"allowance": 0.5}
+    assert budget.begin("a", "3", "3") == {"allowance": 0.0}
+
+
+def test_a_dead_worker_is_charged_with_what_its_trials_may_have_spent(ledger: Path) -> None:
+    budget = BudgetLedger(ledger, 5.0, 1.0)
+    for key in "123":
+        budget.begin("a", key, key)
+        budget.note_step("a", key, "proof")
+    budget.note_step("a", "1", "review (again after overloaded)")
+    budget.note_step("a", "1", "image")
+    budget.note_step("a", "2", "revision")
+    budget.note_step("a", "2", "verdict")
+    budget.book("a", "worker one", entry("1", 0.25))
+    budget.lose("a", "worker one")
+    budget.end("a", "1", short=False)  # it was not dead after all, and comes too late
+    assert budget.spent == 1.0
+    _, lost = lines(ledger)
+    assert (lost["trial"], lost["worker"], lost["estimated_usd"]) == ("1", "worker one", 0.75)
+
+
+def test_a_trial_may_exceed_its_own_budget_by_one_request() -> None:
+    assert reserve_of(None, [Price(input=3, output=15)]) is None
+    prices = [Price(input=3, output=15, cache_write=3.75), Price(input=1, output=5)]
+    assert reserve_of(0.5, prices) == pytest.approx(0.5 + 131072 * 15e-6 + 200_000 * 3.75e-6)
+
+
+actions = st.lists(
+    st.tuples(st.sampled_from(["begin", "pay", "end", "lose"]), st.sampled_from("abc"), st.floats(0, 1)), max_size=60
+)
+
+
+@given(steps=actions, limit=st.floats(0.1, 5), reserve=st.sampled_from([None, 0.3, 1.0]))
+def test_a_budget_is_never_exceeded(
+    tmp_path_factory: pytest.TempPathFactory,
+    steps: list[tuple[str, str, float]],
+    limit: float,
+    reserve: float | None,
+) -> None:
+    """Gateways let requests through up to the allowance; of those that a dead worker made, none was booked."""
+    path = tmp_path_factory.getbasetemp() / f"{uuid.uuid4().hex}.jsonl"
+    budget = BudgetLedger(path, limit, reserve)
+    running: dict[str, tuple[str, float]] = {}
+    really = 0.0
+    for number, (action, worker, amount) in enumerate(steps):
+        mine = [key for key, (owner, _) in running.items() if owner == worker]
+        key = mine[0] if mine else ""
+        if action == "begin":
+            answer = budget.begin(worker, str(number), str(number))
+            if answer:
+                running[str(number)] = worker, answer["allowance"]
+                budget.note_step(worker, str(number), "review")
+        elif action == "pay" and mine:
+            cost = running[key][1] * amount
+            really += cost
+            running[key] = worker, running[key][1] - cost
+            budget.book(worker, worker, entry(key, cost))
+        elif action == "end" and mine:
+            budget.end(worker, key, short=amount > 0.5)
+            del running[key]
+        elif action == "lose":
+            for each in mine:
+                really += running.pop(each)[1]  # all of it, and nobody says so
+            budget.lose(worker, worker)
+        assert really <= limit + 1e-9
+    for key, (owner, _) in running.items():
+        budget.end(owner, key, short=False)
+    assert budget.begin("a", "last", "last")  # whoever asks is admitted once all else has ended
+    path.unlink(missing_ok=True)

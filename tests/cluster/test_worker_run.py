@@ -1,0 +1,201 @@
+"""A run's place on a worker, in this process: what it refuses, what its gateway asks for, what it leaves."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+import yaml
+
+from pytest_crab.adapters import AdapterSpec
+from pytest_crab.agents import AGENTS
+from pytest_crab.campaign.cluster import bundles
+from pytest_crab.campaign.cluster.messages import CrewPayload
+from pytest_crab.campaign.cluster.messages import Release
+from pytest_crab.campaign.cluster.messages import RunPlan
+from pytest_crab.campaign.cluster.messages import TrialTask
+from pytest_crab.campaign.cluster.messages import from_json
+from pytest_crab.campaign.cluster.messages import to_json
+from pytest_crab.campaign.cluster.worker_run import WorkerRun
+from pytest_crab.errors import Cancelled
+from pytest_crab.errors import GatewayError
+from pytest_crab.instances import load_instance
+from pytest_crab.protocols import ModelAccess
+from pytest_crab.reviewers import REVIEWERS
+from pytest_crab.runtimes import bubblewrap
+from pytest_crab.runtimes import runs
+from pytest_crab.settings import Api
+from pytest_crab.settings import ModelSettings
+from pytest_crab.settings import Price
+from pytest_crab.settings import Provider
+from pytest_crab.testing.provider import ScriptedProvider
+from pytest_crab.testing.provider import say
+from pytest_crab.trial import CrewSpec
+
+
+class Keeper:
+    """The controller's side: every trial is admitted with ``allowance``, and no step is stored."""
+
+    def __init__(self) -> None:
+        self.told: list[Mapping[str, Any]] = []
+        self.allowance: float | None = None
+
+    def send(self, message: Mapping[str, Any]) -> None:
+        self.told.append(message)
+
+    def call(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {"allowance": self.allowance} if "begin" in message else {"lacks": True}
+
+    def close(self) -> None:
+        self.told.append({"closed": True})
+
+    def of(self, name: str) -> list[Any]:
+        return [message[name] for message in self.told if name in message]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    assert tmp_path.is_dir()  # made before the folder for temporary files is another one
+    with tempfile.TemporaryDirectory(prefix="crab-") as name:  # short, for the sockets in it
+        monkeypatch.setenv("CRAB_STORE", f"{name}/store")
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-planted-0123456789")
+        monkeypatch.delenv("CRAB_DISK_BUDGET", raising=False)
+        monkeypatch.setattr(tempfile, "tempdir", name)
+        yield Path(name)
+
+
+@pytest.fixture
+def make(folder: Path) -> Iterator[Callable[..., tuple[WorkerRun, Keeper]]]:
+    made: list[WorkerRun] = []
+
+    def run(models: ModelSettings | None = None) -> tuple[WorkerRun, Keeper]:
+        keeper = Keeper()
+        plan = RunPlan(
+            run="r",
+            release=Release.here(),
+            resume="t",
+            runtime="local",
+            base_image="b",
+            proof_runs=1,
+            models=models or ModelSettings(),
+        )
+        assert from_json(RunPlan, to_json(plan)) == plan
+        made.append(WorkerRun(plan, "w1", lambda: keeper))
+        return made[-1], keeper
+
+    yield run
+    for each in made:
+        each.close()
+    assert not [path for path in folder.glob("pytest-crab-*/*/*") if path.is_dir()]
+    assert not runs.any_alive()  # so that environments may be pruned
+
+
+def prepared(run: WorkerRun, reviewer: str = "human", **settings: Any) -> list[str]:
+    """Take a crew in, whose agent has the reference."""
+    crew = bundles.pack({"reviewer/x": b"", "agent/x": b""}, reviewer)
+    spec = CrewSpec(
+        reviewer=reviewer,
+        reviewer_spec=REVIEWERS.spec(reviewer, settings, Path("reviewer")),
+        agent="reference",
+        agent_spec=AGENTS.spec("reference", {}, Path("agent")),
+    )
+    return list(run.prepare([CrewPayload(spec=spec, bundle=crew.digest, modules={})], {crew.digest: crew.content}))
+
+
+def perform(run: WorkerRun, room: Any) -> Any:
+    """Run a trial of an instance of the made-up set."""
+    path = room.folder / "instances" / "pots-1" / "instance.yaml"
+    document = yaml.safe_load(path.read_text())
+    document["comments"][0]["reference"] = "reference.diff"
+    path.write_text(yaml.safe_dump(document))
+    files = bundles.pack_instance(load_instance(path))
+    task = TrialTask(key="k", run="r", crew="human", bundle=files.digest, repeat=1)
+    return run.perform(from_json(TrialTask, to_json(task)), files.content)
+
+
+@pytest.mark.bubblewrap
+def test_a_trial_says_what_it_does_and_returns_its_record(make: Any, room: Any) -> None:
+    run, keeper = make()
+    assert prepared(run) == []
+    answer = perform(run, room)
+    assert {result["verdict"] for result in answer["trial"]["results"]} == {"caught"}, answer["trial"]["error"]
+    assert answer["pull_request"]["title"]
+    kept = [message["step"] for message in keeper.told if "value" in message]
+    assert list(dict.fromkeys(kept)) == ["proof", "review", "revision", "verdict"]
+    begun = keeper.of("notice")
+    assert begun.index("proof") < begun.index("review") < begun.index("verdict")
+    assert keeper.told[-1] == {"key": "k", "end": False}
+
+
+def test_a_worker_without_a_sandbox_says_so(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bubblewrap, "problem", lambda: "bubblewrap (bwrap) is not installed")
+    run, keeper = make()
+    run.open()
+    said = "there are workers that run code without a sandbox: bubblewrap (bwrap) is not installed"
+    assert said in keeper.of("warning")
+
+
+@pytest.mark.parametrize("module", ["json", "crab_test_not_there"])
+def test_a_crew_of_other_code_is_refused(make: Any, module: str) -> None:
+    run, _ = make()
+    spec = CrewSpec(
+        reviewer="own",
+        reviewer_spec=AdapterSpec(path=f"{module}:Own", settings={}),
+        agent="reference",
+        agent_spec=AGENTS.spec("reference", {}, Path("agent")),
+    )
+    (problem,) = run.prepare([CrewPayload(spec=spec, bundle="0", modules={module: "f00d" * 16})], {})
+    assert f"{module} (own)" in problem
+
+
+def test_a_stopped_run_begins_no_trial_and_leaves_nothing(make: Any, room: Any) -> None:
+    run, _ = make()
+    prepared(run)
+    run.close()
+    with pytest.raises(Cancelled):
+        perform(run, room)
+
+
+def test_a_trial_pays_no_more_than_it_is_allowed(make: Any) -> None:
+    with ScriptedProvider() as provider:
+        providers = {
+            "anthropic": Provider(base_url=provider.anthropic_url, api=Api.ANTHROPIC, key_env="ANTHROPIC_API_KEY")
+        }
+        provider.script = lambda _asked: say("ok", usage={"input": 10, "output": 100})
+        models = ModelSettings(providers=providers, prices={"scripted": Price(input=1.0, output=10.0)}, retries=0)
+        run, keeper = make(models)
+        prepared(run)
+        gateway = run.open().models
+        gateway.allow("t", 0.0025)  # each answer costs 0.00101, and may cost a little more
+        with gateway.open(trial="t", step="review", attempt=1) as access:
+            assert [ask(access).status_code for _ in range(2)] == [200, 200]
+        with (
+            pytest.raises(GatewayError, match="the budget of the run is spent"),
+            gateway.open(trial="t", step="revision", attempt=1) as access,
+        ):
+            assert ask(access).status_code == 400
+        assert gateway.short == {"t"}
+        assert len(provider.asked) == 2
+        with gateway.open(trial="other", step="review", attempt=1) as access:
+            assert ask(access).status_code == 200
+        run.send_ledger()
+        run.send_ledger()
+    entries = [entry for entries in keeper.of("entries") for entry in entries]
+    assert [(entry["trial"], entry["cost_usd"]) for entry in entries] == [
+        ("t", pytest.approx(0.00101)),
+        ("t", pytest.approx(0.00101)),
+        ("other", pytest.approx(0.00101)),
+    ]
+
+
+def ask(access: ModelAccess) -> httpx2.Response:
+    transport = httpx2.HTTPTransport(uds=str(access.socket), verify=False)
+    body = {"model": "scripted", "max_tokens": 100, "messages": [{"role": "user", "content": "hello"}]}
+    with httpx2.Client(transport=transport, base_url="http://gateway", headers={"x-api-key": access.token}) as client:
+        return client.post("/anthropic/v1/messages", json=body)
