@@ -304,6 +304,41 @@ def test_what_dask_has_forgotten_is_submitted_anew(start: Any) -> None:
     assert future.result(SECONDS) == trial_of(FIRST)
 
 
+def test_what_dask_forgets_each_time_is_broken_in_the_end(start: Any) -> None:
+    line = Line(lambda _: None)
+    submitted = line.submit
+
+    def lose(*arguments: Any) -> Told:
+        told = submitted(*arguments)
+        told.status = "lost"
+        return told
+
+    line.submit = lose  # type: ignore[method-assign]
+    error = str(submit(start(line), FIRST).result(SECONDS).error)
+    assert "Dask gave the trial up" in error
+    assert "see the logs" in error
+
+
+def test_files_that_dask_could_not_keep_are_put_anew(start: Any) -> None:
+    line = Line(lambda _: None)
+    files: list[Told] = []
+    put = line.put
+
+    def remember(bundle: Any, address: str) -> Told:
+        files.append(put(bundle, address))
+        return files[-1]
+
+    line.put = remember  # type: ignore[method-assign]
+    future = submit(start(line), FIRST)
+    until(lambda: line.given)
+    files[0].status = "error"
+    line.given[0][1].end(KilledWorker())
+    until(lambda: len(line.given) == 2)
+    line.given[1][1].end(record(FIRST))
+    assert future.result(SECONDS) == trial_of(FIRST)
+    assert len(files) == 2
+
+
 def test_who_is_left_out_is_said_once(start: Any) -> None:
     line = Line(lambda _: record(FIRST))
     fit, unfit = (line.workers["w1"],), frozenset({"w2"})

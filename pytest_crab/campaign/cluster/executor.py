@@ -46,8 +46,8 @@ R = TypeVar("R")
 
 log = logging.getLogger(__name__)
 
-#: How many workers a trial may be lost with until it is broken.
-MOST_LOST = 3
+#: How many workers a trial may be lost with until it is broken, and how often it is submitted anew.
+MOST_LOST, MOST_TRIES = 3, 10
 
 #: Seconds: between looks at the workers, without a word of the scheduler, without any worker.
 LOOK, SILENT, ALONE = 1.0, 15.0, 60.0
@@ -345,20 +345,25 @@ class ClusterExecutor(Executor):
 
         Raises BadInput for files that cannot be sent, and what LOST lists.
         """
-        files = self._files.get(instance.id)
-        if files is None or files.place not in self.workers.known or files.future.status in ("cancelled", "lost"):
+        files = self._files.pop(instance.id, None)
+        if files is None or files.place not in self.workers.known or files.future.status not in ("pending", "finished"):
+            files = None  # Dask forgets a task of this name that has failed
             bundle = pack_instance(instance)
             self._check(instance.id, bundle.content)
             place = self.workers.prefer(instance.repo, load)
             files = _Files(bundle.digest, self._connection.put(bundle, place.address), place.address)
-            self._files[instance.id] = files
+        self._files[instance.id] = files
         return files
 
     def _again(self, job: _Job) -> None:
-        """Submit a trial anew that Dask has given up."""
+        """Submit a trial anew that Dask has given up, or break it once that was often enough."""
         self._submitted.pop(job.key, None)
         job.remote, job.runs = None, False
-        self._waiting.appendleft(job)
+        if job.tries < MOST_TRIES:
+            self._waiting.appendleft(job)
+        else:
+            sentence = f"Dask gave the trial up {job.tries} times: see the logs of scheduler and workers, and run again"
+            self._break(job, sentence)
 
     def _break(self, job: _Job, sentence: str) -> None:
         """Put a trial on the record as broken, with its reason."""

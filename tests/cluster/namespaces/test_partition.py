@@ -17,6 +17,12 @@ pytestmark = pytest.mark.bubblewrap
 #: How long Dask bears with a silent connection, 30s unless set; it takes no less.
 HASTY = {"DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP": "11s"}
 
+#: Where pytest runs: give up soon a scheduler that is silent.
+SILENT = """\
+from pytest_crab.campaign.cluster import connection, executor
+connection.ANSWER, executor.SILENT = 2.0, 4.0
+"""
+
 
 class Slow:
     """Says what a reviewer is asked for; each request about one pull request takes so many seconds, the last stays."""
@@ -81,6 +87,7 @@ def test_a_worker_is_cut_off_and_then_the_scheduler(
     }
     assert len(room.provider.asked) == len(ledger)
 
+    (room.folder / "conftest.py").write_text(SILENT)
     room.provider.asked.clear()
     room.provider.script = slow = Slow("pots-1", (3,), reviewing, about)
     run = room.start(
