@@ -94,6 +94,7 @@ def test_a_run_is_replayed_without_key_and_provider(
         "output_tokens": 20,
         "cost_usd": 0.0003,
         "requests": 1,
+        "tries": 1,
         "models": ["scripted"],
     }
     assert [trial["results"][0]["verdict"] for trial in first] == ["missed", "caught"]
@@ -107,6 +108,8 @@ def test_a_run_is_replayed_without_key_and_provider(
     result.stdout.fnmatch_lines([f"crab: models: recordings in {lab.path}/recordings and nothing else (--crab-replay)"])
     again = lab.records()
     assert [trial["results"] for trial in again] == [trial["results"] for trial in first]
+    assert {trial["review"]["usage"].pop("tries") for trial in again} == {0}  # no provider was asked
+    assert {trial["review"]["usage"].pop("tries") for trial in first} == {1}
     assert [trial["review"] for trial in again] == [trial["review"] for trial in first]
     assert len(provider.asked) == 2
 
