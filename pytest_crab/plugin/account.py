@@ -164,7 +164,8 @@ class Account:
         """Complete the record with what was not run, write the files and return the exit status of the run."""
         if self.elsewhere and status == pytest.ExitCode.NO_TESTS_COLLECTED:
             status = int(pytest.ExitCode.OK)
-        missing = list(self._missing())
+        # A run that was refused has no record, and that of the run before it stays.
+        missing = list(self._missing()) if self.trials or status != pytest.ExitCode.USAGE_ERROR else []
         self.complete = not missing and not self.given_up
         for trial in missing:
             self.add(trial)

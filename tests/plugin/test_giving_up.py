@@ -87,6 +87,18 @@ def test_a_key_that_is_not_set_is_a_usage_error_unless_nothing_needs_it(
     assert len(provider.asked) == 2
 
 
+def test_a_run_that_is_refused_leaves_the_report_of_the_run_before_it(
+    lab: Any, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab.run("--reviewer=human", "--agent=reference", "instances")
+    report = lab.store / "report"
+    before = {path.name: path.read_bytes() for path in report.iterdir() if path.is_file()}
+    assert "trials.jsonl" in before
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    assert lab.run("--reviewer=asker", "--agent=reference", "instances").ret == USAGE
+    assert {path.name: path.read_bytes() for path in report.iterdir() if path.is_file()} == before
+
+
 def verdicts(lab: Any) -> list[tuple[str, str]]:
     return [(trial["reviewer"], trial["results"][0]["reason"]) for trial in lab.records()]
 
