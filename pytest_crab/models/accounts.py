@@ -257,9 +257,10 @@ class Accounts:
         if account.allowance is None or paid + most <= account.allowance:
             return None
         account.short = True
+        left = max(account.allowance - paid, 0)
         return (
-            f"the budget of the run is spent: {max(account.allowance - paid, 0):.4f} USD are left for {account.trial}, "
-            f"and this request may cost {most:.4f}; raise --crab-budget and run again, finished steps are kept"
+            f"the budget of the run is spent: {dollars(left, 4)} USD are left for {account.trial}, "
+            f"and this request may cost {dollars(most, 4)}; raise --crab-budget and run again, finished steps are kept"
         )
 
     def overspent(self, account: Account) -> bool:
