@@ -52,7 +52,8 @@ space["main"](job, parts)
 _OLDEST = (20,)
 _STRIPPING = (22, 6)
 
-_COUNTERS = {
+#: Where a sandbox sees what its control group refused it, in either version of control groups.
+COUNTERS = {
     "memory": ("/sys/fs/cgroup/memory/memory.oom_control", "/sys/fs/cgroup/memory.events"),
     "processes": ("/sys/fs/cgroup/pids/pids.events", "/sys/fs/cgroup/pids.events"),
 }
@@ -188,7 +189,7 @@ def encode(job: Job, role: str | None = None, token: str | None = None) -> bytes
         "site": list(image.site),
         "contained": image.contained,
         "meeting": str(facts.get("meeting", "/meet")),
-        "counters": dict(facts.get("counters", _COUNTERS)),
+        "counters": dict(facts.get("counters", COUNTERS)),
         "paths": [] if role == "attend" else list(job.environment.paths),
         "env": dict(job.environment.env),
         "limits": {"output": job.output},

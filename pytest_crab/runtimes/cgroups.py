@@ -23,6 +23,11 @@ _CONTROLLERS = ("memory", "pids", "cpu")
 _PERIOD = 100_000
 
 
+def counts_kills(counters: str) -> bool:
+    """Whether a group's counters say that the kernel killed anything in it for memory."""
+    return re.search(r"^oom_kill [1-9]", counters, re.MULTILINE) is not None
+
+
 class Cgroup:
     """One group: ``folders`` are its places by controller; a process joins by writing 0 to each ``cgroup.procs``."""
 
@@ -39,8 +44,7 @@ class Cgroup:
         folder = self.folders["memory"]
         for name in ("memory.oom_control", "memory.events"):
             if (folder / name).exists():
-                match = re.search(r"^oom_kill (\d+)$", (folder / name).read_text(), re.MULTILINE)
-                return match is not None and int(match.group(1)) > 0
+                return counts_kills((folder / name).read_text())
         return False
 
     def kill(self) -> None:

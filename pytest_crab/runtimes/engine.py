@@ -274,16 +274,20 @@ class Engine:
                     return None
                 raise
 
-    def ran_out_of_memory(self, container: str, since: float, *, beside: bool) -> bool:
-        """Whether the kernel killed anything in the container for memory; ``beside`` looks for added commands too."""
+    def end(self, container: str) -> None:
+        """Kill all that runs in a container, and wait until the engine has noted its end."""
+        with self.calling("ending a container") as client:
+            try:
+                client.kill(container)
+            except docker.errors.APIError as error:
+                if error.status_code != 409:  # it has ended already
+                    raise
+            client.wait(container, timeout=_GOING)
+
+    def ran_out_of_memory(self, container: str) -> bool:
+        """Whether the kernel killed anything for memory in a container that has ended."""
         with self.calling("inspecting a container") as client:
-            if client.inspect_container(container)["State"]["OOMKilled"]:
-                return True
-            if not beside:
-                return False
-            # An end that lies in the past makes the engine answer at once.
-            span: dict[str, Any] = {"since": f"{since:.6f}", "until": f"{time.time():.6f}"}
-            return any(True for _ in client.events(filters={"container": container, "event": "oom"}, **span))
+            return bool(client.inspect_container(container)["State"]["OOMKilled"])
 
 
 def _confined(
@@ -333,7 +337,7 @@ def _ulimits(limits: Limits) -> list[docker.types.Ulimit]:
     return [docker.types.Ulimit(name=name, soft=size, hard=size) for name, size in sizes.items()]
 
 
-#: Seconds: how long a container is waited for that somebody else removes.
+#: Seconds: how long a container is waited for that is being removed, or was killed.
 _GOING = 20
 
 #: What an engine answers about a container that went away, or ended, in the meantime.

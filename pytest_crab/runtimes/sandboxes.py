@@ -11,10 +11,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from pytest_crab.errors import EngineError
+from pytest_crab.harness import COUNTERS
 from pytest_crab.protocols import Command
 from pytest_crab.protocols import Completed
 from pytest_crab.runtimes.attached import Conversation
 from pytest_crab.runtimes.attached import converse
+from pytest_crab.runtimes.cgroups import counts_kills
 from pytest_crab.runtimes.engine import Engine
 from pytest_crab.runtimes.environments import OUTPUT_CAP
 
@@ -27,7 +29,6 @@ _NOTE_SECONDS = 20.0
 
 def run_main(engine: Engine, container: str, stdin: bytes, *, seconds: float) -> Completed:
     """Start a created container and serve its main process to its end."""
-    started = time.time()
     deadline = time.monotonic() + seconds
     with ExitStack() as stack:
         talk = _opened(stack, engine.attach(container), stdin)
@@ -36,7 +37,7 @@ def run_main(engine: Engine, container: str, stdin: bytes, *, seconds: float) ->
         in_time = converse([talk], deadline)
         engine.check()
         code = engine.exit_of(container, deadline) if in_time else None
-        starved = engine.ran_out_of_memory(container, started, beside=False)
+        starved = engine.ran_out_of_memory(container)
         return _completed(talk, code, late=code is None and not talk.overflow, starved=starved, overflow=talk.overflow)
 
 
@@ -56,8 +57,7 @@ def idling(engine: Engine, container: str) -> Iterator[None]:
 def run_beside(
     engine: Engine, container: str, commands: Sequence[Command], *, workdir: str, env: Mapping[str, str], seconds: float
 ) -> tuple[Completed, ...]:
-    """Start a created container that idles, run commands in it beside each other and serve all to their ends."""
-    started = time.time()
+    """Start a created container that idles, serve commands in it beside each other to their ends, and end it."""
     deadline = time.monotonic() + seconds
     with ExitStack() as stack:
         stack.enter_context(idling(engine, container))
@@ -71,7 +71,8 @@ def run_beside(
         overflow = any(talk.overflow for talk in talks)
         ended = zip(talks, made, strict=True)
         ends = [_end(engine, one, deadline) if talk.ended else (None, not (in_time or overflow)) for talk, one in ended]
-        starved = engine.ran_out_of_memory(container, started, beside=True)
+        engine.end(container)  # only then does every engine tell of memory that added commands lacked
+        starved = engine.ran_out_of_memory(container)
         return tuple(
             _completed(talk, code, late=late, starved=starved, overflow=overflow)
             for talk, (code, late) in zip(talks, ends, strict=True)
@@ -91,7 +92,6 @@ def run_added(
 
     A container that does not even take the kill is removed; commands that follow are then told that they were killed.
     """
-    started = time.time()
     beside = engine.begin(container, command, workdir, env)
     if beside is None:
         return Completed(exit_code=None, stdout=b"", stderr=b"")
@@ -104,8 +104,22 @@ def run_added(
         if late:
             end_all(engine, container, command.user)
             converse([talk], time.monotonic() + _DRAIN_SECONDS)
-        starved = code == _KILLED and engine.ran_out_of_memory(container, started, beside=True)
+        starved = code == _KILLED and _lacked_memory(engine, container)
         return _completed(talk, code, late=late and not talk.overflow, starved=starved, overflow=talk.overflow)
+
+
+def _lacked_memory(engine: Engine, container: str) -> bool:
+    """Whether the kernel has killed anything for memory so far in a container that goes on, by the kernel's own count.
+
+    The engine's events could be asked as well, but only by the wall clock, which may jump; and it keeps few of them.
+    """
+    beside = engine.begin(container, Command(argv=("cat", *COUNTERS["memory"]), user="root"), "/", {})
+    if beside is None:
+        return engine.ran_out_of_memory(container)
+    with ExitStack() as stack:
+        talk = _opened(stack, beside[1], b"")
+        converse([talk], time.monotonic() + _NOTE_SECONDS)
+        return counts_kills(talk.stdout.decode(errors="replace"))
 
 
 def end_all(engine: Engine, container: str, user: str) -> None:

@@ -441,6 +441,7 @@ FAULTS = [
         name="the clock jumps",
         does="Nothing: no time-out and no duration is taken from the wall clock",
         make=jumping_clock,
+        runtimes=("local", "docker"),
     ),
     Fault(
         name="two runs on one store",

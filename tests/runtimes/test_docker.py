@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import socket
@@ -189,6 +190,33 @@ def test_an_end_that_a_busy_engine_notes_late_is_waited_for(
     commands = [Command(argv=("sh", "-c", f"exit {code}")) for code in (3, 4)]
     ends = runtime.execute(docker_place.image, commands, limits=ORACLE_LIMITS, seconds=20)
     assert [end.exit_code for end in ends] == [3, 4]
+
+
+@pytest.fixture
+def leaping_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each time that this process reads the wall clock, it has gone back by an hour."""
+    real, reads = time.time, itertools.count()
+    monkeypatch.setattr(time, "time", lambda: real() - 3600 * next(reads))
+
+
+@pytest.mark.parametrize("beside", [False, True])
+@pytest.mark.usefixtures("leaping_clock")
+def test_a_clock_that_leaps_hides_no_kill_for_memory(docker_place: Place, *, beside: bool) -> None:
+    hungry = Command(argv=(docker_place.image.python, "-c", "x = b'1' * 300_000_000"))
+    others = [Command(argv=("true",), user="oracle")] if beside else []
+    limits = replace(ORACLE_LIMITS, memory=128)
+    done = docker_place.runtime.execute(docker_place.image, [hungry, *others], limits=limits, seconds=60)
+    assert (done[0].exit_code, done[0].out_of_memory) == (137, True)
+
+
+@pytest.mark.usefixtures("leaping_clock")
+def test_a_clock_that_leaps_hides_no_kill_for_memory_in_a_workspace(docker_place: Place) -> None:
+    limits = replace(ORACLE_LIMITS, memory=128)
+    with docker_place.runtime.workspace(docker_place.image, docker_place.snapshot, limits=limits) as workspace:
+        killed = workspace.run(("sh", "-c", "kill -9 $$"), seconds=60)
+        assert (killed.exit_code, killed.out_of_memory) == (137, False)
+        hungry = workspace.run((docker_place.image.python, "-c", "x = b'1' * 300_000_000"), seconds=60)
+        assert (hungry.exit_code, hungry.out_of_memory) == (137, True)
 
 
 def test_nothing_stays_after_a_call(docker_place: Place) -> None:
