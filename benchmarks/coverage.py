@@ -28,9 +28,11 @@ from pytest_crab.statistics.comparison import compare
 from pytest_crab.statistics.foreseen import Foreseen
 from pytest_crab.statistics.foreseen import foresee
 from pytest_crab.statistics.power import Design
+from pytest_crab.testing.trials import comment_result
+from pytest_crab.testing.trials import trial_of
 from pytest_crab.types import Category
+from pytest_crab.types import CommentResult
 from pytest_crab.types import Kind
-from pytest_crab.types import OracleResult
 from pytest_crab.types import Provenance
 from pytest_crab.types import Reason
 from pytest_crab.types import Trial
@@ -185,22 +187,21 @@ def independent(seed: int, size: int, noise: float, drop: float, rate: float = 0
 
 
 def _trials(run: dict[Key, Measured]) -> Iterator[Trial]:
-    results: dict[str, list[OracleResult]] = {}
+    results: dict[str, list[CommentResult]] = {}
     repos = {}
     for (instance, comment), one in run.items():
         reason = Reason.AGENT_ERROR if one.unknown else Reason.GREEN if one.caught else Reason.FAILED
         repos[instance] = one.repo
         results.setdefault(instance, []).append(
-            OracleResult(
-                comment=comment,
+            comment_result(
+                comment,
                 category=Category.DESIGN,
                 kind=Kind.BEHAVIORAL,
-                verdict=reason.verdict,
                 reason=reason,
             )
         )
     for instance, own in results.items():
-        yield Trial(
+        yield trial_of(
             instance=instance,
             repo=repos[instance],
             provenance=Provenance.GITHUB,

@@ -48,8 +48,8 @@ from pytest_crab.trial import Crew
 from pytest_crab.trial import CrewSpec
 from pytest_crab.trial import World
 from pytest_crab.trial import run_trial
+from pytest_crab.trial.context import TrialContext
 from pytest_crab.trial.opening import open_world
-from pytest_crab.trial.stage import Stage
 from pytest_crab.types import Instance
 from pytest_crab.types import Verdict
 
@@ -293,7 +293,7 @@ def prepared(folder: Path) -> Iterator[tuple[list[Instance], Ours, ByHand, str]]
         cast("DockerRuntime", world.runtime).slots = Slots(folder=folder / "slots")
         ours = Ours(world, crew, folder)
         ours.prepare(instances)
-        image = Stage(instances[0], crew, world, lambda _step: None).image.reference
+        image = TrialContext(instances[0], crew, world, lambda _step: None).image.reference
         yield instances, ours, ByHand(image), image
 
 

@@ -27,8 +27,8 @@ from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.trial import Crew
 from pytest_crab.trial import CrewSpec
 from pytest_crab.trial import World
+from pytest_crab.trial.context import TrialContext
 from pytest_crab.trial.opening import open_world
-from pytest_crab.trial.stage import Stage
 from pytest_crab.types import Instance
 
 #: What two prepares may take, over one.
@@ -55,11 +55,11 @@ class Prepares:
         self._seconds = seconds
         self._made = 0
 
-    def _stage(self) -> Stage:
+    def _stage(self) -> TrialContext:
         self._made += 1
         install = (f"sleep {self._seconds}; : {self._made}",)
         environment = dataclasses.replace(self._instance.environment, install=install)
-        return Stage(
+        return TrialContext(
             dataclasses.replace(self._instance, environment=environment), self._crew, self._world, lambda _: None
         )
 

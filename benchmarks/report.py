@@ -27,10 +27,11 @@ from typing import NamedTuple
 
 from pytest_crab.report.files import write_trials
 from pytest_crab.report.rendering import remake
+from pytest_crab.testing.trials import comment_result
+from pytest_crab.testing.trials import trial_of
 from pytest_crab.types import Category
 from pytest_crab.types import Finding
 from pytest_crab.types import Kind
-from pytest_crab.types import OracleResult
 from pytest_crab.types import Provenance
 from pytest_crab.types import Reason
 from pytest_crab.types import Review
@@ -69,20 +70,19 @@ def made_up(count: int, lines: int) -> Iterator[Trial]:
     for at in range(count):
         instance, reviewer = divmod(at, len(REVIEWERS))
         results = tuple(
-            OracleResult(
-                comment=f"c{number}",
+            comment_result(
+                f"c{number}",
                 path="src/m.py",
                 lines=(4 + 10 * number, 6 + 10 * number),
                 category=words[(instance + number) % len(words)],
                 kind=Kind.BEHAVIORAL if number else Kind.STRUCTURAL,
-                verdict=reason.verdict,
                 reason=reason,
             )
             for number in range(2)
             for reason in [Reason.GREEN if chance.random() < 0.4 else Reason.FAILED]
         )
         findings = tuple(Finding(path="src/m.py", start=3 + 7 * one, body="This may be wrong.") for one in range(4))
-        yield Trial(
+        yield trial_of(
             instance=f"owner{instance % 67}__name-{instance}@abc",
             repo=f"owner{instance % 67}/name",
             provenance=Provenance.GITHUB,

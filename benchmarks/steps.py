@@ -85,7 +85,7 @@ def summed_up(instance: Instance, runs: Sequence[dict[str, float]]) -> dict[str,
     return {
         **{name: round(statistics.median(run[name] for run in runs), 3) for name in MEASURED},
         "instance": instance.id,
-        "oracles": len(instance.measured),
+        "oracles": len(instance.with_oracles),
         "machine": f"{os.cpu_count()} cores, load {load}, {time.strftime('%Y-%m-%d %H:%M')}",
         "runs": [{name: round(value, 3) for name, value in run.items()} for run in runs],
     }

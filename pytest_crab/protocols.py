@@ -1,4 +1,4 @@
-"""Every seam of the house on one page: what an adapter of each family promises."""
+"""Every seam of the house on one page, but that of scorers: what an adapter of each family promises."""
 
 from __future__ import annotations
 

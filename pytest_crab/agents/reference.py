@@ -37,7 +37,7 @@ class ReferenceAgent:
 
     def bind(self, instance: Instance) -> BoundReferenceAgent:
         """The agent that knows this instance's references."""
-        return BoundReferenceAgent(folder=Path(instance.folder), comments=instance.measured)
+        return BoundReferenceAgent(folder=Path(instance.folder), comments=instance.with_oracles)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

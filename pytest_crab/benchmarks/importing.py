@@ -136,8 +136,8 @@ def _write_row(row: Row, release: ccrab.Release, aside: Path, done: Import) -> N
     if problem is None:
         done.instances += 1
         done.comments += len(comments)
-        done.oracles += len(instance.measured)
-        done.kinds.update(comment.kind for comment in instance.measured if comment.kind)
+        done.oracles += len(instance.with_oracles)
+        done.kinds.update(comment.kind for comment in instance.with_oracles if comment.kind)
 
 
 def _oracle(number: int, generated: ccrab.Oracle) -> Oracle:

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pytest_crab.money import dollars
 from pytest_crab.trial import Crew
 from pytest_crab.trial import World
-from pytest_crab.trial.foresee import RUNS
-from pytest_crab.trial.foresee import foresee
+from pytest_crab.trial.plan import RUNS
+from pytest_crab.trial.plan import plan_trial
 from pytest_crab.types import Instance
 
 
@@ -19,7 +19,7 @@ def plan_lines(world: World, trials: Sequence[tuple[Instance, Crew, int]]) -> It
     runs: Counter[tuple[str, str]] = Counter()
     costs: dict[tuple[str, str], list[float]] = {}
     for instance, crew, repeat in trials:
-        seen = foresee(instance, crew, world, repeat=repeat)
+        seen = plan_trial(instance, crew, world, repeat=repeat)
         name = f"{instance.id}::{crew.spec.reviewer}" + ("" if repeat == 1 else f"[{repeat}]")
         yield f"{name}  {seen.problem or '; '.join(f'{step} {state}' for step, state in seen.steps.items())}"
         for step, state in seen.steps.items():

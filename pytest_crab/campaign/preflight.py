@@ -23,7 +23,7 @@ from pytest_crab.runtimes.stock import Stock
 from pytest_crab.runtimes.stock import typical
 from pytest_crab.trial import Crew
 from pytest_crab.trial import World
-from pytest_crab.trial.foresee import known_asks
+from pytest_crab.trial.plan import contestants_stored
 from pytest_crab.types import Instance
 
 #: How long the store is looked through, and how much of an earlier run's record is read, at most.
@@ -94,7 +94,7 @@ def room(instances: Mapping[str, Instance], stock: Stock, runtime: str, share: f
     guess = float(BASE * len(stock.pulled))
     for instance in missing:
         alike = known.get(instance.repo) or everything
-        guess += statistics.fmean(alike) if alike else typical(instance.environment, runtime)
+        guess += statistics.fmean(alike) if alike else typical(instance.required_environment, runtime)
     return Room(
         there=len(instances) - len(missing),
         to_build=len(missing),
@@ -138,7 +138,7 @@ def asks(world: World, trials: Sequence[tuple[Instance, Crew, int]], seconds: fl
 def is_stored(world: World, instance: Instance, crew: Crew, repeat: int) -> tuple[bool, bool]:
     """Whether a trial's review and its revision are in the store, or not needed."""
     try:
-        return known_asks(instance, crew, world, repeat=repeat)
+        return contestants_stored(instance, crew, world, repeat=repeat)
     except Exception:  # noqa: BLE001 - whatever an adapter of somebody else raises: its trial will say so
         return False, False
 

@@ -91,7 +91,7 @@ def certify(
         name = runtimes.choose(runtime).name
     except CrabError as error:
         raise click.ClickException(str(error)) from error
-    measured = [instance for instance in instances if instance.measured]
+    measured = [instance for instance in instances if instance.with_oracles]
     with proving_world(name, store, settings, budget) as (crew, world), ThreadPoolExecutor(max_workers=jobs) as pool:
         refuse_foreign(world, measured)
         work = {each.id: functools.partial(certify_instance, each, crew, world) for each in measured}
@@ -146,7 +146,7 @@ def _tell(certificate: Certificate) -> None:
         return
     found = {one.comment.id: one for one in certificate.proven}
     rung = f" ({certificate.rung}, {certificate.seconds:g} s)"
-    for comment in instance.measured:
+    for comment in instance.with_oracles:
         problem = certificate.problems.get(comment.id)
         if problem is None:
             proof = found[comment.id].proof
@@ -186,7 +186,7 @@ def _audit(certificates: Sequence[Certificate], least: int) -> bool:
 
 def _summary(certificates: Sequence[Certificate], *, without: int) -> None:
     reached = [each for each in certificates if each.skipped is None]
-    oracles = sum(len(each.instance.measured) for each in reached)
+    oracles = sum(len(each.instance.with_oracles) for each in reached)
     rungs = [each.rung for each in certificates if each.rung is not None and each.proved]
     counted = ", ".join(f"{rungs.count(rung)} {rung}" for rung in dict.fromkeys(sorted(rungs)))
     parts = [f"{sum(each.proved for each in certificates)} of {oracles} oracles proved"]

@@ -29,12 +29,12 @@ from pytest_crab.instances.content import content_faults
 from pytest_crab.instances.content import set_configuration
 from pytest_crab.instances.dates import day
 from pytest_crab.instances.dates import why_not_since
+from pytest_crab.instances.files import diff_text
 from pytest_crab.instances.loading import duplicates
 from pytest_crab.instances.unwritten import unwritten
 from pytest_crab.protocols import Snapshot
 from pytest_crab.scratch import scratch
 from pytest_crab.sources import coherence
-from pytest_crab.sources import diff_text
 from pytest_crab.sources import source_for
 from pytest_crab.sources import trees
 from pytest_crab.store import FileStore

@@ -117,7 +117,7 @@ def _resolve(
 ) -> tuple[Resolution, ...]:
     instance = _as_written(certificate.instance) if write and certificate.changed else certificate.instance
     proved = {one.comment.id for one in certificate.proven if one.proof is not None}
-    comments = [comment for comment in instance.measured if comment.id in proved]
+    comments = [comment for comment in instance.with_oracles if comment.id in proved]
     return resolutions(instance, comments, crew, world, attempts=attempts, notice=notice)
 
 

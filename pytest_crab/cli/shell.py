@@ -27,7 +27,7 @@ from pytest_crab.instances import lock
 from pytest_crab.protocols import Snapshot
 from pytest_crab.report.text import one_line
 from pytest_crab.runtimes.slots import Slots
-from pytest_crab.trial.stage import Stage
+from pytest_crab.trial.context import TrialContext
 from pytest_crab.types import Instance
 from pytest_crab.types import Trial
 from pytest_crab.waiting import FOR_A_SLOT
@@ -93,9 +93,9 @@ def shell(
             refuse_foreign(world, [instance])
             if trial is not None and world.unconfined:
                 raise EngineError(f"a contestant's revision needs a sandbox, and {world.no_sandbox}: use Docker")
-            stage = Stage(instance, crew, world, _say_wait)
-            with rooms.room(stage, state) as entered:
-                code = _run(stage, entered, command, seconds)
+            context = TrialContext(instance, crew, world, _say_wait)
+            with rooms.room(context, state) as entered:
+                code = _run(context, entered, command, seconds)
                 if place is not None:
                     _save(place, entered.diff())
     except CrabError as error:
@@ -128,10 +128,10 @@ def _revised(trial: Trial) -> Callable[[Snapshot], str]:
     return state
 
 
-def _run(stage: Stage, entered: rooms.Room, command: str | None, seconds: float) -> int:
-    env = rooms.variables(stage)
+def _run(context: TrialContext, entered: rooms.Room, command: str | None, seconds: float) -> int:
+    env = rooms.variables(context)
     if command is None and sys.stdin.isatty():
-        return rooms.enter(stage, entered, env)
+        return rooms.enter(context, entered, env)
     argv = ["/bin/sh", "-s"] if command is None else ["/bin/sh", "-c", command]
     stdin = sys.stdin.buffer.read() if command is None else b""
     done = entered.run(argv, stdin=stdin, env=env, seconds=seconds)

@@ -77,7 +77,7 @@ def rows(certificates: Iterable[Certificate]) -> tuple[Row, ...]:
         _row(certificate, comment)
         for certificate in certificates
         if certificate.skipped is None
-        for comment in certificate.instance.measured
+        for comment in certificate.instance.with_oracles
     )
 
 
@@ -108,9 +108,9 @@ def _row(certificate: Certificate, comment: Comment) -> Row:
         strictness=shares[0],
         sharpness=shares[1],
         flake_bound=proof.flake_bound if proof is not None else None,
-        lines=code_lines(Path(instance.folder, comment.examined.file).read_text("utf-8", "replace")),
+        lines=code_lines(Path(instance.folder, comment.required_oracle.file).read_text("utf-8", "replace")),
         kind=str(comment.kind),
-        isolation=str(comment.examined.isolation),
+        isolation=str(comment.required_oracle.isolation),
         proved=proof is not None and comment.id not in certificate.problems,
     )
 

@@ -36,11 +36,11 @@ from pytest_crab.protocols import Snapshot
 from pytest_crab.runtimes import interpreters
 from pytest_crab.runtimes.runs import Run
 from pytest_crab.runtimes.trees import put
+from pytest_crab.scoring.oracles.proof import ProvedComment
+from pytest_crab.scoring.oracles.proof import prove
 from pytest_crab.sources.git import GitSource
+from pytest_crab.trial.context import TrialContext
 from pytest_crab.trial.crew import Crew
-from pytest_crab.trial.prove import Proven
-from pytest_crab.trial.prove import prove
-from pytest_crab.trial.stage import Stage
 from pytest_crab.trial.world import World
 from pytest_crab.types import Environment
 from pytest_crab.types import Instance
@@ -62,7 +62,7 @@ class Certificate:
 
     instance: Instance
     rung: str | None
-    proven: tuple[Proven, ...]
+    proven: tuple[ProvedComment, ...]
     problems: dict[str, str]
     changed: bool = False
     notes: tuple[str, ...] = ()
@@ -96,14 +96,14 @@ def certify(instance: Instance, crew: Crew, world: World, notice: Callable[[str]
         except SourceUnreachable as error:
             found = Certificate(instance=instance, rung=None, proven=(), problems={}, skipped=_sentence(str(error)))
         except CrabError as error:
-            problems = {comment.id: _sentence(str(error)) for comment in instance.measured}
+            problems = {comment.id: _sentence(str(error)) for comment in instance.with_oracles}
             found = Certificate(instance=instance, rung=None, proven=(), problems=problems)
     return dataclasses.replace(found, seconds=round(time.monotonic() - started - waited.seconds, 1))
 
 
 def _certify(instance: Instance, crew: Crew, world: World, notice: Callable[[str], None]) -> Certificate:
     facts = instance.source.git
-    if facts is None or is_given(instance.environment):
+    if facts is None or is_given(instance.required_environment):
         return _as_it_is(instance, crew, world, notice)
     if world.no_sandbox is not None:
         raise EngineError(
@@ -114,22 +114,22 @@ def _certify(instance: Instance, crew: Crew, world: World, notice: Callable[[str
 
 
 def _as_it_is(instance: Instance, crew: Crew, world: World, notice: Callable[[str], None]) -> Certificate:
-    stage = Stage(instance, crew, world, notice)
+    context = TrialContext(instance, crew, world, notice)
     if world.unconfined:
         world.permit(instance, crew)
-    proven = prove(stage)
+    proven = prove(context)
     unproved = [one for one in proven if one.proof is None]
-    seen = _seen(stage, unproved)
+    seen = _seen(context, unproved)
     problems = {one.comment.id: _plain(instance, one, seen) for one in unproved}
     return Certificate(instance=instance, rung=GIVEN, proven=proven, problems=problems, seen=seen)
 
 
-def _seen(stage: Stage, unproved: Sequence[Proven]) -> Mapping[str, tuple[Seen, ...]]:
+def _seen(context: TrialContext, unproved: Sequence[ProvedComment]) -> Mapping[str, tuple[Seen, ...]]:
     """What the oracles that have no proof say of every state: a proof only says that something is wrong."""
-    return measure(stage, [one.comment for one in unproved]) if unproved else {}
+    return measure(context, [one.comment for one in unproved]) if unproved else {}
 
 
-def _plain(instance: Instance, one: Proven, seen: Mapping[str, tuple[Seen, ...]]) -> str:
+def _plain(instance: Instance, one: ProvedComment, seen: Mapping[str, tuple[Seen, ...]]) -> str:
     """Why an oracle has no proof, in words for who wrote it.
 
     What is wrong with the workspace itself goes first; a second look that finds nothing leaves what the proof said.
@@ -151,12 +151,14 @@ def _climbed(instance: Instance, crew: Crew, world: World, notice: Callable[[str
 
     def attempt(rung: Rung) -> Attempt:
         tried = dataclasses.replace(instance, environment=rung.environment)
-        stage = Stage(tried, crew, world, lambda step: notice(f"{rung.name}, {step}"))
+        context = TrialContext(tried, crew, world, lambda step: notice(f"{rung.name}, {step}"))
         try:
-            return Attempt(rung=rung, stage=stage, proven=prove(stage))
+            return Attempt(rung=rung, context=context, proven=prove(context))
         except ImageError as error:
             reason = str(error).removeprefix(f"{instance.id}: ")
-            return Attempt(rung=rung, stage=stage, problem=reason, blamed=blamed(error.log, rung.environment.packages))
+            return Attempt(
+                rung=rung, context=context, problem=reason, blamed=blamed(error.log, rung.environment.packages)
+            )
 
     with _checkouts(snapshot, world.run) as (head, merged):
         sides = Sides(head=head, merged=merged, head_date=head_date, merged_date=merged_date)
@@ -170,10 +172,10 @@ def _climbed(instance: Instance, crew: Crew, world: World, notice: Callable[[str
         ]
         if best is None or best.problem is not None:
             sentence = _sentence("; ".join(dict.fromkeys(ladder.problems)) or "no environment could be made")
-            problems = {comment.id: sentence for comment in instance.measured}
+            problems = {comment.id: sentence for comment in instance.with_oracles}
             return Certificate(instance=instance, rung=None, proven=(), problems=problems, notes=tuple(notes))
         unproved = [one for one in best.proven if one.proof is None]
-        seen = _seen(best.stage, unproved)
+        seen = _seen(best.context, unproved)
         cause = _cause(_diagnosis(best), ladder.problems) if unproved else ""
     found = dataclasses.replace(
         instance,
@@ -210,7 +212,7 @@ def _checkouts(snapshot: Snapshot, run: Run) -> Iterator[tuple[Path, Callable[[]
 
 def _diagnosis(attempt: Attempt) -> Diagnosis:
     """What is seen of all the oracles that an attempt left without a proof."""
-    seen = [diagnose(attempt.stage, one.comment) for one in attempt.proven if one.proof is None]
+    seen = [diagnose(attempt.context, one.comment) for one in attempt.proven if one.proof is None]
     return Diagnosis(
         missing=tuple(dict.fromkeys(name for one in seen for name in one.missing)),
         vain=tuple(dict.fromkeys(name for one in seen for name in one.vain)),

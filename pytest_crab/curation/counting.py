@@ -32,8 +32,8 @@ class Counted:
 
 def statistics(found: Sequence[Counted]) -> Iterator[str]:
     """Yield the lines of the account of a set; each line counts oracles or instances, and says which."""
-    oracles = [(one.instance, comment) for one in found for comment in one.instance.measured]
-    bare = sum(not one.instance.measured for one in found)
+    oracles = [(one.instance, comment) for one in found for comment in one.instance.with_oracles]
+    bare = sum(not one.instance.with_oracles for one in found)
     repos = {one.instance.repo for one in found}
     without = f", {bare} instances without an oracle" if bare else ""
     instances = f"{len(found)} instance{'' if len(found) == 1 else 's'}"
@@ -42,8 +42,8 @@ def statistics(found: Sequence[Counted]) -> Iterator[str]:
     comments = [comment for _, comment in oracles]
     yield _line("oracles by category", _in_order(Counter(str(one.category) for one in comments), map(str, Category)))
     yield _line("oracles by kind", _in_order(Counter(str(one.kind) for one in comments), map(str, Kind)))
-    yield _line("oracles by runner", Counter(str(one.examined.runner) for one in comments))
-    yield _line("oracles by isolation", Counter(str(one.examined.isolation) for one in comments))
+    yield _line("oracles by runner", Counter(str(one.required_oracle.runner) for one in comments))
+    yield _line("oracles by isolation", Counter(str(one.required_oracle.isolation) for one in comments))
     yield _line("oracles by language", Counter(instance.language for instance, _ in oracles))
     yield _line("instances by provenance", Counter(str(one.instance.provenance) for one in found))
     yield _line("instances by licence", Counter(one.instance.license for one in found))

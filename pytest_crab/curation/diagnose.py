@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pytest_crab.harness import encoded
 from pytest_crab.protocols import Command
-from pytest_crab.trial.stage import Stage
+from pytest_crab.trial.context import TrialContext
 from pytest_crab.types import Comment
 
 _SCRIPT = (resources.files("pytest_crab.curation.inside") / "diagnosis.py").read_text("utf-8")
@@ -36,26 +36,26 @@ class Diagnosis:
     kinds: frozenset[str] = frozenset()
 
 
-def diagnose(stage: Stage, comment: Comment) -> Diagnosis:
+def diagnose(context: TrialContext, comment: Comment) -> Diagnosis:
     """Run one oracle on the reference, outside the harness: nothing that this says counts for a proof.
 
     A run that tells nothing gives an empty diagnosis. Raises ImageError, EngineError, Cancelled.
     """
-    image, environment = stage.image, stage.instance.environment
+    image, environment = context.image, context.instance.required_environment
     job = {
         "parts": {"tree": _TREE},
         "tree": image.tree,
         "workdir": image.workdir,
-        "changes": encoded(stage.snapshot.changes(stage.snapshot.reference_tree)),
+        "changes": encoded(context.snapshot.changes(context.snapshot.reference_tree)),
         "scratch": image.scratch,
         "roots": list(environment.paths),
         "site": list(image.site),
         "env": dict(environment.env),
-        "name": Path(comment.examined.file).name,
-        "source": Path(stage.instance.folder, comment.examined.file).read_text("utf-8"),
+        "name": Path(comment.required_oracle.file).name,
+        "source": Path(context.instance.folder, comment.required_oracle.file).read_text("utf-8"),
     }
     command = Command(argv=(image.python, "-I", "-S", "-c", _SCRIPT), stdin=json.dumps(job).encode())
-    world = stage.world
+    world = context.world
     done = world.runtime.execute(image, [command], limits=world.limits, seconds=environment.timeout + 30)[0]
     try:
         said = json.loads(done.stdout)

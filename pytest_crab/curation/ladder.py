@@ -18,8 +18,8 @@ from pytest_crab.curation.distributions import distribution
 from pytest_crab.curation.resolve import Resolver
 from pytest_crab.curation.resolve import Wanted
 from pytest_crab.errors import ImageError
-from pytest_crab.trial.prove import Proven
-from pytest_crab.trial.stage import Stage
+from pytest_crab.scoring.oracles.proof import ProvedComment
+from pytest_crab.trial.context import TrialContext
 from pytest_crab.types import Environment
 from pytest_crab.types import Instance
 
@@ -55,8 +55,8 @@ class Attempt:
     """
 
     rung: Rung
-    stage: Stage
-    proven: tuple[Proven, ...] = ()
+    context: TrialContext
+    proven: tuple[ProvedComment, ...] = ()
     problem: str | None = None
     blamed: tuple[str, ...] = ()
 
@@ -109,7 +109,7 @@ class Ladder:
         self._attempt = attempt
         self._diagnose = diagnose
         self._notice = notice
-        self._paths = [comment.path for comment in instance.measured]
+        self._paths = [comment.path for comment in instance.with_oracles]
         self._project = next((at for path in self._paths if (at := manifests.project_folder(sides.head, path))), None)
 
     @property
@@ -255,7 +255,7 @@ class Ladder:
         sides = self.sides
         tree, date = (sides.merged(), sides.merged_date) if merged else (sides.head, sides.head_date)
         declared = manifests.declared(tree / (self._project or "."))
-        given = self.instance.environment.python
+        given = self.instance.required_environment.python
         python = given or interpreter.choose(
             self._at_hand, requires=declared.requires, classifiers=declared.classifiers, head=date.date()
         )
@@ -270,7 +270,7 @@ class Ladder:
             self.problems.append(f"{name}: {error}")
             return None
         return dataclasses.replace(
-            self.instance.environment,
+            self.instance.required_environment,
             python=python,
             packages=pins,
             resolved=moment,

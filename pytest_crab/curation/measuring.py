@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pytest_crab import harness
 from pytest_crab import verdict
 from pytest_crab.errors import DiffRejected
-from pytest_crab.sources import diff_text
-from pytest_crab.trial.running import Question
-from pytest_crab.trial.running import ask
-from pytest_crab.trial.stage import Stage
+from pytest_crab.instances.files import diff_text
+from pytest_crab.scoring.oracles.oracle_runs import OracleRequest
+from pytest_crab.scoring.oracles.oracle_runs import run_oracles
+from pytest_crab.trial.context import TrialContext
 from pytest_crab.types import Comment
 from pytest_crab.types import Ending
 from pytest_crab.types import Proof
@@ -59,25 +59,25 @@ class Seen:
         return not self.runs or all(map(_started, self.runs))
 
 
-def measure(stage: Stage, comments: Sequence[Comment]) -> dict[str, tuple[Seen, ...]]:
+def measure(context: TrialContext, comments: Sequence[Comment]) -> dict[str, tuple[Seen, ...]]:
     """Run these oracles on every state that they are held against; by comment, and nothing of those that cannot run.
 
     Head and references are run as often as a proof does, checks once. Raises what keeps the world from answering:
     SourceError, ImageError, EngineError, Cancelled.
     """
-    asked = [comment for comment in comments if harness.unable(stage.image, comment.examined) is None]
-    trees = {comment.id: list(_trees(stage, comment)) for comment in asked}
-    questions = {
-        question.id: question
+    asked = [comment for comment in comments if harness.unable(context.image, comment.required_oracle) is None]
+    trees = {comment.id: list(_trees(context, comment)) for comment in asked}
+    requests = {
+        request.id: request
         for comment in asked
         for role, _, tree in trees[comment.id]
         if not isinstance(tree, DiffRejected)
-        for question in _questions(stage, comment, role, tree)
+        for request in _requests(context, comment, role, tree)
     }
-    runs = dict(ask(stage, list(questions.values())).runs) if questions else {}
-    unstarted = [question for key, question in questions.items() if key not in runs or not _started(runs[key])]
+    runs = dict(run_oracles(context, list(requests.values())).runs) if requests else {}
+    unstarted = [request for key, request in requests.items() if key not in runs or not _started(runs[key])]
     if unstarted:
-        runs.update(ask(stage, unstarted).runs)
+        runs.update(run_oracles(context, unstarted).runs)
     found = {}
     for comment in asked:
         states = []
@@ -85,7 +85,7 @@ def measure(stage: Stage, comments: Sequence[Comment]) -> dict[str, tuple[Seen, 
             if isinstance(tree, DiffRejected):
                 states.append(Seen(role=role, name=name, fault=f"it does not apply to head: {tree}"))
                 continue
-            wanted = [question.id for question in _questions(stage, comment, role, tree)]
+            wanted = [request.id for request in _requests(context, comment, role, tree)]
             states.append(
                 Seen(role=role, name=name, fault=None, runs=tuple(runs[key] for key in wanted if key in runs))
             )
@@ -119,20 +119,20 @@ def _judged(proof: Proof, state: Seen) -> Seen:
     return Seen(role=state.role, name=state.name, fault=fault, runs=state.runs, agree=len(seen) <= 1)
 
 
-def _trees(stage: Stage, comment: Comment) -> Iterator[tuple[Role, str, str | DiffRejected]]:
-    yield Role.HEAD, "head", stage.snapshot.head_tree
-    yield Role.REFERENCE, "the reference", stage.snapshot.reference_tree
+def _trees(context: TrialContext, comment: Comment) -> Iterator[tuple[Role, str, str | DiffRejected]]:
+    yield Role.HEAD, "head", context.snapshot.head_tree
+    yield Role.REFERENCE, "the reference", context.snapshot.reference_tree
     named = [(Role.OWN, comment.reference)] if comment.reference else []
     named += [(Role.ACCEPT, name) for name in comment.accepts]
     named += [(Role.REJECT, name) for name in comment.rejects]
     for role, name in named:
         try:
-            yield role, name, stage.snapshot.apply(diff_text(stage.instance, name))
+            yield role, name, context.snapshot.apply(diff_text(context.instance, name))
         except DiffRejected as error:
             yield role, name, error
 
 
-def _questions(stage: Stage, comment: Comment, role: Role, tree: str) -> Iterator[Question]:
-    often = 1 if role in (Role.ACCEPT, Role.REJECT) else stage.world.proof_runs
+def _requests(context: TrialContext, comment: Comment, role: Role, tree: str) -> Iterator[OracleRequest]:
+    often = 1 if role in (Role.ACCEPT, Role.REJECT) else context.world.proof_runs
     for number in range(often):
-        yield Question(comment=comment, tree=tree, number=number)
+        yield OracleRequest(comment=comment, tree=tree, number=number)

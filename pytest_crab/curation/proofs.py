@@ -47,7 +47,7 @@ def _kept(path: Path) -> dict[str, Any]:
 
 
 def _entry(certificate: Certificate, runtime: str) -> dict[str, Any]:
-    environment = certificate.instance.environment
+    environment = certificate.instance.required_environment
     oracles: dict[str, Any] = {name: {"proved": False, "why": why} for name, why in certificate.problems.items()}
     for one in certificate.proven:
         if one.proof is not None:

@@ -17,7 +17,7 @@ from pytest_crab.harness import encoded
 from pytest_crab.protocols import CLIENT_LIMITS
 from pytest_crab.protocols import Completed
 from pytest_crab.protocols import Snapshot
-from pytest_crab.trial.stage import Stage
+from pytest_crab.trial.context import TrialContext
 
 _TREE = (resources.files("pytest_crab.harness.inside") / "tree.py").read_text("utf-8")
 _APPLY = f"{_TREE}\n\nimport json, sys\napply(sys.argv[1], json.load(sys.stdin))\n"
@@ -47,20 +47,20 @@ class Room(Protocol):
 
 
 @contextmanager
-def room(stage: Stage, state: Callable[[Snapshot], str]) -> Iterator[Room]:
+def room(context: TrialContext, state: Callable[[Snapshot], str]) -> Iterator[Room]:
     """The instance's workspace at the tree that ``state`` names, gone when the context ends.
 
     Raises SourceError, ImageError, EngineError, Cancelled, and what ``state`` raises.
     """
-    world = stage.world
+    world = context.world
     if world.unconfined:
-        world.permit(stage.instance, stage.crew)
-    tree = state(stage.snapshot)
-    with world.runtime.workspace(stage.image, stage.snapshot, limits=CLIENT_LIMITS) as workspace:
+        world.permit(context.instance, context.crew)
+    tree = state(context.snapshot)
+    with world.runtime.workspace(context.image, context.snapshot, limits=CLIENT_LIMITS) as workspace:
         entered = cast("Room", workspace)
-        if tree != stage.snapshot.head_tree:
-            changes = json.dumps(encoded(stage.snapshot.changes(tree))).encode()
-            argv = (stage.image.python, "-I", "-S", "-c", _APPLY, entered.root)
+        if tree != context.snapshot.head_tree:
+            changes = json.dumps(encoded(context.snapshot.changes(tree))).encode()
+            argv = (context.image.python, "-I", "-S", "-c", _APPLY, entered.root)
             done = entered.run(argv, stdin=changes, seconds=300)
             if done.exit_code != 0:
                 told = done.stderr.decode("utf-8", "replace").strip().splitlines()
@@ -70,15 +70,15 @@ def room(stage: Stage, state: Callable[[Snapshot], str]) -> Iterator[Room]:
         yield entered
 
 
-def variables(stage: Stage) -> dict[str, str]:
+def variables(context: TrialContext) -> dict[str, str]:
     """What commands in a room find in their environment: the import roots, and the interpreter of the oracles."""
-    root = stage.image.workdir
-    places = [root if path == "." else f"{root}/{path}" for path in stage.instance.environment.paths]
-    return {"PYTHONPATH": ":".join([*places, *stage.image.site]), "CRAB_PYTHON": stage.image.python}
+    root = context.image.workdir
+    places = [root if path == "." else f"{root}/{path}" for path in context.instance.required_environment.paths]
+    return {"PYTHONPATH": ":".join([*places, *context.image.site]), "CRAB_PYTHON": context.image.python}
 
 
-def enter(stage: Stage, entered: Room, env: Mapping[str, str]) -> int:
+def enter(context: TrialContext, entered: Room, env: Mapping[str, str]) -> int:
     """Run a shell on this process's own terminal until it is left; its exit code."""
-    prompt = {"PS1": f"{stage.instance.id}$ ", "TERM": "xterm"}
-    argv = [stage.image.python, "-I", "-S", "-c", _TERMINAL, *_SHELL]
+    prompt = {"PS1": f"{context.instance.id}$ ", "TERM": "xterm"}
+    argv = [context.image.python, "-I", "-S", "-c", _TERMINAL, *_SHELL]
     return entered.attach(argv, {**prompt, **env})

@@ -87,10 +87,10 @@ def comments_at(places: Sequence[Anchor], language: str) -> tuple[Comment, ...]:
 def stubs(comments: Sequence[Comment]) -> Iterator[tuple[str, str]]:
     """The oracles' files as (name, text): each fails until it is written, and is refused until then."""
     for comment in comments:
-        text = _PYTHON_STUB if comment.examined.runner is Runner.PYTEST else _NODE_STUB
+        text = _PYTHON_STUB if comment.required_oracle.runner is Runner.PYTEST else _NODE_STUB
         place = Anchor(path=comment.path, lines=comment.lines, side=comment.side)
         name = re.sub(r"\W", "_", comment.id)
-        yield comment.examined.file, text.format(comment=name, place=place, stub=STUB)
+        yield comment.required_oracle.file, text.format(comment=name, place=place, stub=STUB)
 
 
 def instance_text(instance: Instance, diff: str, notes: Mapping[str, Sequence[str]]) -> str:

@@ -29,7 +29,7 @@ def content_faults(instance: Instance) -> Iterator[str]:
 def _stray_files(instance: Instance) -> Iterator[str]:
     """No configuration beside the instance or its oracles: no outer pytest reads it, no oracle leans on it."""
     folder = Path(instance.folder)
-    levels = {folder, *(Path(folder, comment.examined.file).parent for comment in instance.measured)}
+    levels = {folder, *(Path(folder, comment.required_oracle.file).parent for comment in instance.with_oracles)}
     for found in sorted(path for level in levels for path in level.iterdir()):
         if found.name in _FOREIGN or found.name in _FOREIGN_PYTHON or found.suffix == ".pth":
             path = found.relative_to(folder)

@@ -9,6 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_crab.errors import SourceError
+from pytest_crab.types import Instance
+
 REGULAR = "100644"
 EXECUTABLE = "100755"
 LINK = "120000"
@@ -79,3 +82,12 @@ def _below(folder: Path, prefix: str) -> Iterator[Entry]:
                     yield from _below(Path(found), f"{name}/")
             elif found.name.lower() != ".git" and not found.name.endswith(".pyc"):
                 yield from entry(found, name)
+
+
+def diff_text(instance: Instance, name: str) -> str:
+    """The text of a diff in the instance's folder; bytes that are not UTF-8 become surrogates, which apply takes."""
+    try:
+        return Path(instance.folder, name).read_bytes().decode("utf-8", "surrogateescape")
+    except OSError as error:
+        message = f"{instance.id}: {name} cannot be read ({error.strerror})"
+        raise SourceError(message) from None

@@ -113,11 +113,13 @@ def _with_oracle(comment: Any) -> Any:
 def _faults(instance: Instance, folder: Path) -> Iterator[str]:
     yield from rules.pull_request_faults(instance.pull_request)
     yield from rules.source_faults(instance.source, folder)
-    yield from rules.environment_faults(instance.environment)
+    if instance.environment is not None:
+        yield from rules.environment_faults(instance.environment)
     for number, comment in enumerate(instance.comments):
         yield from rules.comment_faults(comment, f"comments[{number}]", folder)
     yield from rules.oracle_faults(instance.comments)
-    yield from rules.runner_faults(instance.environment, instance.comments)
+    if instance.environment is not None:
+        yield from rules.runner_faults(instance.environment, instance.comments)
 
 
 def _faults_of_parts(data: dict[str, Any], folder: Path) -> Iterator[str]:

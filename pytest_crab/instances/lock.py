@@ -45,7 +45,7 @@ def digest(instance: Instance) -> str:
 
 def named_files(instance: Instance) -> list[str]:
     """Return every file that an instance names, sorted: diffs and oracles."""
-    names = {comment.examined.file for comment in instance.measured}
+    names = {comment.required_oracle.file for comment in instance.with_oracles}
     return sorted(names | set(named_diffs(instance).values()))
 
 

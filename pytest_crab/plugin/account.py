@@ -281,7 +281,7 @@ class Account:
         if match is None or match["reviewer"] not in self.crews.by_reviewer:
             return None
         for instance in self._instances(path):
-            if instance.measured and (len(names) == 1 or names[0] == instance.id):
+            if len(names) == 1 or names[0] == instance.id:
                 return Planned(instance, match["reviewer"], int(match["repeat"] or 1))
         return None
 
@@ -419,4 +419,6 @@ def _read(data: object) -> Trial:
 
 def _short(trial: Trial) -> str:
     caught, unknown = len(trial.having(Verdict.CAUGHT)), len(trial.having(Verdict.UNKNOWN))
+    if not trial.results:
+        return "no oracle, and no review" if trial.review is None else f"no oracle, {trial.review.size} findings"
     return f"{caught}/{len(trial.results)} caught" + (f", {unknown} unknown" if unknown else "")

@@ -27,10 +27,8 @@ from pytest_crab.plugin import is_shared
 from pytest_crab.report.account import explain
 from pytest_crab.store import FileStore
 from pytest_crab.store.files import write_aside
-from pytest_crab.types import Category
 from pytest_crab.types import Comment
 from pytest_crab.types import Instance
-from pytest_crab.types import Kind
 from pytest_crab.types import Provenance
 from pytest_crab.types import Reason
 from pytest_crab.types import Trial
@@ -214,9 +212,6 @@ def items_of(instance: Instance, parent: pytest.Collector) -> Iterator[pytest.It
     for reviewer in plugin.crews.by_reviewer:
         for repeat in range(1, plugin.options.repeat + 1):
             name = reviewer if repeat == 1 else f"{reviewer}[{repeat}]"
-            if not instance.measured:
-                yield BareItem.from_parent(parent, name=name, instance=instance)
-                continue
             item: TrialItem = TrialItem.from_parent(
                 parent, name=name, instance=instance, reviewer=reviewer, repeat=repeat, plugin=plugin
             )
@@ -236,40 +231,17 @@ def loaded_by_others(config: pytest.Config) -> bool:
 def mark(item: pytest.Item, instance: Instance, comments: Iterable[Comment]) -> None:
     """Give an item one marker for each of these comments, so that -m finds it."""
     for one in comments:
-        item.add_marker(_marker(one.category, one.kind, one.id, instance.repo, instance.language, instance.provenance))
+        labels = tuple(sorted(one.dimensions.items()))
+        item.add_marker(_marker(labels, one.id, instance.repo, instance.language, instance.provenance))
 
 
 @functools.lru_cache(maxsize=1024)
 def _marker(
-    category: Category, kind: Kind | None, comment: str, repo: str, language: str, provenance: Provenance
+    labels: tuple[tuple[str, str], ...], comment: str, repo: str, language: str, provenance: Provenance
 ) -> pytest.MarkDecorator:
     """The marker of a comment; those of a repository are often the same, and pytest takes its time to make one."""
-    return pytest.mark.crab(
-        category=str(category),
-        kind=str(kind or ""),
-        comment=comment,
-        repo=repo,
-        language=language,
-        provenance=str(provenance),
-    )
-
-
-class BareItem(Beneath, pytest.Item):
-    """An instance whose comments have no oracle: there to be read, so it is skipped and counts nowhere."""
-
-    def __init__(self, *, instance: Instance, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.instance = instance
-        mark(self, instance, instance.comments)
-        self.add_marker(pytest.mark.skip(reason="no oracle: nothing to run"))
-
-    def runtest(self) -> None:
-        """Never called, since the item is skipped."""
-        raise AssertionError(self.nodeid)
-
-    def reportinfo(self) -> tuple[Path, int | None, str]:
-        """Name it in headings; a skip by mark is shown with a line."""
-        return self.path, 0, self.name
+    own = {"comment": comment, "repo": repo, "language": language, "provenance": str(provenance)}
+    return pytest.mark.crab(**{"category": "", "kind": "", **dict(labels), **own})
 
 
 class TrialItem(Beneath, pytest.Item):
@@ -282,7 +254,7 @@ class TrialItem(Beneath, pytest.Item):
         self.repeat = repeat
         self.plugin = plugin
         self.trial: Trial | None = None
-        mark(self, instance, instance.measured)
+        mark(self, instance, instance.with_oracles or instance.comments)
 
     def setup(self) -> None:
         """Wait for the trial; an unknown oracle makes the item an error."""
@@ -293,7 +265,7 @@ class TrialItem(Beneath, pytest.Item):
             pytest.skip(self.trial.skipped)
         if {result.reason for result in self.trial.results} == {Reason.NOT_RUN}:  # its reviewer was given up
             pytest.skip(self.trial.error or "")
-        if self.trial.having(Verdict.UNKNOWN):
+        if self.trial.having(Verdict.UNKNOWN) or (self.trial.error is not None and not self.trial.results):
             raise Unmeasured
 
     def runtest(self) -> None:

@@ -8,10 +8,11 @@ from collections.abc import Sized
 
 from pytest_crab import diffs
 from pytest_crab.report.text import cut
+from pytest_crab.report.text import label_words
 from pytest_crab.report.text import one_line
 from pytest_crab.report.text import visible
+from pytest_crab.types import CommentResult
 from pytest_crab.types import Finding
-from pytest_crab.types import OracleResult
 from pytest_crab.types import Reason
 from pytest_crab.types import Review
 from pytest_crab.types import Revision
@@ -41,14 +42,14 @@ def instance_line(trial: Trial) -> str:
 
 
 def _verdicts(trial: Trial) -> list[str]:
-    parts = [f"{len(trial.having(Verdict.CAUGHT))}/{len(trial.results)} caught"]
+    parts = [f"{len(trial.having(Verdict.CAUGHT))}/{len(trial.results)} caught" if trial.results else "no oracle"]
     alike: dict[tuple[Verdict, str], list[str]] = {}
     for result in (*trial.having(Verdict.MISSED), *trial.having(Verdict.UNKNOWN)):
         alike.setdefault((result.verdict, why(result)), []).append(one_line(result.comment))
     return parts + [f"{', '.join(ids)} {verdict} ({reason})" for (verdict, reason), ids in alike.items()]
 
 
-def why(result: OracleResult) -> str:
+def why(result: CommentResult) -> str:
     """Return a verdict's reason with its detail on one line; without a detail, where the first bad test stopped."""
     detail = result.detail
     if detail is None and result.reason is Reason.FAILED:
@@ -95,9 +96,9 @@ def _told_at_length(trial: Trial) -> Iterator[str]:
             yield f"    {cut(visible(line), WIDEST)}"
 
 
-def _place(result: OracleResult) -> str:
+def _place(result: CommentResult) -> str:
     where = "" if result.path is None else f"{one_line(result.path)}{_span(result.lines)}, "
-    return f"({where}{result.category}, {result.kind})"
+    return f"({where}{label_words(result.labels)})"
 
 
 def _span(lines: tuple[int, int] | None) -> str:
@@ -106,7 +107,7 @@ def _span(lines: tuple[int, int] | None) -> str:
     return f":{lines[0]}" if lines[0] == lines[1] else f":{lines[0]}-{lines[1]}"
 
 
-def _findings_near(result: OracleResult, review: Review) -> Iterator[str]:
+def _findings_near(result: CommentResult, review: Review) -> Iterator[str]:
     if result.path is None:
         return
     near = [finding for finding in review.findings if is_near(finding, result)]
@@ -119,7 +120,7 @@ def _findings_near(result: OracleResult, review: Review) -> Iterator[str]:
         yield f"and {len(near) - SHOWN} more near it"
 
 
-def is_near(finding: Finding, result: OracleResult) -> bool:
+def is_near(finding: Finding, result: CommentResult) -> bool:
     """Tell whether a finding speaks of the comment's file and side, and of the whole file or of lines close by."""
     if finding.path is None or finding.path != result.path:
         return False

@@ -11,7 +11,7 @@ from pytest_crab.benchmarks.recorded import Recording
 from pytest_crab.instances.recorded import NOT_ON_RECORD
 from pytest_crab.report.account import why
 from pytest_crab.report.text import one_line
-from pytest_crab.types import OracleResult
+from pytest_crab.types import CommentResult
 from pytest_crab.types import Reason
 from pytest_crab.types import Trial
 from pytest_crab.types import Verdict
@@ -81,7 +81,7 @@ def agreements(trials: Iterable[Trial], recording: Recording) -> tuple[Agreement
 
 
 def _agreement(reviewer: str, trials: Iterable[Trial], recording: Recording) -> Agreement:
-    agreed: list[OracleResult] = []
+    agreed: list[CommentResult] = []
     unknown: list[str] = []
     unrecorded: list[str] = []
     notes: list[str] = []
@@ -115,7 +115,7 @@ def _agreement(reviewer: str, trials: Iterable[Trial], recording: Recording) -> 
     )
 
 
-def _is_lost(trial: Trial, found: OracleResult) -> bool:
+def _is_lost(trial: Trial, found: CommentResult) -> bool:
     """Whether this oracle was not measured since the review or revision is not on record as it was made.
 
     Older records hold a recorded revision that does not apply as a miss.
@@ -124,7 +124,7 @@ def _is_lost(trial: Trial, found: OracleResult) -> bool:
     return unmeasured or found.reason is Reason.DOES_NOT_APPLY
 
 
-def _difference(trial: Trial, found: OracleResult, *, said: bool) -> Difference:
+def _difference(trial: Trial, found: CommentResult, *, said: bool) -> Difference:
     return Difference(
         instance=trial.instance,
         comment=found.comment,
@@ -135,7 +135,7 @@ def _difference(trial: Trial, found: OracleResult, *, said: bool) -> Difference:
     )
 
 
-def cause_of(found: OracleResult) -> Cause:
+def cause_of(found: CommentResult) -> Cause:
     """The class of a difference, from the reason and the exceptions of the run here."""
     raised = {test.exception for test in found.tests}
     rules = (

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from contextlib import ExitStack
 from pathlib import Path
@@ -16,8 +18,13 @@ from typing import TypeVar
 from pytest_crab import plain
 from pytest_crab.errors import BadInput
 from pytest_crab.report.summary import Summary
+from pytest_crab.report.upgrades import upgraded_summary
+from pytest_crab.report.upgrades import upgraded_trial
 from pytest_crab.types import SCHEMA
+from pytest_crab.types import TRIAL_SCHEMA
 from pytest_crab.types import Trial
+from pytest_crab.types import Unit
+from pytest_crab.types import Verdict
 
 T = TypeVar("T")
 
@@ -175,20 +182,40 @@ def _no_number(word: str) -> object:
 
 
 def _record(cls: type[T], value: object, where: str) -> T:
-    schema = value.get("schema", SCHEMA) if isinstance(value, dict) else SCHEMA
-    if schema != SCHEMA:
-        raise BadInput(where, [f"schema {schema!r} is not known here; this version reads {SCHEMA}"])
+    upgrade, newest = _SCHEMAS[cls]
+    if isinstance(value, dict):
+        upgraded = upgrade(value)
+        schema, value = upgraded.get("schema", newest), upgraded
+        if schema != newest:
+            raise BadInput(where, [f"schema {schema!r} is not known here; this version reads 1 to {newest}"])
     problems: list[str] = []
     record = plain.read(cls, value, problems)
     if isinstance(record, Trial):
-        problems = [
-            f"results[{at}].verdict is {result.verdict}, but {result.reason} means {result.reason.verdict}"
-            for at, result in enumerate(record.results)
-            if result.verdict is not result.reason.verdict
-        ]
+        problems = list(_contradictions(record))
     if record is None or problems:
         raise BadInput(where, problems)
     return record
+
+
+def _contradictions(trial: Trial) -> Iterator[str]:
+    """Yield a sentence for each verdict that its reason contradicts, or that no comment of the trial has."""
+    known = {comment.id for comment in trial.comments}
+    for at, score in enumerate(trial.scores):
+        if score.unit is not Unit.COMMENT:
+            continue
+        if score.subject not in known:
+            yield f"scores[{at}].subject is {score.subject}, which is no comment of the trial"
+        if score.label in _OPPOSED and score.label != score.reason.verdict:
+            yield f"scores[{at}].label is {score.label}, but {score.reason} means {score.reason.verdict}"
+
+
+#: For each record: the function that upgrades older data, and the newest schema.
+_SCHEMAS: dict[type, tuple[Callable[[Mapping[str, Any]], Mapping[str, Any]], int]] = {
+    Trial: (upgraded_trial, TRIAL_SCHEMA),
+    Summary: (upgraded_summary, SCHEMA),
+}
+#: Labels that a reason can contradict.
+_OPPOSED = (Verdict.CAUGHT, Verdict.MISSED)
 
 
 def _mend(path: Path) -> None:

@@ -15,7 +15,7 @@ from pytest_crab.report.summary import OUTCOMES
 from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.text import one_line
-from pytest_crab.types import OracleResult
+from pytest_crab.types import CommentResult
 from pytest_crab.types import Reason
 from pytest_crab.types import Trial
 from pytest_crab.types import Verdict
@@ -61,13 +61,14 @@ def _cases(trial: Trial) -> Iterator[junitparser.TestCase]:
         yield case
     if not trial.results:
         case = junitparser.TestCase(f"trial{repeat}", classname=one_line(trial.instance), time=seconds)
-        cause = trial.skipped or trial.error or "no oracle was judged"
-        kind = junitparser.Skipped if trial.error is None else junitparser.Error
-        case.result = [kind(one_line(cause), Reason.NOT_RUN.value)]
+        cause = trial.error or trial.skipped
+        if cause is not None:
+            kind = junitparser.Skipped if trial.error is None else junitparser.Error
+            case.result = [kind(one_line(cause), Reason.NOT_RUN.value)]
         yield case
 
 
-def _result(result: OracleResult, trial: Trial) -> Iterator[_Ending]:
+def _result(result: CommentResult, trial: Trial) -> Iterator[_Ending]:
     if result.verdict is Verdict.MISSED:
         yield junitparser.Failure(why(result), result.reason.value)
     elif result.reason is Reason.NOT_RUN:

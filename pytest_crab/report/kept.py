@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -11,8 +12,6 @@ from pytest_crab.report import oracles as letters
 from pytest_crab.report.burden import Load
 from pytest_crab.report.burden import load
 from pytest_crab.report.oracles import OracleRecord
-from pytest_crab.types import Category
-from pytest_crab.types import Kind
 from pytest_crab.types import Provenance
 from pytest_crab.types import Trial
 from pytest_crab.types import Verdict
@@ -44,7 +43,7 @@ class Row:
     own_seconds: float | None
     versions: tuple[tuple[str, str], ...]
     digest: str | None
-    results: tuple[tuple[str, Category, Kind, str, bool | None], ...]
+    results: tuple[tuple[str, Mapping[str, str], str, bool | None], ...]
 
 
 def row_of(trial: Trial) -> Row:
@@ -70,7 +69,7 @@ def row_of(trial: Trial) -> Row:
         versions=_versions(trial),
         digest=trial.versions.get("instance"),
         results=tuple(
-            (result.comment, result.category, result.kind, letters.letter(result.reason), result.resolvable)
+            (result.comment, result.labels, letters.letter(result.reason), result.resolvable)
             for result in trial.results
         ),
     )
@@ -100,12 +99,12 @@ def _versions(trial: Trial) -> tuple[tuple[str, str], ...]:
 
 def oracles_of(rows: Iterable[Row]) -> list[OracleRecord]:
     """Return the oracles of all rows, each once, with the verdicts of its repeats in their order."""
-    places: dict[tuple[str, str], tuple[str, Category, Kind]] = {}
+    places: dict[tuple[str, str], tuple[str, Mapping[str, str]]] = {}
     verdicts: dict[tuple[str, str], dict[int, str]] = {}
     marks: dict[tuple[str, str], bool] = {}
     for row in rows:
-        for comment, category, kind, one, resolvable in row.results:
-            places.setdefault((row.instance, comment), (row.repo, category, kind))
+        for comment, labels, one, resolvable in row.results:
+            places.setdefault((row.instance, comment), (row.repo, labels))
             if resolvable is not None:
                 marks[row.instance, comment] = resolvable
             verdicts.setdefault((row.instance, comment), {})[row.repeat] = one
@@ -114,13 +113,12 @@ def oracles_of(rows: Iterable[Row]) -> list[OracleRecord]:
             instance=instance,
             comment=comment,
             repo=repo,
-            category=category,
-            kind=kind,
+            labels=labels,
             verdicts="".join(own[repeat] for repeat in sorted(own)),
             repeats=() if sorted(own) == list(range(1, len(own) + 1)) else tuple(sorted(own)),
             resolvable=marks.get((instance, comment)),
         )
-        for (instance, comment), (repo, category, kind) in places.items()
+        for (instance, comment), (repo, labels) in places.items()
         for own in (verdicts[instance, comment],)
     ]
 

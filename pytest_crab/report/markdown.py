@@ -20,7 +20,6 @@ from pytest_crab.report.terminal import remarks
 from pytest_crab.report.terminal import unknown_head
 from pytest_crab.report.terminal import unknown_lines
 from pytest_crab.report.text import one_line
-from pytest_crab.types import Category
 from pytest_crab.types import Kind
 
 #: The file's name in a report's folder.
@@ -55,13 +54,13 @@ def markdown_lines(summary: Summary) -> Iterator[str]:
     lifted = [f"**{escaped(text, 500)}**" for text in lift_lines(summary)]
     yield from (line for text in lifted for line in (text, ""))
     yield from _table(_HEADS, [_cells(reviewer) for reviewer in summary.reviewers])
-    words = [word.value for word in Category if any(word.value in one.by_category for one in summary.reviewers)]
-    if words:
+    for dimension, words in summary.dimensions().items():
         yield ""
-        yield "<details><summary>Caught of known oracles by category</summary>"
+        yield f"<details><summary>Caught of known oracles by {escaped(dimension)}</summary>"
         yield ""
         names = [escaped(label(one)) for one in summary.reviewers]
-        yield from _table(("Category", *names), [[word, *_category(summary, word)] for word in words])
+        rows = [[escaped(word), *_label_cells(summary, dimension, word)] for word in words]
+        yield from _table((escaped(dimension).capitalize(), *names), rows)
         yield ""
         yield "</details>"
     unknown = [f"{unknown_head(summary)}: {text}" for text in unknown_lines(summary)]
@@ -91,9 +90,9 @@ def _cells(reviewer: ReviewerSummary) -> list[str]:
     ]
 
 
-def _category(summary: Summary, word: str) -> Iterator[str]:
+def _label_cells(summary: Summary, dimension: str, word: str) -> Iterator[str]:
     for reviewer in summary.reviewers:
-        score = reviewer.by_category.get(word)
+        score = reviewer.by_label.get(dimension, {}).get(word)
         yield of(score, score.known) if score else NOTHING
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
+from dataclasses import field
 from fractions import Fraction
 
 from pytest_crab.statistics.clusters import rate_interval
@@ -14,8 +15,6 @@ from pytest_crab.statistics.comparison import Interval
 from pytest_crab.statistics.comparison import Key
 from pytest_crab.statistics.comparison import Measured
 from pytest_crab.statistics.comparison import clusters_of
-from pytest_crab.types import Category
-from pytest_crab.types import Kind
 from pytest_crab.types import Reason
 from pytest_crab.types import Verdict
 
@@ -36,7 +35,9 @@ OUTCOMES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OracleRecord:
-    """One oracle; ``verdicts`` has a letter for each repeat, in their order: see OUTCOMES.
+    """One oracle, with the labels of its comment by dimension.
+
+    ``verdicts`` has a letter for each repeat, in their order: see OUTCOMES.
 
     ``repeats`` are their numbers where these are not 1, 2 and so on.
 
@@ -46,8 +47,7 @@ class OracleRecord:
     instance: str
     comment: str
     repo: str
-    category: Category
-    kind: Kind
+    labels: Mapping[str, str] = field(default_factory=dict)
     verdicts: str
     repeats: tuple[int, ...] = ()
     resolvable: bool | None = None

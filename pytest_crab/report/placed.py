@@ -17,11 +17,12 @@ from pytest_crab.report.account import review_faults
 from pytest_crab.report.account import trial_name
 from pytest_crab.report.account import why
 from pytest_crab.report.subjects import Subject
+from pytest_crab.report.text import label_words
 from pytest_crab.report.text import one_line
 from pytest_crab.report.text import visible
 from pytest_crab.report.transcripts import Transcript
+from pytest_crab.types import CommentResult
 from pytest_crab.types import Finding
-from pytest_crab.types import OracleResult
 from pytest_crab.types import Review
 from pytest_crab.types import Side
 from pytest_crab.types import Trial
@@ -116,7 +117,7 @@ def _review(trial: Trial, diff: str | None) -> Iterator[Line]:
 
 
 def _hunk(
-    hunk: Hunk, names: tuple[str, str], left: list[tuple[int, Finding]], results: Sequence[OracleResult]
+    hunk: Hunk, names: tuple[str, str], left: list[tuple[int, Finding]], results: Sequence[CommentResult]
 ) -> Iterator[Line]:
     old, new = names
     for line in hunk:
@@ -154,12 +155,12 @@ def _text(text: str, margin: str, style: str) -> Iterator[Line]:
             yield Line(f"{margin}{part}".rstrip(), style)
 
 
-def _oracle(result: OracleResult, comment: str) -> Iterator[Line]:
+def _oracle(result: CommentResult, comment: str) -> Iterator[Line]:
     """One oracle: its verdict, what the human commented, and its tests."""
     place = one_line(result.path or "?")
     span = "" if result.lines is None else f":{result.lines[0]}-{result.lines[1]}"
     style = {"caught": "good", "missed": "bad"}.get(str(result.verdict), "")
-    name = f"{one_line(result.comment)} {place}{span} ({result.category}, {result.kind})"
+    name = f"{one_line(result.comment)} {place}{span} ({label_words(result.labels)})"
     yield Line(f"{name}: {result.verdict} ({why(result)})", style)
     yield from _text(comment, "    | ", "comment")
     for test in result.tests:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
+from dataclasses import field
 from pathlib import Path
 
 from pytest_crab import plain
 from pytest_crab.errors import BadInput
 from pytest_crab.report.files import write_atomically
+from pytest_crab.report.upgrades import upgraded_subject
 from pytest_crab.types import SCHEMA
-from pytest_crab.types import Category
 from pytest_crab.types import Instance
-from pytest_crab.types import Kind
 from pytest_crab.types import Side
 
 #: Where these files lie in a report's folder.
@@ -22,15 +23,14 @@ FOLDER = "instances"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubjectComment:
-    """A human comment that has an oracle; never the oracle itself."""
+    """A human comment with its labels by dimension; never its oracle."""
 
     id: str
     path: str | None = None
     lines: tuple[int, int] | None = None
     side: Side = Side.RIGHT
     body: str
-    category: Category
-    kind: Kind
+    labels: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,11 +68,9 @@ def subject_of(instance: Instance, diff: str) -> Subject:
                 lines=comment.lines,
                 side=comment.side,
                 body=comment.body,
-                category=comment.category,
-                kind=comment.kind,
+                labels=comment.dimensions,
             )
-            for comment in instance.measured
-            if comment.kind is not None
+            for comment in instance.comments
         ),
     )
 
@@ -99,7 +97,7 @@ def read_subject(report: Path, instance: str) -> Subject | None:
         return None
     problems: list[str] = []
     try:
-        subject = plain.read(Subject, plain.load(path), problems)
+        subject = plain.read(Subject, upgraded_subject(plain.load(path)), problems)
     except (OSError, ValueError) as error:
         raise BadInput(str(path), [f"cannot be read: {error}"]) from error
     if subject is None:

@@ -47,6 +47,9 @@ from pytest_crab.types import Verdict
 #: The fixed sentence beside every number that an agent without understanding of findings took part in.
 SIMULATED = "simulated agent: location overlap only"
 
+#: The dimension that tables show as columns of their own.
+KIND = "kind"
+
 #: What is said of those who work on the public pull request.
 LEAKY = "leaky, worked on the public pull request and could read its discussion"
 
@@ -58,8 +61,8 @@ OUTCOMES = (Verdict.CAUGHT.value, Verdict.MISSED.value, *CAUSES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Score:
-    """Oracles of one reviewer, of all or of one kind or category.
+class Rate:
+    """The oracles of one reviewer: all of them, or those with one label.
 
     ``oracles`` counts all, ``known`` those with a known repeat, ``caught`` adds up the values of the known ones.
     ``micro`` is caught / known, ``macro`` the mean of s_i = caught_i / known_i over the instances where any is known.
@@ -100,7 +103,8 @@ class ReviewerSummary:
     from before. ``arm`` is None for a
     contestant. ``curve`` has the micro rate with only the first k findings by k, in the reviewer's own order,
     where such arms ran, and ``all``. ``versions`` are what was seen of each part that a comparison depends on.
-    ``resolvable`` is the score over those oracles that the agent was seen to resolve from the human comment; None: no
+    ``by_label`` has the rates by dimension (category, kind, severity) and label.
+    ``resolvable`` is the rate over those oracles that the agent was seen to resolve from the human comment; None: no
     oracle is marked so.
     """
 
@@ -119,10 +123,9 @@ class ReviewerSummary:
     skipped: Mapping[str, int] = field(default_factory=dict)
     comments: float | None = None
     comments_per_pull_request: float | None = None
-    overall: Score
-    resolvable: Score | None = None
-    by_kind: Mapping[str, Score]
-    by_category: Mapping[str, Score]
+    overall: Rate
+    resolvable: Rate | None = None
+    by_label: Mapping[str, Mapping[str, Rate]] = field(default_factory=dict)
     outcomes: Mapping[str, float]
     damage: Damage
     cost_usd: float | None = None
@@ -138,6 +141,16 @@ class ReviewerSummary:
     stability: Stability | None = None
     curve: Mapping[str, float] = field(default_factory=dict)
     oracles: tuple[OracleRecord, ...] = ()
+
+    @property
+    def by_kind(self) -> Mapping[str, Rate]:
+        """The rates by the label ``kind``."""
+        return self.by_label.get(KIND, {})
+
+    @property
+    def by_category(self) -> Mapping[str, Rate]:
+        """The rates by the label ``category``."""
+        return self.by_label.get("category", {})
 
     @property
     def unknown(self) -> float:
@@ -178,6 +191,14 @@ class Summary:
     digests: Mapping[str, str] = field(default_factory=dict)
     shard: str | None = None
     gate: Gate | None = None
+
+    def dimensions(self) -> dict[str, tuple[str, ...]]:
+        """The labels of all comments by dimension; ``kind`` is left out, since tables show it as columns."""
+        found: dict[str, dict[str, None]] = {}
+        for reviewer in self.reviewers:
+            for dimension, rates in reviewer.by_label.items():
+                found.setdefault(dimension, {}).update(dict.fromkeys(rates))
+        return {dimension: tuple(found[dimension]) for dimension in sorted(found) if dimension != KIND}
 
 
 def summarise(trials: Iterable[Trial], *, errors_as_misses: bool = False) -> Summary:
@@ -265,10 +286,12 @@ def _reviewer(name: str, rows: Sequence[Row], unasked: AbstractSet[Key], *, stri
         skipped=dict(Counter(row.skipped for row in rows if row.skipped is not None)),
         comments=float(comments) if reviewed else None,
         comments_per_pull_request=float(comments / reviewed) if reviewed else None,
-        overall=_score(oracles, strict=strict),
-        resolvable=_score(resolvable, strict=strict) if resolvable else None,
-        by_kind={kind.value: _score(_of(oracles, kind), strict=strict) for kind in Kind if _of(oracles, kind)},
-        by_category={word.value: _score(_of(oracles, word), strict=strict) for word in Category if _of(oracles, word)},
+        overall=_rate(oracles, strict=strict),
+        resolvable=_rate(resolvable, strict=strict) if resolvable else None,
+        by_label={
+            dimension: {word: _rate(own, strict=strict) for word, own in groups.items()}
+            for dimension, groups in _labelled(oracles).items()
+        },
         outcomes={outcome: float(letters.total(oracle.share(outcome) for oracle in oracles)) for outcome in OUTCOMES},
         damage=Damage(
             damaged=sum(row.damage is True for row in rows), measured=sum(row.damage is not None for row in rows)
@@ -319,15 +342,24 @@ def _contestant(own: ReviewerSummary) -> Contestant:
     )
 
 
-def _of(oracles: Iterable[OracleRecord], word: Kind | Category) -> list[OracleRecord]:
-    return [oracle for oracle in oracles if word in (oracle.kind, oracle.category)]
+def _labelled(oracles: Iterable[OracleRecord]) -> dict[str, dict[str, list[OracleRecord]]]:
+    """Return the oracles by dimension and label; c-CRAB's own words in their published order, others by name."""
+    found: dict[str, dict[str, list[OracleRecord]]] = {}
+    for oracle in oracles:
+        for dimension, word in oracle.labels.items():
+            found.setdefault(dimension, {}).setdefault(word, []).append(oracle)
+    order = {word.value: place for place, word in enumerate((*Kind, *Category))}
+    return {
+        dimension: dict(sorted(found[dimension].items(), key=lambda group: (order.get(group[0], len(order)), group[0])))
+        for dimension in sorted(found)
+    }
 
 
-def _score(oracles: Sequence[OracleRecord], *, strict: bool) -> Score:
+def _rate(oracles: Sequence[OracleRecord], *, strict: bool) -> Rate:
     values = {oracle.key: value for oracle in oracles if (value := oracle.value(strict=strict)) is not None}
     means = letters.instance_means(values)
     repos = {oracle.key: oracle.repo for oracle in oracles}
-    return Score(
+    return Rate(
         oracles=len(oracles),
         known=len(values),
         caught=float(letters.total(values.values())),

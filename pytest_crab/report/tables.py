@@ -68,8 +68,8 @@ def oracle_rows(trials: Iterable[Trial]) -> Iterator[dict[str, Any]]:
         for result in trial.results:
             own = {
                 "comment": result.comment,
-                "category": result.category.value,
-                "kind": result.kind.value,
+                "category": result.category,
+                "kind": result.kind,
                 "verdict": result.verdict.value,
                 "reason": result.reason.value,
                 "resolvable": result.resolvable,

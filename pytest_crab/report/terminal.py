@@ -16,12 +16,12 @@ from pytest_crab.report.sentences import together_lines
 from pytest_crab.report.summary import CAUSES
 from pytest_crab.report.summary import LEAKY
 from pytest_crab.report.summary import SIMULATED
+from pytest_crab.report.summary import Rate
 from pytest_crab.report.summary import ReviewerSummary
-from pytest_crab.report.summary import Score
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.text import ascii_line
+from pytest_crab.report.text import one_line
 from pytest_crab.statistics.comparison import Interval
-from pytest_crab.types import Category
 from pytest_crab.types import Kind
 
 #: What stands where nothing was measured.
@@ -74,7 +74,7 @@ def summary_lines(summary: Summary, width: int = 80) -> list[Line]:
     blocks = [
         _table(summary, width),
         [line for text in lift_lines(summary) for line in _wrapped(text, width, "bold")],
-        _categories(summary, width),
+        _label_tables(summary, width),
         [line for text in together_lines(summary) for line in _wrapped(text, width)],
         _unknown(summary, width),
         _notes(summary, width),
@@ -99,7 +99,7 @@ def span(interval: Interval | None) -> str:
     return NOTHING if interval is None else f"{percent(interval.low)}-{percent(interval.high)}"
 
 
-def of(score: Score, total: int) -> str:
+def of(score: Rate, total: int) -> str:
     """Write caught of a total; where nothing is known, caught is not 0 but not measured."""
     if not total:
         return NOTHING
@@ -140,28 +140,36 @@ def _row(name: str, cells: Sequence[str], first: int, widths: Sequence[int]) -> 
     return " ".join((name.ljust(first), *padded)).rstrip()
 
 
-def _categories(summary: Summary, width: int) -> list[Line]:
-    """Return caught of known by category, a column a reviewer; what does not fit beside each other goes below."""
-    words = [word.value for word in Category if any(word.value in own.by_category for own in summary.reviewers)]
-    if not words:
-        return []
-    first = max(len("Caught/known"), *map(len, words))
-    columns = [_category_column(reviewer, words, width - first - 1) for reviewer in summary.reviewers]
+def _label_tables(summary: Summary, width: int) -> list[Line]:
+    """Return caught of known by label, a block for each dimension that the set has."""
+    return [
+        line
+        for dimension, words in summary.dimensions().items()
+        for line in _label_table(summary, dimension, words, width)
+    ]
+
+
+def _label_table(summary: Summary, dimension: str, words: Sequence[str], width: int) -> list[Line]:
+    """Return one dimension's rows, a column a reviewer; what does not fit beside each other goes below."""
+    head = "Caught/known" if dimension == "category" else f"by {one_line(dimension, 30)}"
+    names = [one_line(word, 30) for word in words]
+    first = max(len(head), *map(len, names))
+    columns = [_label_column(reviewer, dimension, words, width - first - 1) for reviewer in summary.reviewers]
     lines: list[Line] = []
     while columns:
         count = _fitting([len(column[0]) for column in columns], width - first)
         block, columns = columns[:count], columns[count:]
         widths = [len(column[0]) for column in block]
-        for at, word in enumerate(("Caught/known", *words)):
+        for at, word in enumerate((head, *names)):
             text = _row(word, [column[at].strip() for column in block], first, widths)
             lines.append(Line(text, "" if at else "bold"))
     return lines
 
 
-def _category_column(reviewer: ReviewerSummary, words: Sequence[str], room: int) -> list[str]:
+def _label_column(reviewer: ReviewerSummary, dimension: str, words: Sequence[str], room: int) -> list[str]:
     cells = [ascii_line(label(reviewer), room)]
     for word in words:
-        score = reviewer.by_category.get(word)
+        score = reviewer.by_label.get(dimension, {}).get(word)
         cells.append(of(score, score.known) if score else NOTHING)
     width = max(map(len, cells))
     return [cell.rjust(width) for cell in cells]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 #: What pipelines take for commands in what a step prints: ``::name ...::`` where a line starts, ``##name[`` anywhere.
 _COMMAND = re.compile(r"^:(?=:[A-Za-z-]+(?:\s[^\n]*?)?::)|#(?=#[A-Za-z]*\[)")
@@ -43,3 +44,10 @@ def counted(count: int, noun: str) -> str:
     """A number with its noun, in the plural unless it is 1."""
     plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
     return f"{count} {noun if count == 1 else plural}"
+
+
+def label_words(labels: Mapping[str, str]) -> str:
+    """The labels of a comment on one line, category and kind first; they come from a file that anybody may write."""
+    first = [labels[name] for name in ("category", "kind") if name in labels]
+    others = [f"{name} {word}" for name, word in sorted(labels.items()) if name not in ("category", "kind")]
+    return ", ".join(one_line(word, 60) for word in (*first, *others))

@@ -95,7 +95,7 @@ class DockerRuntime:
             "dockerfile": self._images.dockerfile(instance),
             "base": base,
             "base_id": base_id,
-            **described(instance.environment, source),
+            **described(instance.required_environment, source),
         }
 
     def prepare(self, instance: Instance, snapshot: Snapshot, source: Mapping[str, Any]) -> Image:
@@ -107,7 +107,7 @@ class DockerRuntime:
             key=key,
             reference=name,
             tree=_TREE,
-            workdir=instance.environment.workdir,
+            workdir=instance.required_environment.workdir,
             python=facts["python"],
             site=tuple(facts["site"]),
             facts={
@@ -116,7 +116,7 @@ class DockerRuntime:
                 "version": facts["version"],
                 "built": facts["built"],
                 **{name: facts[name] for name in ("node", "node_version") if name in facts},
-                "env": dict(instance.environment.env),
+                "env": dict(instance.required_environment.env),
                 "meeting": MEETING,
             },
         )
@@ -155,7 +155,7 @@ class DockerRuntime:
 
     def _install(self, image: Image, instance: Instance, asked: Command) -> Completed:
         command = dataclasses.replace(asked, user="root")
-        seconds = max(600, instance.environment.timeout)
+        seconds = max(600, instance.required_environment.timeout)
         with (
             self.slots.take(self.engine.stopped),
             self.engine.container(

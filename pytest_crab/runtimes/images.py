@@ -120,11 +120,11 @@ class Images:
 
     def dockerfile(self, instance: Instance) -> str:
         """The Dockerfile's text that this instance is built with."""
-        return find_dockerfile(instance.environment.dockerfile or "image", self._rootdir)
+        return find_dockerfile(instance.required_environment.dockerfile or "image", self._rootdir)
 
     def base(self, instance: Instance) -> tuple[str, str]:
         """Name and id of the image that this instance's is built on; pulled when it is not here. Raises ImageError."""
-        wanted = wanted_bases(instance.environment, self._base)
+        wanted = wanted_bases(instance.required_environment, self._base)
         if wanted[0] not in self._bases:
             with one_builder(
                 plain.digest(["base", wanted[0]]), self._engine.check
@@ -180,16 +180,18 @@ class Images:
 
     def _build(self, instance: Instance, snapshot: Snapshot, key: str, name: str) -> dict[str, Any]:
         route = PackageRoute.here()
-        arguments = {"BASE": self.base(instance)[0], "WORKDIR": instance.environment.workdir}
-        arguments["SYSTEM"] = " ".join(instance.environment.system)
-        if instance.environment.resolved is not None:  # every package is named, and some are left out on purpose
+        arguments = {"BASE": self.base(instance)[0], "WORKDIR": instance.required_environment.workdir}
+        arguments["SYSTEM"] = " ".join(instance.required_environment.system)
+        if (
+            instance.required_environment.resolved is not None
+        ):  # every package is named, and some are left out on purpose
             arguments["PIP_OPTIONS"] = "--no-deps"
         index = route.public_index()
         if index is not None:
             arguments["PIP_INDEX_URL"] = index
         if route.bundle is not None:
             arguments.update(dict.fromkeys(("PIP_CERT", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"), _ROUTE))
-        if instance.environment.node is not None:
+        if instance.required_environment.node is not None:
             arguments.update(nodes.build_arguments(_ROUTE))
         with self._engine.run.scratch() as scratch:
             archive = scratch / "context.tar"
@@ -245,7 +247,7 @@ def _tail(output: bytes) -> str:
 
 
 def _pack(archive: Path, tree: Path, dockerfile: str, instance: Instance, route: PackageRoute) -> None:
-    environment = instance.environment
+    environment = instance.required_environment
     packages = packages_of(environment) if environment.node is None else ()
     script = install_script(environment) if environment.node is None else nodes.build_script(environment)
     texts = {

@@ -30,7 +30,6 @@ from pytest_crab.protocols import ModelAccess
 from pytest_crab.protocols import Snapshot
 from pytest_crab.runtimes import bubblewrap
 from pytest_crab.runtimes import cgroups
-from pytest_crab.runtimes import hiding
 from pytest_crab.runtimes import reinstalling
 from pytest_crab.runtimes import relaying
 from pytest_crab.runtimes import trees
@@ -74,7 +73,6 @@ class LocalRuntime:
         self.run = run or Run()
         self.unconfined = unconfined
         self._cache = cache.absolute()
-        hiding.hide(self._cache, "the cache of environments")
         self.slots = Slots(slots)
         self.holds = Holds(self.run)
         self.stopped = threading.Event()
@@ -88,14 +86,13 @@ class LocalRuntime:
             "runtime": self.name,
             "layout": LAYOUT,
             "confined": not self.unconfined,
-            "interpreter": chosen.identity(instance.environment),
-            **described(instance.environment, source),
+            "interpreter": chosen.identity(instance.required_environment),
+            **described(instance.required_environment, source),
         }
 
     def prepare(self, instance: Instance, snapshot: Snapshot, source: Mapping[str, Any]) -> Image:
         """See protocols.Runtime."""
         self._check()
-        hiding.hide_set(instance)
         key = image_key(self.identity(instance, source))
         folder = self._cache / "built" / key[:32]
         self.holds.take(instance.id, key)
@@ -116,7 +113,7 @@ class LocalRuntime:
             "runtime": self.name,
             "version": layout.version,
             "built": built,
-            "env": dict(instance.environment.env),
+            "env": dict(instance.required_environment.env),
             "meeting": str(place / "meet") if place else MEETING,
             **({"node": layout.node, "node_version": layout.node_version} if layout.node else {}),
             "limits": "none" if place else ("cgroup" if cgroups.available() else "rlimit"),
@@ -125,7 +122,7 @@ class LocalRuntime:
             key=key,
             reference=str(folder),
             tree=str(folder / "tree") if place else venvs.TREE,
-            workdir=str(place / "tree") if place else instance.environment.workdir,
+            workdir=str(place / "tree") if place else instance.required_environment.workdir,
             python=layout.python,
             site=layout.site,
             scratch=str(place / "tmp") if place else TMP,
@@ -265,7 +262,6 @@ class LocalRuntime:
             writable={**writable, **(replaced or {})},
             empty=empty,
             masked=layout.masked,
-            needed=layout.site,
             cwd=image.workdir,
         )
 
@@ -291,7 +287,7 @@ class LocalRuntime:
                 [view],
                 [command],
                 limits=CLIENT_LIMITS,
-                seconds=max(600, instance.environment.timeout),
+                seconds=max(600, instance.required_environment.timeout),
                 cancelled=[self.stopped],
                 filling=Filling(list(replaced.values()), CLIENT_LIMITS.disk),
             )[0]

@@ -43,7 +43,7 @@ def reinstalled(
     revision did to its install or to what that tells; an install that fails on head as well is EngineError, since
     nobody revised that.
     """
-    if not instance.environment.install:
+    if not instance.required_environment.install:
         return {}
     argv = _command_line(image, instance, distributions)
     revised = request(changes)
@@ -83,7 +83,7 @@ def _command_line(image: Image, instance: Instance, distributions: str) -> tuple
         "workdir": image.workdir,
         "site": image.site[0],
         "distributions": distributions,
-        "script": install_script(instance.environment),
+        "script": install_script(instance.required_environment),
     }
     return (image.python, "-I", "-S", "-c", channel.program(SCRIPT), json.dumps(settings))
 

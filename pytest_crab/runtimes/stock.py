@@ -56,7 +56,7 @@ def engine_stock(instances: Iterable[Instance], base: str) -> Stock:
     there: dict[str, int | None] = {}
     missing: dict[str, None] = {}
     for instance in instances:
-        names = wanted_bases(instance.environment, base)
+        names = wanted_bases(instance.required_environment, base)
         below = next((sizes[name] for name in map(_tagged, names) if name in sizes), None)
         if below is None:
             missing[names[0]] = None

@@ -97,7 +97,7 @@ class Chosen:
 
 def choose(instance: Instance) -> Chosen:
     """The interpreter for an instance. Raises ImageError where this machine has not what it asks for."""
-    environment = instance.environment
+    environment = instance.required_environment
     own = "python" if environment.node is None else "node"
     if environment.image is not None or environment.dockerfile != own:
         wanted = environment.image or f"{environment.dockerfile}.Dockerfile"
@@ -160,7 +160,7 @@ def venv_name(instance: Instance, chosen: Chosen) -> str | None:
 
 
 def _venv_key(instance: Instance, chosen: Chosen) -> str:
-    return plain.digest([chosen.identity(instance.environment), str(chosen.interpreter.prefix)])[:32]
+    return plain.digest([chosen.identity(instance.required_environment), str(chosen.interpreter.prefix)])[:32]
 
 
 def _layout_of(folder: Path, interpreter: interpreters.Interpreter) -> Layout:
@@ -189,8 +189,10 @@ def _make_venv(
 ) -> None:
     remove_folder(folder)  # of a killed build
     folder.mkdir(parents=True)
-    (folder / "packages.txt").write_text("".join(f"{package}\n" for package in packages_of(instance.environment)))
-    install, tool = _installer(folder, instance.environment)
+    (folder / "packages.txt").write_text(
+        "".join(f"{package}\n" for package in packages_of(instance.required_environment))
+    )
+    install, tool = _installer(folder, instance.required_environment)
     script = (
         f'{_OUTSPOKEN}; set -e; "$1" -m venv "$2"; {install} -r "$2/packages.txt"; ls "$3" > "$2/distributions.txt"'
     )
@@ -231,13 +233,13 @@ def build_tree(
     if layout.node is not None:
         _build_node(tree, instance, layout, build, confined=confined)
         return layout
-    if not instance.environment.install:
+    if not instance.required_environment.install:
         return layout
     if layout.venv is None:
         raise ImageError(f"{instance.id}: it has install commands and no virtual environment to run them in")
     shutil.copytree(layout.venv, folder / "venv", symlinks=True)
     binds = {**layout.binds, layout.venv: str(folder / "venv")}
-    workdir = instance.environment.workdir if confined else str(tree)
+    workdir = instance.required_environment.workdir if confined else str(tree)
     view = View(
         readable={**_readable(layout, without=layout.venv), **route_files()},
         writable={layout.venv: folder / "venv", workdir: tree},
@@ -246,7 +248,7 @@ def build_tree(
         cwd=workdir,
     )
     path = f"{layout.venv}/bin:/usr/local/bin:/usr/bin:/bin"
-    script = f"{_OUTSPOKEN}\n{install_script(instance.environment)}"
+    script = f"{_OUTSPOKEN}\n{install_script(instance.required_environment)}"
     done = build(view, Command(argv=("sh", "-c", script), env={**route_env(), "PATH": path}), INSTALL_SECONDS)
     if done.exit_code != 0:
         raise _failure(f"{instance.id}: the install commands failed", done)
@@ -259,7 +261,7 @@ def build_tree(
 
 def _build_node(tree: Path, instance: Instance, layout: Layout, build: Builder, *, confined: bool) -> None:
     """Put npm's packages into a tree and run its install commands. Raises ImageError, Cancelled."""
-    environment = instance.environment
+    environment = instance.required_environment
     if not environment.packages and not environment.install:
         return
     assert layout.node is not None

@@ -7,7 +7,6 @@ from functools import cache
 from pathlib import Path
 from typing import cast
 
-from pytest_crab.errors import SourceError
 from pytest_crab.protocols import Snapshot
 from pytest_crab.protocols import Source
 from pytest_crab.types import Instance
@@ -40,15 +39,6 @@ def drop(instance: Instance, folder: Path, snapshot: Snapshot) -> None:
     from pytest_crab.sources import trees
 
     trees.drop(folder, source_for(instance).identity(instance), snapshot)
-
-
-def diff_text(instance: Instance, name: str) -> str:
-    """The text of a diff in the instance's folder; bytes that are not UTF-8 become surrogates, which apply takes."""
-    try:
-        return Path(instance.folder, name).read_bytes().decode("utf-8", "surrogateescape")
-    except OSError as error:
-        message = f"{instance.id}: {name} cannot be read ({error.strerror})"
-        raise SourceError(message) from None
 
 
 @cache

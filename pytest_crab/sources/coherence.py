@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from pytest_crab import diffs
 from pytest_crab.errors import DiffRejected
+from pytest_crab.instances.files import diff_text
 from pytest_crab.protocols import Snapshot
-from pytest_crab.sources import diff_text
 from pytest_crab.sources import links
 from pytest_crab.types import Comment
 from pytest_crab.types import Instance

@@ -18,8 +18,8 @@ from filelock import FileLock
 from pytest_crab import plain
 from pytest_crab.errors import DiffRejected
 from pytest_crab.errors import SourceError
+from pytest_crab.instances.files import diff_text
 from pytest_crab.protocols import Snapshot
-from pytest_crab.sources import diff_text
 from pytest_crab.sources.git_cli import Git
 from pytest_crab.sources.git_cli import create
 from pytest_crab.sources.git_cli import lend

@@ -22,14 +22,20 @@ from pytest_crab.types.instances import PullRequestFacts
 from pytest_crab.types.instances import SdistSource
 from pytest_crab.types.instances import Source
 from pytest_crab.types.instances import TreeSource
+from pytest_crab.types.runs import Judgement
+from pytest_crab.types.runs import Proof
+from pytest_crab.types.runs import Run
+from pytest_crab.types.runs import TestOutcome
+from pytest_crab.types.scores import CommentResult
+from pytest_crab.types.scores import Score
+from pytest_crab.types.scores import ScoredComment
+from pytest_crab.types.scores import verdict_score
+from pytest_crab.types.trials import PASS_TO_PASS
 from pytest_crab.types.trials import SCHEMA
-from pytest_crab.types.trials import Judgement
-from pytest_crab.types.trials import OracleResult
-from pytest_crab.types.trials import Proof
-from pytest_crab.types.trials import Run
+from pytest_crab.types.trials import TRIAL_SCHEMA
 from pytest_crab.types.trials import StepRecord
-from pytest_crab.types.trials import TestOutcome
 from pytest_crab.types.trials import Trial
+from pytest_crab.types.words import Artefact
 from pytest_crab.types.words import Category
 from pytest_crab.types.words import Ending
 from pytest_crab.types.words import Isolation
@@ -38,6 +44,7 @@ from pytest_crab.types.words import Provenance
 from pytest_crab.types.words import Reason
 from pytest_crab.types.words import Runner
 from pytest_crab.types.words import Side
+from pytest_crab.types.words import Unit
 from pytest_crab.types.words import Verdict
 from pytest_crab.types.words import Word
 
@@ -46,10 +53,14 @@ __all__ = [
     "CONTROL",
     "FIRST",
     "INSTANCE_ID",
+    "PASS_TO_PASS",
     "PLACEBO",
     "SCHEMA",
+    "TRIAL_SCHEMA",
+    "Artefact",
     "Category",
     "Comment",
+    "CommentResult",
     "Ending",
     "Environment",
     "Finding",
@@ -59,7 +70,6 @@ __all__ = [
     "Judgement",
     "Kind",
     "Oracle",
-    "OracleResult",
     "Proof",
     "Provenance",
     "PullRequest",
@@ -69,6 +79,8 @@ __all__ = [
     "Revision",
     "Run",
     "Runner",
+    "Score",
+    "ScoredComment",
     "SdistSource",
     "Side",
     "Source",
@@ -76,8 +88,10 @@ __all__ = [
     "TestOutcome",
     "TreeSource",
     "Trial",
+    "Unit",
     "Usage",
     "Verdict",
     "Word",
     "total_usage",
+    "verdict_score",
 ]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
 
+from pytest_crab.errors import ImageError
 from pytest_crab.types.trials import SCHEMA
 from pytest_crab.types.words import Category
 from pytest_crab.types.words import Isolation
@@ -134,7 +135,8 @@ class Oracle:
 class Comment:
     """What a human wrote in review; ``lines`` are 1-based and inclusive on ``side``, None is the whole file.
 
-    A comment without an oracle, and so without a kind, is read by those who read comments and measured by nobody.
+    ``labels`` are words of any dimension (severity, context); ``category`` and ``kind`` are two more dimensions, with
+    the closed words of arXiv 2603.23448. A comment without an oracle has no kind, and no oracle scores it.
     """
 
     id: str
@@ -143,8 +145,9 @@ class Comment:
     side: Side = Side.RIGHT
     body: str
     url: str | None = None
-    category: Category
+    category: Category | None = None
     kind: Kind | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
     oracle: Oracle | None = None
     reference: str | None = None
     accepts: tuple[str, ...] = ()
@@ -159,10 +162,19 @@ class Comment:
             raise ValueError("kind is missing; it says whether the oracle is behavioral or structural")
         if self.oracle is None and (self.kind or self.reference or self.accepts or self.rejects):
             raise ValueError("oracle is missing; kind, reference, accepts and rejects say something about one")
+        doubled = sorted({"category", "kind"} & set(self.labels))
+        if doubled and (self.category is not None or self.kind is not None):
+            raise ValueError(f"labels.{doubled[0]} stands beside {doubled[0]}; write one of them")
 
     @property
-    def examined(self) -> Oracle:
-        """The oracle; asked only of comments that have one (see Instance.measured)."""
+    def dimensions(self) -> dict[str, str]:
+        """Every label of the comment, by dimension."""
+        own = {"category": self.category, "kind": self.kind}
+        return {**{name: word.value for name, word in own.items() if word is not None}, **self.labels}
+
+    @property
+    def required_oracle(self) -> Oracle:
+        """The oracle; asked only of comments that have one (see Instance.with_oracles)."""
         assert self.oracle is not None
         return self.oracle
 
@@ -180,7 +192,7 @@ class Instance:
     license: str
     pull_request: PullRequestFacts
     source: Source
-    environment: Environment
+    environment: Environment | None = None
     comments: tuple[Comment, ...]
     pass_to_pass: tuple[str, ...] = ()
     tags: Mapping[str, str] = field(default_factory=dict)
@@ -195,8 +207,17 @@ class Instance:
         ids = [comment.id for comment in self.comments]
         if len(set(ids)) != len(ids):
             raise ValueError("two comments have the same id")
+        if self.environment is None and (self.with_oracles or self.pass_to_pass):
+            raise ValueError("environment is missing; oracles and pass_to_pass run in it")
 
     @property
-    def measured(self) -> tuple[Comment, ...]:
+    def required_environment(self) -> Environment:
+        """The environment; asked for only where code is run. Raises ImageError where there is none."""
+        if self.environment is None:
+            raise ImageError(f"{self.id} has no environment, so no code can be run: add `environment` to its file")
+        return self.environment
+
+    @property
+    def with_oracles(self) -> tuple[Comment, ...]:
         """The comments that have an oracle, in order; none where the instance is there to be read."""
         return tuple(comment for comment in self.comments if comment.oracle is not None)

@@ -1,4 +1,4 @@
-"""What oracle runs say, and what a trial leaves on the record."""
+"""The record of a trial."""
 
 from __future__ import annotations
 
@@ -10,93 +10,21 @@ from typing import Any
 from pytest_crab.types.contestants import Review
 from pytest_crab.types.contestants import Revision
 from pytest_crab.types.contestants import Usage
-from pytest_crab.types.words import Category
-from pytest_crab.types.words import Ending
-from pytest_crab.types.words import Kind
+from pytest_crab.types.scores import CommentResult
+from pytest_crab.types.scores import Score
+from pytest_crab.types.scores import ScoredComment
 from pytest_crab.types.words import Provenance
-from pytest_crab.types.words import Reason
-from pytest_crab.types.words import Side
+from pytest_crab.types.words import Unit
 from pytest_crab.types.words import Verdict
 
-#: The version of the trial record, of instance.yaml and of the command contract; older ones are still read.
+#: The version of instance.yaml, of summaries and of the command contract; older ones are still read.
 SCHEMA = 1
 
+#: The subject of the score that says whether the project's own passing tests still pass.
+PASS_TO_PASS = "pass_to_pass"  # noqa: S105 - the field's term
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TestOutcome:
-    """One test of an oracle: passed, failed, error, skipped, xfailed or xpassed; ``where`` is never in the oracle."""
-
-    __test__ = False
-
-    id: str
-    outcome: str
-    exception: str | None = None
-    where: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
-    """One run of an oracle or a command; ``tripwire``: whether the tests that must fail did, None if none ran."""
-
-    id: str
-    ending: Ending
-    exit_code: int | None = None
-    signal: int | None = None
-    tests: tuple[TestOutcome, ...] = ()
-    tripwire: bool | None = None
-    altered: tuple[str, ...] = ()
-    seconds: float = 0.0
-    detail: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Proof:
-    """That an oracle is red at head and green at the reference: ``expected`` are the tests seen green there.
-
-    ``altered`` are the names that the project itself changes in the interpreter at the reference, and so may change.
-    ``flake_bound`` is the 95% upper bound on the chance that a run disagrees, given that all ``runs``, of every state
-    together, came out as they should.
-    """
-
-    comment: str
-    expected: tuple[str, ...]
-    altered: tuple[str, ...] = ()
-    runs: int
-    flake_bound: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judgement:
-    """The verdict on one oracle, with its reason and one sentence of detail."""
-
-    reason: Reason
-    detail: str | None = None
-
-    @property
-    def verdict(self) -> Verdict:
-        """The verdict that the reason stands for."""
-        return self.reason.verdict
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OracleResult:
-    """One oracle in a trial; ``path``, ``lines`` and ``side`` are its comment's.
-
-    ``resolvable`` is whether this agent was seen to resolve it from the human comment alone; None: nobody has looked.
-    """
-
-    comment: str
-    path: str | None = None
-    lines: tuple[int, int] | None = None
-    side: Side = Side.RIGHT
-    category: Category
-    kind: Kind
-    verdict: Verdict
-    reason: Reason
-    detail: str | None = None
-    tests: tuple[TestOutcome, ...] = ()
-    flake_bound: float | None = None
-    resolvable: bool | None = None
+#: The version of the trial record; older ones are still read.
+TRIAL_SCHEMA = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,8 +45,9 @@ class StepRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """One (instance, reviewer, repeat): the record behind every number; ``damage`` None is "not measured".
+    """One (instance, reviewer, repeat): the record behind every number.
 
+    ``comments`` are the instance's, and ``scores`` what the scorers gave, the first scorer's first.
     ``leaky`` names who worked on the public pull request, whose discussion it could read.
     ``status`` is what a client's output was read as, where that is why there is no review or revision.
     ``arm`` is None for a contestant and says of others what they are there for: see ARMS. ``attribution`` holds, for
@@ -128,7 +57,7 @@ class Trial:
     those attempts used after which there is no review or no revision on this record; None: there was none.
     """
 
-    schema: int = SCHEMA
+    schema: int = TRIAL_SCHEMA
     instance: str
     repo: str
     provenance: Provenance
@@ -141,8 +70,8 @@ class Trial:
     simulated: bool = False
     review: Review | None = None
     revision: Revision | None = None
-    results: tuple[OracleResult, ...]
-    damage: bool | None = None
+    comments: tuple[ScoredComment, ...] = ()
+    scores: tuple[Score, ...] = ()
     error: str | None = None
     status: str | None = None
     skipped: str | None = None
@@ -167,6 +96,20 @@ class Trial:
         holders = (self.review, self.revision, self)
         return tuple(one.failed for one in holders if one is not None and one.failed is not None)
 
-    def having(self, verdict: Verdict) -> tuple[OracleResult, ...]:
+    @property
+    def results(self) -> tuple[CommentResult, ...]:
+        """The first scorer's score of each comment, in the order of the comments; none where it scores none."""
+        scorer = next((score.scorer for score in self.scores if score.unit is Unit.COMMENT), None)
+        found = {score.subject: score for score in self.scores if score.scorer == scorer and score.unit is Unit.COMMENT}
+        return tuple(CommentResult(comment, found[comment.id]) for comment in self.comments if comment.id in found)
+
+    @property
+    def damage(self) -> bool | None:
+        """Whether the revision broke the tests of pass_to_pass; None: not measured."""
+        values = (score.value for score in self.scores if score.unit is Unit.TRIAL and score.subject == PASS_TO_PASS)
+        value = next(values, None)
+        return None if value is None else bool(value)
+
+    def having(self, verdict: Verdict) -> tuple[CommentResult, ...]:
         """The results with this verdict."""
         return tuple(result for result in self.results if result.verdict is verdict)

@@ -63,6 +63,24 @@ class Isolation(Word):
     PROCESS = "process"
 
 
+class Unit(Word):
+    """What one score is about."""
+
+    COMMENT = "comment"
+    FINDING = "finding"
+    PROBE = "probe"
+    TRIAL = "trial"
+
+
+class Artefact(Word):
+    """What a scorer may need of a trial."""
+
+    REVIEW = "review"
+    REVISION = "revision"
+    ENVIRONMENT = "environment"
+    MODEL = "model"
+
+
 class Verdict(Word):
     """What is known about one oracle after a trial (design: a trial)."""
 

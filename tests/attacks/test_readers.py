@@ -24,10 +24,11 @@ from pytest_crab.report.files import read_trials
 from pytest_crab.report.junit import render
 from pytest_crab.report.summary import summarise
 from pytest_crab.report.terminal import summary_lines
+from pytest_crab.testing.trials import comment_result
+from pytest_crab.testing.trials import trial_of
 from pytest_crab.types import Category
 from pytest_crab.types import Finding
 from pytest_crab.types import Kind
-from pytest_crab.types import OracleResult
 from pytest_crab.types import Provenance
 from pytest_crab.types import Reason
 from pytest_crab.types import Review
@@ -43,14 +44,14 @@ def made(text: str) -> Trial:
     """A trial in which reviewer, agent, project and oracle say this wherever they can say anything."""
     finding = Finding(body=text, title=text, severity=text, rule=text, path=text, start=1)
     results = tuple(
-        OracleResult(
-            comment=f"c{number}", path=text, lines=(1, 1), category=Category.FUNCTIONAL, kind=Kind.BEHAVIORAL,
-            verdict=reason.verdict, reason=reason, detail=text,
+        comment_result(
+            f"c{number}", path=text, lines=(1, 1), category=Category.FUNCTIONAL, kind=Kind.BEHAVIORAL,
+            reason=reason, detail=text,
             tests=(TestOutcome(id=text, outcome="failed", exception=text, where=text),),
         )
         for number, reason in enumerate([Reason.FAILED, Reason.BROKEN, Reason.GREEN])
     )  # fmt: skip
-    return Trial(
+    return trial_of(
         instance="i", repo=f"o/{text}", provenance=Provenance.AUTHORED, reviewer=text, agent=text, runtime=text,
         privileged=(text,), leaky=(text,), review=Review(findings=(finding,), version=text),
         revision=Revision(diff=f"diff --git a/{text}\n{text}\n", version=text, notes=text), results=results,

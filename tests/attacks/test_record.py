@@ -104,8 +104,8 @@ def test_each_attack_is_on_the_record_of_one_run(
     wrong = {}
     for attack in REVISIONS:
         trial = seen.trials[attack.name]
-        (result,) = trial["results"]
-        measured(attack.name, recorded=record.said(trial), refused=result["verdict"] != "caught")
+        (result,) = trial["scores"]
+        measured(attack.name, recorded=record.said(trial), refused=result.get("label") != "caught")
         if record.said(trial) != attack.recorded or attack.detail not in result.get("detail", ""):
             wrong[attack.name] = (record.said(trial), result.get("detail"))
     left = everything(root) + seen.printed
@@ -119,11 +119,11 @@ def test_each_attack_is_on_the_record_of_one_run(
 
 def outcome(attack: Refusal, trial: Mapping[str, Any], left: str) -> str:
     """What came of a hostile review or revision, in the words of the page, or else the verdict."""
-    (result,) = trial["results"]
+    (result,) = trial["scores"]
     said = record.said(trial)
     if attack.becomes == "not on any record" and ledger.KEY not in left and said == "missed (test failed)":
         return attack.becomes
-    told = json.dumps(trial["results"])
+    told = json.dumps(trial["scores"])
     if attack.becomes == "cut to a name" and second_hand.SENTENCE not in told and said == "missed (test failed)":
         return attack.becomes
     if attack.becomes == "recorded as it is" and said == "caught (green)":
@@ -164,7 +164,7 @@ def test_hostile_diffs_and_archives_are_on_the_record(
     wrong = {}
     for name, attack in attacks.items():
         said = record.said(trials[name])
-        why = trials[name].get("error", "") + trials[name]["results"][0].get("detail", "")
+        why = trials[name].get("error", "") + trials[name]["scores"][0].get("detail", "")
         measured(attack.name, recorded=said)
         if said != attack.becomes or not attack.is_said(why):
             wrong[attack.name] = (said, why)

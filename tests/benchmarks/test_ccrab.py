@@ -96,7 +96,7 @@ def test_an_instance_is_joined_by_text_and_says_what_is_inferred(tmp_path: Path,
     first, second = instance.comments
     assert (first.id, first.body, first.kind, first.lines) == ("c0", made.text("a0"), Kind.BEHAVIORAL, None)
     assert (second.id, second.body, second.kind) == ("c1", made.text("a1"), Kind.STRUCTURAL)
-    assert "import app" in (tmp_path / "set" / instance.id / first.examined.file).read_text()
+    assert "import app" in (tmp_path / "set" / instance.id / first.required_oracle.file).read_text()
     recorded = read_recording(tmp_path / "set").results
     assert dict(recorded["human"][instance.id].verdicts) == {"c0": True, "c1": True}
     assert dict(recorded["alpha"][instance.id].verdicts) == {"c0": True, "c1": False}
@@ -139,7 +139,7 @@ def test_tests_for_jest_keep_their_suffix(tmp_path: Path, made: Any) -> None:
     import_ccrab(made.write(tmp_path / "release"), tmp_path / "set")
     instance = load_instance(tmp_path / "set" / made.names[1])
     (comment,) = instance.comments
-    assert (comment.examined.file, comment.examined.runner) == ("oracles/test_c0.test.ts", Runner.JEST)
+    assert (comment.required_oracle.file, comment.required_oracle.runner) == ("oracles/test_c0.test.ts", Runner.JEST)
     environment = instance.environment
     assert (environment.dockerfile, environment.node, environment.packages) == ("node", "20", ("jest@29.7.0",))
     assert load_instance(tmp_path / "set" / made.names[0]).environment.node is None
@@ -165,7 +165,7 @@ def test_what_cannot_be_joined_is_listed_and_left_without_oracle(tmp_path: Path,
     ]
     one, two = load_instances(tmp_path / "set")
     assert [comment.oracle is None for comment in one.comments] == [True, False]
-    assert two.measured == ()
+    assert two.with_oracles == ()
 
 
 def test_rows_that_say_different_things_of_one_comment_say_nothing(tmp_path: Path, made: Any) -> None:

@@ -40,6 +40,6 @@ def test_every_row_is_imported_with_all_its_oracles(tmp_path: Path, monkeypatch:
     assert note.startswith("ManimCommunity__manim-482@f2fd3e3: human: c0: recorded caught with an empty revision")
     assert dict(done.resolved_kinds) == {Kind.BEHAVIORAL: 45, Kind.STRUCTURAL: 189}
     instances = load_instances(tmp_path / "set")
-    assert sum(len(instance.measured) for instance in instances) == 49
+    assert sum(len(instance.with_oracles) for instance in instances) == 49
     from_set = summarise_recording(read_recording(tmp_path / "set"))
     assert from_set == summarise_recording(ccrab.recording(ccrab.read(ccrab.find(RELEASE))))

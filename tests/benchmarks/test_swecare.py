@@ -22,7 +22,7 @@ def test_rows_become_instances_without_oracles(tmp_path: Path, made: Any) -> Non
     done = import_swecare(write(tmp_path / "dev.jsonl", made.rows), tmp_path / "set")
     assert (done.instances, done.comments, done.notes) == (2, 3, [])
     one, two = load_instances(tmp_path / "set")
-    assert one.measured == two.measured == ()
+    assert one.with_oracles == two.with_oracles == ()
     assert [comment.body for comment in one.comments] == [made.text("a0"), made.text("a1")]
     assert {comment.kind for comment in one.comments} == {None}
     assert (two.language, two.tags["base"], "kind" in two.tags) == ("type-script", "unchecked", False)

@@ -12,6 +12,7 @@ import pytest
 
 from pytest_crab.campaign.executor import Campaign
 from pytest_crab.campaign.progress import Progress
+from pytest_crab.testing.trials import trial_of
 from pytest_crab.types import Provenance
 from pytest_crab.types import Review
 from pytest_crab.types import Trial
@@ -22,7 +23,7 @@ SECONDS = 20
 
 def trial(name: str, cost: float | None = None) -> Trial:
     review = None if cost is None else Review(usage=Usage(cost_usd=cost))
-    return Trial(
+    return trial_of(
         instance=name,
         repo="o/n",
         provenance=Provenance.AUTHORED,

@@ -6,19 +6,18 @@ import pytest
 
 from pytest_crab.campaign.giving_up import GIVEN_UP
 from pytest_crab.campaign.giving_up import GivingUp
+from pytest_crab.testing.trials import comment_result
+from pytest_crab.testing.trials import trial_of
 from pytest_crab.types import Category
 from pytest_crab.types import Kind
-from pytest_crab.types import OracleResult
 from pytest_crab.types import Provenance
 from pytest_crab.types import Reason
 from pytest_crab.types import Trial
 
 
 def trial(at: int, reason: Reason, error: str | None, status: str | None = None, reviewer: str = "x") -> Trial:
-    result = OracleResult(
-        comment="c0", category=Category.DESIGN, kind=Kind.BEHAVIORAL, verdict=reason.verdict, reason=reason
-    )
-    return Trial(
+    result = comment_result("c0", category=Category.DESIGN, kind=Kind.BEHAVIORAL, reason=reason)
+    return trial_of(
         instance=f"owner__name-{at}", repo=f"owner/name{at}", provenance=Provenance.AUTHORED, reviewer=reviewer,
         agent="a", runtime="local", results=(result,), error=error, status=status,
     )  # fmt: skip

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from pytest_crab.campaign.placebo import mismatched
 from pytest_crab.campaign.placebo import write_reviews
+from pytest_crab.testing.trials import trial_of
 from pytest_crab.types import Finding
 from pytest_crab.types import Provenance
 from pytest_crab.types import Review
@@ -12,7 +13,7 @@ from pytest_crab.types import Trial
 
 
 def trial(instance: str, *lengths: int, repo: str = "", reviewer: str = "mine") -> Trial:
-    return Trial(
+    return trial_of(
         instance=instance,
         repo=repo or f"owner/{instance}",
         provenance=Provenance.AUTHORED,

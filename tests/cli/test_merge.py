@@ -16,9 +16,10 @@ from pytest_crab.report.files import write_summary
 from pytest_crab.report.files import write_trials
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.summary import summarise
+from pytest_crab.testing.trials import comment_result
+from pytest_crab.testing.trials import trial_of
 from pytest_crab.types import Category
 from pytest_crab.types import Kind
-from pytest_crab.types import OracleResult
 from pytest_crab.types import Provenance
 from pytest_crab.types import Reason
 from pytest_crab.types import Trial
@@ -28,10 +29,8 @@ SETS = (("apple-1", "melon-4", "zebra-9"), ("aspen-3", "birch-5", "mango-2", "zi
 
 
 def trial(instance: str, reviewer: str, shard: str | None = None, reason: Reason = Reason.GREEN) -> Trial:
-    result = OracleResult(
-        comment="c0", category=Category.FUNCTIONAL, kind=Kind.BEHAVIORAL, verdict=reason.verdict, reason=reason
-    )
-    return Trial(
+    result = comment_result("c0", category=Category.FUNCTIONAL, kind=Kind.BEHAVIORAL, reason=reason)
+    return trial_of(
         instance=instance,
         repo=f"owner/{instance[0]}",
         provenance=Provenance.GITHUB,

@@ -70,7 +70,7 @@ def test_a_clone_gives_facts_anchors_and_an_oracle_to_be_written() -> None:
     assert (instance.source.git.url, instance.source.git.head) == ("https://git.invalid/owner/shop", head)
     assert (instance.repo, instance.license, instance.language) == ("owner/shop", "ISC", "javascript")
     assert instance.pull_request.title == "Step 1"
-    assert [(one.path, one.lines, one.examined.runner) for one in instance.comments] == [
+    assert [(one.path, one.lines, one.required_oracle.runner) for one in instance.comments] == [
         ("shop.js", (2, 2), Runner.NODE)
     ]
     text = (folder / "instance.yaml").read_text()

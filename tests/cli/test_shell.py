@@ -17,9 +17,9 @@ from click.testing import Result
 from pytest_crab import plain
 from pytest_crab.cli import main
 from pytest_crab.runtimes import bubblewrap
+from pytest_crab.testing.trials import trial_of
 from pytest_crab.types import Provenance
 from pytest_crab.types import Revision
-from pytest_crab.types import Trial
 
 INSTANCE = """\
 schema: 1
@@ -134,7 +134,7 @@ def test_on_a_terminal_it_is_a_shell_with_a_terminal_of_its_own() -> None:
 def write_record(folder: Path, *revisions: Revision | None) -> None:
     """A report of trials of shop-1 by the reviewer ``near``, as a run leaves it."""
     trials = [
-        Trial(
+        trial_of(
             instance="shop-1", repo="owner/shop", provenance=Provenance.AUTHORED, reviewer="near", agent="reference",
             runtime="local", repeat=number, revision=revision, results=(), error="the reviewer hung",
             versions={"instance": "0" * 16},

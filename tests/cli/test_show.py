@@ -18,10 +18,11 @@ from pytest_crab.report.subjects import SubjectComment
 from pytest_crab.report.subjects import write_subject
 from pytest_crab.report.transcripts import write_transcripts
 from pytest_crab.store import FileStore
+from pytest_crab.testing.trials import comment_result
+from pytest_crab.testing.trials import trial_of
 from pytest_crab.types import Category
 from pytest_crab.types import Finding
 from pytest_crab.types import Kind
-from pytest_crab.types import OracleResult
 from pytest_crab.types import Provenance
 from pytest_crab.types import Reason
 from pytest_crab.types import Review
@@ -29,7 +30,6 @@ from pytest_crab.types import Revision
 from pytest_crab.types import Side
 from pytest_crab.types import TestOutcome
 from pytest_crab.types import Trial
-from pytest_crab.types import Verdict
 
 INSTANCE = """\
 schema: 1
@@ -62,11 +62,11 @@ def trial(instance: str = "shop-1", reviewer: str = "x", repeat: int = 1) -> Tri
         Finding(body="On all of it."),
     )
     test = TestOutcome(id="test_c0.py::test_two", outcome="failed", exception="AssertionError", where="shop.py:2")
-    result = OracleResult(
-        comment="c0", path="shop.py", lines=(2, 2), category=Category.FUNCTIONAL, kind=Kind.BEHAVIORAL,
-        verdict=Verdict.MISSED, reason=Reason.FAILED, detail=f"{HOSTILE} failed", tests=(test,),
+    result = comment_result(
+        "c0", path="shop.py", lines=(2, 2), category=Category.FUNCTIONAL, kind=Kind.BEHAVIORAL,
+        reason=Reason.FAILED, detail=f"{HOSTILE} failed", tests=(test,),
     )  # fmt: skip
-    return Trial(
+    return trial_of(
         instance=instance, repo="owner/shop", provenance=Provenance.AUTHORED, reviewer=reviewer, agent="reference",
         runtime="local", repeat=repeat, simulated=True, review=Review(findings=findings),
         revision=Revision(diff=f"--- a/shop.py\n+++ b/shop.py\n@@ -2 +2 @@\n-TWO = 3\n+TWO = '{HOSTILE}'\n"),
@@ -153,7 +153,7 @@ def test_without_the_instance_findings_stand_alone() -> None:
 
 def test_the_human_comment_comes_from_the_report_where_the_instance_is_not_at_hand() -> None:
     shutil.rmtree("set")
-    comment = SubjectComment(id="c0", body=f"Say two.\n{HOSTILE}", category=Category.FUNCTIONAL, kind=Kind.BEHAVIORAL)
+    comment = SubjectComment(id="c0", body=f"Say two.\n{HOSTILE}", labels={"category": "functional"})
     subject = Subject(
         instance="other-1", repo="o/n", language="python", title="t", diff=CHANGE.format(0, 3), comments=(comment,)
     )

@@ -326,7 +326,7 @@ def test_codex_reviews_and_claude_code_revises_in_containers(place: Place, engin
     done = place.run(*arguments)
     assert done.returncode == 0, done.stdout + done.stderr
     trial = place.trial()
-    assert {result["verdict"] for result in trial["results"]} == {"caught"}
+    assert {result.get("label") for result in trial["scores"]} == {"caught"}
     assert len(trial["review"]["findings"]) == len(place.comments)
     known = {"input_tokens": 100, "output_tokens": 20, "requests": 1, "cost_usd": 0.0006, "models": ["scripted-model"]}
     assert trial["review"]["usage"] == known
@@ -356,7 +356,7 @@ def test_codex_reviews_and_claude_code_revises_in_containers(place: Place, engin
     assert replayed.returncode == 0, replayed.stdout + replayed.stderr
     assert len(place.provider.asked) == asked  # and nothing leaves a replay
     told = place.trial()
-    assert [result["verdict"] for result in told["results"]] == [result["verdict"] for result in trial["results"]]
+    assert [result.get("label") for result in told["scores"]] == [result.get("label") for result in trial["scores"]]
     assert told["revision"]["diff"] == trial["revision"]["diff"]
     assert [step["step"] for step in told["steps"] if step["reused"]] == ["image"]
 
@@ -364,7 +364,7 @@ def test_codex_reviews_and_claude_code_revises_in_containers(place: Place, engin
     missed = place.run(*arguments, "--crab-replay")
     assert missed.returncode == 1
     assert len(place.provider.asked) == asked
-    assert {result["reason"] for result in place.trial()["results"]} == {"broken"}
+    assert {result["reason"] for result in place.trial()["scores"]} == {"broken"}
     lines = [line.rpartition(": ")[2] for line in missed.stdout.splitlines() if re.match(r"\s*[-+]\S+: ", line)]
     assert lines == [PROMPT, PROMPT.replace("concerns", "concernS")]
 

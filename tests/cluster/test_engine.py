@@ -49,7 +49,7 @@ def test_a_worker_has_an_engine(room: Any, make_cluster: Any, monkeypatch: pytes
         finally:
             listening.terminate()
             created = listening.communicate()[0].split()
-    found = {trial["instance"]: trial["results"][0]["verdict"] for trial in room.trials(".crab/report")}
+    found = {trial["instance"]: trial["scores"][0].get("label") for trial in room.trials(".crab/report")}
     assert found == {"pans-3": "missed", "pots-1": "caught"}, output
     assert created
     assert not docker("ps", "--all", "--quiet", "--filter", of_this)

@@ -147,7 +147,7 @@ def is_interrupted(room: Any, cluster: Any, waiting: Any) -> None:
     assert process.returncode == pytest.ExitCode.INTERRUPTED, output
     assert not nappers()
     trials = room.trials(".crab/report")
-    assert {result["reason"] for trial in trials for result in trial["results"]} == {"not run"}
+    assert {result["reason"] for trial in trials for result in trial["scores"]} == {"not run"}
     assert cluster.workers["good"].poll() is None
     runs = cluster.folder / f"pytest-crab-{os.getuid()}" / "runs"
     assert not [path for path in runs.iterdir() if path.is_dir()]

@@ -124,7 +124,7 @@ def test_a_trial_says_what_it_does_and_returns_its_record(make: Any, room: Any) 
     run, keeper = make()
     assert prepared(run) == []
     answer = perform(run, room)
-    assert {result["verdict"] for result in answer["trial"]["results"]} == {"caught"}, answer["trial"]["error"]
+    assert {score["label"] for score in answer["trial"]["scores"]} == {"caught"}, answer["trial"]["error"]
     assert answer["pull_request"]["title"]
     kept = [message["step"] for message in keeper.told if "value" in message]
     assert list(dict.fromkeys(kept)) == ["proof", "review", "revision", "verdict"]

@@ -85,32 +85,44 @@ def document(shas: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def carrying(package: str) -> int:
-    """How many environments were to have a package."""
-    return sum(package in path.read_text() for path in Path(".crab/cache/venvs").glob("*/packages.txt"))
+@pytest.fixture
+def built(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
+    """The packages of each environment that was begun; a failed one leaves nothing on the disk."""
+    made: list[tuple[str, ...]] = []
+    make = venvs._make_venv
+
+    def noting(folder: Path, instance: Any, *more: Any) -> None:
+        made.append(instance.environment.packages)
+        make(folder, instance, *more)
+
+    monkeypatch.setattr(venvs, "_make_venv", noting)
+    return made
 
 
-def proved_without(package: str, found: Certificate) -> None:
+def proved_without(package: str, found: Certificate, built: list[tuple[str, ...]]) -> None:
     names = {pin.partition("==")[0] for pin in found.instance.environment.packages}
     assert (found.rung, found.proved, found.problems) == ("missing", 1, {})
     assert {"inflection", "sortedcontainers"} <= names
     assert package.partition("==")[0] not in names
-    assert carrying(package) == 1
+    assert sum(package in packages for packages in built) == 1
 
 
 def test_a_declared_package_whose_build_fails_is_fetched_once_and_left_out(
-    certified: Callable[..., Certificate],
+    certified: Callable[..., Certificate], built: list[tuple[str, ...]]
 ) -> None:
     # A source distribution only, whose C code no CPython after 3.8 compiles.
     found = certified("cytoolz==0.9.0.1", "2023-11-01T12:00:00+0000", ">=3.9")
-    proved_without("cytoolz==0.9.0.1", found)
+    proved_without("cytoolz==0.9.0.1", found, built)
     (note,) = found.notes
     assert note.startswith(f"cytoolz==0.9.0.1 does not install on CPython {found.instance.environment.python}")
     assert "Failed to build `cytoolz==0.9.0.1`" in note
 
 
 def test_a_package_with_a_file_over_the_limit_is_fetched_once_and_left_out(
-    certified: Callable[..., Certificate], monkeypatch: pytest.MonkeyPatch, without: Callable[[str, str], NoReturn]
+    certified: Callable[..., Certificate],
+    built: list[tuple[str, ...]],
+    monkeypatch: pytest.MonkeyPatch,
+    without: Callable[[str, str], NoReturn],
 ) -> None:
     if interpreters.find("3.7") is None:
         without("python3.7", "there is no CPython 3.7")
@@ -118,7 +130,7 @@ def test_a_package_with_a_file_over_the_limit_is_fetched_once_and_left_out(
     monkeypatch.setattr(local, "INSTALL_LIMITS", low)
     monkeypatch.setattr(venvs, "INSTALL_LIMITS", low)
     found = certified("lxml==4.6.3", "2021-11-01T12:00:00+0000", ">=3.7,<3.8")
-    proved_without("lxml==4.6.3", found)
+    proved_without("lxml==4.6.3", found, built)
     assert found.instance.environment.python == "3.7"
     (note,) = found.notes
     assert note.startswith("lxml==4.6.3 does not install on CPython 3.7 and is left out")

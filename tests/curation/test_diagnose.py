@@ -18,7 +18,7 @@ from pytest_crab.store import FileStore
 from pytest_crab.trial import Crew
 from pytest_crab.trial import CrewSpec
 from pytest_crab.trial import World
-from pytest_crab.trial.stage import Stage
+from pytest_crab.trial.context import TrialContext
 from pytest_crab.types import Category
 from pytest_crab.types import Comment
 from pytest_crab.types import Environment
@@ -58,7 +58,7 @@ def see(
         comment = tree_comment("c0", "shop.py", **known)
         environment = Environment(dockerfile="python", timeout=30)
         instance = tree_instance(folder, "shop-7", comment, repo="owner/shop", environment=environment)
-        return diagnose(Stage(instance, crew, world, lambda _: None), comment)
+        return diagnose(TrialContext(instance, crew, world, lambda _: None), comment)
 
     yield diagnosed
     runtime.close()

@@ -21,7 +21,7 @@ from pytest_crab.curation.ladder import Rung
 from pytest_crab.curation.ladder import Sides
 from pytest_crab.curation.resolve import Wanted
 from pytest_crab.errors import ImageError
-from pytest_crab.trial.prove import Proven
+from pytest_crab.scoring.oracles.proof import ProvedComment
 from pytest_crab.types import Category
 from pytest_crab.types import Comment
 from pytest_crab.types import Environment
@@ -102,15 +102,15 @@ def climb(tmp_path: Path, instance: Instance) -> Callable[..., Ladder]:
             bad = next((pin for pin in broken or {} if pin in rung.environment.packages), None)
             if bad is not None:
                 named = (bad,) if (broken or {})[bad] else ()
-                return Attempt(rung=rung, stage=None, problem=f"{bad} breaks", blamed=named)  # type: ignore[arg-type]
+                return Attempt(rung=rung, context=None, problem=f"{bad} breaks", blamed=named)  # type: ignore[arg-type]
             proved = next((number for word, number in proves.items() if word in text), 0)
             proof = Proof(comment="c0", expected=("t",), runs=2, flake_bound=0.7)
             proven = tuple(
-                Proven(comment=comment, key="k", proof=proof if number < proved else None)
+                ProvedComment(comment=comment, key="k", proof=proof if number < proved else None)
                 for number, comment in enumerate(COMMENTS)
             )
             stage: Any = None
-            return Attempt(rung=rung, stage=stage, proven=proven)
+            return Attempt(rung=rung, context=stage, proven=proven)
 
         wanted = instance if environment is None else dataclasses.replace(instance, environment=environment)
         sides = Sides(

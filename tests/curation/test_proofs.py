@@ -12,7 +12,7 @@ import pytest
 from pytest_crab.curation import proofs
 from pytest_crab.curation.certify import Certificate
 from pytest_crab.errors import BadInput
-from pytest_crab.trial.prove import Proven
+from pytest_crab.scoring.oracles.proof import ProvedComment
 from pytest_crab.types import Category
 from pytest_crab.types import Comment
 from pytest_crab.types import Environment
@@ -47,7 +47,7 @@ def certificate(folder: Path, name: str, problem: str | None = None) -> Certific
         comments=(comment,),
     )
     proof = None if problem else Proof(comment="c0", expected=("test_x.py::test",), runs=2, flake_bound=0.77639)
-    proven = (Proven(comment=comment, key="k", proof=proof, problem=problem),)
+    proven = (ProvedComment(comment=comment, key="k", proof=proof, problem=problem),)
     problems = {"c0": problem} if problem else {}
     return Certificate(instance=instance, rung="bare", proven=proven, problems=problems)
 

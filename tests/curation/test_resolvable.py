@@ -118,7 +118,7 @@ def resolvable(agent: str) -> dict[str, Any]:
     assert done.returncode in (0, 1), done.stdout
     here = Path()
     (record,) = (here / agent / "trials.jsonl").read_text().splitlines()
-    return {result["comment"]: result.get("resolvable") for result in json.loads(record)["results"]}
+    return {one["id"]: one.get("resolvable") for one in json.loads(record)["comments"]}
 
 
 @pytest.mark.parametrize("agent", ["reference", "replay"])

@@ -19,8 +19,8 @@ from pytest_crab.agents.reference import hits
 from pytest_crab.parsing.findings import read_review
 from pytest_crab.reviewers.ruff import RuffReviewer
 from pytest_crab.testing.checkout import FakeCheckout
+from pytest_crab.types import CommentResult
 from pytest_crab.types import Instance
-from pytest_crab.types import OracleResult
 from pytest_crab.types import Trial
 from pytest_crab.types import Verdict
 
@@ -52,7 +52,7 @@ def struck_by_ruff(instance: Instance, folder: Path) -> bool:
     subprocess.run(["git", "apply", Path(instance.folder, tree.head).resolve()], cwd=checkout.origin, check=True)
     checkout.commit()
     findings = RuffReviewer().review(checkout.pull_request(), checkout).findings
-    return any(hits(finding, comment) for finding in findings for comment in instance.measured)
+    return any(hits(finding, comment) for finding in findings for comment in instance.with_oracles)
 
 
 def set_without_checks(folder: Path) -> Path:
@@ -64,7 +64,7 @@ def set_without_checks(folder: Path) -> Path:
     return copy
 
 
-def rules_on(result: OracleResult, trial: Trial) -> set[str]:
+def rules_on(result: CommentResult, trial: Trial) -> set[str]:
     """The rules of the findings that lie on the comment's lines."""
     assert trial.review is not None
     assert result.lines is not None
@@ -89,7 +89,7 @@ def test_flagging_every_added_line_strikes_as_often_as_the_page_says() -> None:
         review = read_review(printed, problems)
         assert review is not None, problems
         remarks += len(review.findings)
-        for comment in instance.measured:
+        for comment in instance.with_oracles:
             if any(hits(finding, comment) for finding in review.findings):
                 struck += 1
             else:
@@ -123,7 +123,7 @@ def test_the_pairs_on_the_page_are_those_of_the_records(tmp_path: Path) -> None:
         if result.verdict is Verdict.CAUGHT
     }
     assert caught == told()
-    known = Counter(str(comment.category) for instance in instances for comment in instance.measured)
+    known = Counter(str(comment.category) for instance in instances for comment in instance.with_oracles)
     hit = Counter(str(result.category) for _, result in results if result.verdict is Verdict.CAUGHT)
     assert {name: (hit[name], count) for name, count in known.items()} == told_of_categories()
     assert f"catches {len(caught)} of {known.total()} oracles" in (ROOT / "docs/explanation/ruff.md").read_text()

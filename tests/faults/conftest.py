@@ -265,7 +265,7 @@ class Place:
         path = (report or self.store / "report") / "trials.jsonl"
         trials = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
         assert len({trial["instance"] for trial in trials}) == len(trials)
-        return {trial["instance"]: trial["results"][0]["reason"] for trial in trials}
+        return {trial["instance"]: trial["scores"][0]["reason"] for trial in trials}
 
     def steps(self) -> dict[str, bool]:
         """The steps of the last run's trials, and whether each was taken from the store as it was."""

@@ -13,10 +13,11 @@ from pytest_crab.gate.opposing import opposing
 from pytest_crab.gate.rulings import Ruling
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.summary import summarise
+from pytest_crab.testing.trials import comment_result
+from pytest_crab.testing.trials import trial_of
 from pytest_crab.types import CONTROL
 from pytest_crab.types import Category
 from pytest_crab.types import Kind
-from pytest_crab.types import OracleResult
 from pytest_crab.types import Provenance
 from pytest_crab.types import Reason
 from pytest_crab.types import Review
@@ -30,11 +31,10 @@ SECOND = (Reason.GREEN, Reason.GREEN, Reason.FAILED, Reason.FAILED)
 
 def trial(instance: str, *reasons: Reason, reviewer: str = "mine", client: str = "1", **fields: Any) -> Trial:
     results = tuple(
-        OracleResult(
-            comment=f"c{at}",
+        comment_result(
+            f"c{at}",
             category=Category.DESIGN,
             kind=Kind.BEHAVIORAL,
-            verdict=reason.verdict,
             reason=reason,
         )
         for at, reason in enumerate(reasons)
@@ -46,7 +46,7 @@ def trial(instance: str, *reasons: Reason, reviewer: str = "mine", client: str =
         "revision": Revision(version=client, usage=Usage(cost_usd=0.25)),
         "versions": {"instance": f"digest of {instance}"},
     }
-    return Trial(
+    return trial_of(
         instance=instance,
         repo=f"owner/{instance}",
         provenance=Provenance.GITHUB,

@@ -25,7 +25,7 @@ def test_a_comment_may_be_on_the_whole_file(write_instance: Callable[..., Path])
 
 def test_a_comment_may_have_no_oracle(write_instance: Callable[..., Path]) -> None:
     instance = load_instance(write_instance("shop-7", KIND, ORACLE, REFERENCE))
-    assert instance.measured == ()
+    assert instance.with_oracles == ()
     assert list(content_faults(instance)) == []
     assert named_files(instance) == ["head.diff", "reference.diff"]
 
@@ -53,7 +53,7 @@ def test_what_is_said_about_an_oracle_needs_one(
 def test_an_oracle_may_be_jest_s(write_instance: Callable[..., Path], name: str) -> None:
     file = write_instance("shop-7", ("oracles/test_c0.py", f"{{file: oracles/{name}, runner: jest}}"))
     (file.parent / "oracles" / name).write_text("test()")
-    assert load_instance(file).comments[0].examined.runner is Runner.JEST
+    assert load_instance(file).comments[0].required_oracle.runner is Runner.JEST
 
 
 @pytest.mark.parametrize(

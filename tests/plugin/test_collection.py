@@ -152,11 +152,11 @@ def test_what_is_not_reached_is_not_run_on_the_record(lab: Any, option: str) -> 
     result.assert_outcomes(failed=1)
     assert result.ret == 1
     shop, till = lab.records()
-    assert {found["reason"] for found in shop["results"]} == {"empty revision"}
-    assert {found["reason"] for found in till["results"]} == {"not run"}
+    assert {found["reason"] for found in shop["scores"]} == {"empty revision"}
+    assert {found["reason"] for found in till["scores"]} == {"not run"}
     assert lab.summary()["outcomes"]["not run"] == 2
     assert lab.run("--reviewer=none", "--maxfail=2", "instances").ret == 1
-    assert {found["reason"] for found in lab.records()[1]["results"]} == {"empty revision"}
+    assert {found["reason"] for found in lab.records()[1]["scores"]} == {"empty revision"}
 
 
 @pytest.mark.parametrize(

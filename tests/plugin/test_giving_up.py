@@ -100,7 +100,7 @@ def test_a_run_that_is_refused_leaves_the_report_of_the_run_before_it(
 
 
 def verdicts(lab: Any) -> list[tuple[str, str]]:
-    return [(trial["reviewer"], trial["results"][0]["reason"]) for trial in lab.records()]
+    return [(trial["reviewer"], trial["scores"][0]["reason"]) for trial in lab.records()]
 
 
 def test_a_run_stops_after_its_first_trials_failed_alike(lab: Any, provider: ScriptedProvider) -> None:

@@ -63,7 +63,7 @@ def pointed(lab: Any) -> Any:
 def test_a_reviewer_of_someone_elses(pointed: Any) -> None:
     result = pointed.run("--reviewer=pointer", "instances")
     result.assert_outcomes(failed=2)
-    verdicts = [[found["verdict"] for found in trial["results"]] for trial in pointed.records()]
+    verdicts = [[found.get("label") for found in trial["scores"]] for trial in pointed.records()]
     assert verdicts == [["caught", "missed"], ["caught", "missed"]]
     result = pointed.spawn("--reviewer=pointer", "-n2", "instances")
     result.assert_outcomes(failed=2)
@@ -73,7 +73,7 @@ def test_a_reviewer_of_someone_elses(pointed: Any) -> None:
 def test_a_variant_of_someone_elses_reviewer(pointed: Any) -> None:
     (pointed.path / "crab.yaml").write_text("reviewers: {second: {use: pointer, line: 13}}\n")
     pointed.run("--reviewer=second", "instances/shop-1").assert_outcomes(failed=1)
-    assert [found["verdict"] for found in pointed.records()[0]["results"]] == ["missed", "caught"]
+    assert [found.get("label") for found in pointed.records()[0]["scores"]] == ["missed", "caught"]
 
 
 def test_bad_settings_of_someone_elses_reviewer_are_a_usage_error(pointed: Any) -> None:
@@ -129,7 +129,7 @@ def test_a_listener_that_fails_breaks_the_trial_and_is_no_miss(lab: Any) -> None
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*LookupError: our own mistake*"])
     (trial,) = lab.records()
-    assert {found["reason"] for found in trial["results"]} == {"broken"}
+    assert {found["reason"] for found in trial["scores"]} == {"broken"}
     assert "our own mistake" in trial["error"]
 
 

@@ -112,9 +112,9 @@ def test_what_runs_is_ended_and_the_rest_is_on_the_record(lab: Any, start: Any) 
     assert not sleepers(lab)
     trials = {(trial["instance"], trial["reviewer"]): trial for trial in lab.records()}
     assert len(trials) == 4
-    assert {found["reason"] for found in trials["shop-1", "human"]["results"]} == {"green"}
-    assert {found["reason"] for found in trials["shop-1", "slow"]["results"]} == {"not run"}
-    assert {found["reason"] for found in trials["till-2", "human"]["results"]} == {"not run"}
+    assert {found["reason"] for found in trials["shop-1", "human"]["scores"]} == {"green"}
+    assert {found["reason"] for found in trials["shop-1", "slow"]["scores"]} == {"not run"}
+    assert {found["reason"] for found in trials["till-2", "human"]["scores"]} == {"not run"}
     assert (lab.path / "oracles.xml").exists()
     lab.run("--reviewer=human", "--agent=mine", "instances").assert_outcomes(passed=2)
     assert [trial["revision"] for trial in lab.reused()] == [True, False]
@@ -209,4 +209,4 @@ def test_an_interrupt_reaches_the_workers_of_xdist(lab: Any, start: Any) -> None
     while sleepers(lab) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert not sleepers(lab)
-    assert {found["reason"] for trial in lab.records() for found in trial["results"]} == {"not run"}
+    assert {found["reason"] for trial in lab.records() for found in trial["scores"]} == {"not run"}

@@ -97,7 +97,7 @@ def test_a_run_is_replayed_without_key_and_provider(
         "tries": 1,
         "models": ["scripted"],
     }
-    assert [trial["results"][0]["verdict"] for trial in first] == ["missed", "caught"]
+    assert [trial["scores"][0].get("label") for trial in first] == ["missed", "caught"]
     assert len(provider.asked) == 2
     (ledger,) = (lab.store / "ledger").glob("*.jsonl")
     assert [json.loads(line)["status"] for line in ledger.read_text().splitlines()] == [200, 200]
@@ -107,7 +107,7 @@ def test_a_run_is_replayed_without_key_and_provider(
     result = lab.run("--crab-replay", *arguments)
     result.stdout.fnmatch_lines([f"crab: models: recordings in {lab.path}/recordings and nothing else (--crab-replay)"])
     again = lab.records()
-    assert [trial["results"] for trial in again] == [trial["results"] for trial in first]
+    assert [trial["scores"] for trial in again] == [trial["scores"] for trial in first]
     assert {trial["review"]["usage"].pop("tries") for trial in again} == {0}  # no provider was asked
     assert {trial["review"]["usage"].pop("tries") for trial in first} == {1}
     assert [trial["review"] for trial in again] == [trial["review"] for trial in first]
@@ -118,7 +118,7 @@ def test_a_run_is_replayed_without_key_and_provider(
     result.assert_outcomes(errors=2)
     difference = ["    -messages[[]0].content: Review this.", "    +messages[[]0].content: Review this!"]
     result.stdout.fnmatch_lines(difference, consecutive=True)
-    assert {each["reason"] for trial in lab.records() for each in trial["results"]} == {"broken"}
+    assert {each["reason"] for trial in lab.records() for each in trial["scores"]} == {"broken"}
     assert len(provider.asked) == 2
 
 
@@ -139,7 +139,7 @@ def test_who_spends_what_its_trial_may_cost_has_missed_it(lab: Any, provider: Sc
     result = lab.run("--reviewer=bot", "--agent=reference", "instances")
     result.assert_outcomes(failed=2)
     for trial in lab.records():
-        assert {(each["verdict"], each["reason"]) for each in trial["results"]} == {
+        assert {(each.get("label"), each["reason"]) for each in trial["scores"]} == {
             ("missed", "over the trial's budget")
         }
         assert (trial["status"], "review" in trial) == ("limit", False)
@@ -181,7 +181,7 @@ def test_a_stored_review_counts_towards_what_its_trial_may_cost(lab: Any, provid
     for asked in (3, 4):  # the second run takes the review from the store, and so asks for the revision alone
         lab.run("--reviewer=bot", "--agent=editor", "instances/till-2").assert_outcomes(failed=1)
         (trial,) = lab.records()
-        assert {each["reason"] for each in trial["results"]} == {"over the trial's budget"}
+        assert {each["reason"] for each in trial["scores"]} == {"over the trial's budget"}
         assert trial["error"].startswith("revision: the budget of trial till-2::bot[1] is spent (0.0006 of 0.0004 USD)")
         assert len(provider.asked) == asked - 1
 
@@ -214,4 +214,4 @@ def test_an_interrupt_ends_what_a_model_is_asked(lab: Any, provider: ScriptedPro
         finally:
             process.kill()
     assert process.returncode == pytest.ExitCode.INTERRUPTED, output
-    assert {each["reason"] for trial in lab.records() for each in trial["results"]} == {"not run"}
+    assert {each["reason"] for trial in lab.records() for each in trial["scores"]} == {"not run"}

@@ -38,7 +38,7 @@ def test_the_control_misses_all_and_fails(lab: Any) -> None:
     )
     result.stdout.no_fnmatch_line("*Traceback*")
     (trial,) = lab.records()
-    assert [found["verdict"] for found in trial["results"]] == ["missed", "missed"]
+    assert [found.get("label") for found in trial["scores"]] == ["missed", "missed"]
 
 
 #: Counts how often trials are submitted, and the records that pytest's reports still hold in the end.
@@ -69,9 +69,9 @@ def test_an_unproved_oracle_is_an_error_and_the_others_count(lab: Any) -> None:
     result.stdout.fnmatch_lines(["*ERROR at setup of human on worn-3*", "*oracle of c1*", "human*: 1 broken; *"])
     result.stdout.no_fnmatch_line("*Traceback*")
     sick = lab.records()[-1]
-    assert [(found["verdict"], found["reason"]) for found in sick["results"]] == [
+    assert [(found.get("label"), found["reason"]) for found in sick["scores"]] == [
         ("caught", "green"),
-        ("unknown", "broken"),
+        (None, "broken"),
     ]
     assert lab.summary()["outcomes"]["broken"] == 1
     assert lab.summary()["overall"]["known"] == 5
@@ -90,7 +90,7 @@ def test_a_reviewer_that_fails_is_unknown_and_no_miss(lab: Any) -> None:
     result = lab.run("--reviewer=moody", "--agent=mine", "instances")
     result.assert_outcomes(passed=1, errors=1)
     till = lab.records()[-1]
-    assert {found["reason"] for found in till["results"]} == {"reviewer error"}
+    assert {found["reason"] for found in till["scores"]} == {"reviewer error"}
     assert "not this one" in till["error"]
     assert lab.summary()["overall"]["micro"] == 1.0
 
@@ -135,7 +135,7 @@ def test_the_other_junit_file_has_a_case_per_oracle(lab: Any) -> None:
 def test_records_summary_and_terminal_agree(lab: Any) -> None:
     result = lab.run("--reviewer=half", "--agent=mine", "instances")
     result.assert_outcomes(failed=2)
-    verdicts = [found["verdict"] for trial in lab.records() for found in trial["results"]]
+    verdicts = [found.get("label") for trial in lab.records() for found in trial["scores"]]
     assert (verdicts.count("caught"), len(verdicts)) == (2, 4)
     score = lab.summary()["overall"]
     assert (score["caught"], score["oracles"], score["micro"], score["macro"]) == (2.0, 4, 0.5, 0.5)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from click.testing import CliRunner
 
 from pytest_crab.cli import main
@@ -47,7 +48,10 @@ def test_a_recorded_reviewer_is_replayed_by_its_name(lab: Any, recorded: Path) -
         ]
     )
     codex, human = lab.records()
-    assert (codex["review"], codex["privileged"]) == ({"findings": [], "count": 3}, ["codex", "replay"])
+    assert (codex["review"], codex["privileged"]) == (
+        {"findings": [], "set_aside": [], "count": 3},
+        ["codex", "replay"],
+    )
     assert len(human["review"]["findings"]) == 2
     arguments = ["report", "--recorded", "instances", "--against", ".crab/report"]
     said = CliRunner().invoke(main, arguments, catch_exceptions=False).output.splitlines()
@@ -75,7 +79,7 @@ def test_a_recorded_revision_that_does_not_apply_is_not_on_record(lab: Any, reco
     )
     (trial,) = lab.records()
     assert trial["status"] == "not_on_record"
-    assert {found["reason"] for found in trial["results"]} == {"agent error"}
+    assert {found["reason"] for found in trial["scores"]} == {"agent error"}
 
 
 def test_line_ends_that_a_recording_lost_are_named(lab: Any, recorded: Path) -> None:
@@ -151,30 +155,50 @@ def test_recorded_results_are_no_tests_and_no_instances(lab: Any, recorded: Path
 
 
 def make_bare(lab: Any) -> None:
+    """Leave till-2 without an environment and without oracles."""
     file = lab.path / "instances" / "till-2" / "instance.yaml"
-    kept = [
-        line
-        for line in file.read_text().splitlines()
-        if not line.strip().startswith(("kind", "oracle", "reference: reference/"))
-    ]
-    file.write_text("\n".join(kept) + "\n")
+    document = yaml.safe_load(file.read_text())
+    del document["environment"]
+    document.pop("pass_to_pass", None)
+    for comment in document["comments"]:
+        for key in ("kind", "category", "oracle", "reference", "accepts", "rejects"):
+            comment.pop(key, None)
+        comment["labels"] = {"severity": "high"}
+    file.write_text(yaml.safe_dump(document))
 
 
-def test_an_instance_without_oracles_is_skipped_and_counts_nowhere(lab: Any) -> None:
+def test_the_review_of_an_instance_without_environment_and_oracles_is_kept(lab: Any) -> None:
     make_bare(lab)
-    result = lab.run("--reviewer=human", "-rs", "instances")
-    result.assert_outcomes(passed=1, skipped=1)
+    result = lab.run("--reviewer=human", "--crab-junit=crab.xml", "instances")
+    result.assert_outcomes(passed=2)
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["SKIPPED *no oracle: nothing to run"])
-    assert [trial["instance"] for trial in lab.records()] == ["shop-1"]
+    shop, till = lab.records()
+    assert (till["instance"], till["scores"], till.get("revision")) == ("till-2", [], None)
+    assert till["review"]["findings"]
+    assert [comment["labels"] for comment in till["comments"]] == [{"severity": "high"}] * len(till["comments"])
+    assert {step["step"] for step in till["steps"]} == {"fetch", "review"}
+    assert shop["scores"]
+    assert 'classname="till-2"' in (lab.path / "crab.xml").read_text()
+    again = lab.run("--reviewer=human", "instances")
+    again.assert_outcomes(passed=2)
+    assert [step["reused"] for step in lab.records()[1]["steps"] if step["step"] == "review"] == [True]
+
+
+def test_a_reviewer_that_fails_on_it_is_an_error(lab: Any) -> None:
+    make_bare(lab)
+    result = lab.run("--reviewer=moody", "--agent=mine", "instances/till-2")
+    result.assert_outcomes(errors=1)
+    (till,) = lab.records()
+    assert "review" not in till
+    assert till["error"].startswith("reviewer moody")
 
 
 def test_it_is_so_in_workers_too(lab: Any) -> None:
     pytest.importorskip("xdist")
     make_bare(lab)
     result = lab.spawn("--reviewer=human", "-n1", "instances")
-    result.assert_outcomes(passed=1, skipped=1)
-    assert [trial["instance"] for trial in lab.records()] == ["shop-1"]
+    result.assert_outcomes(passed=2)
+    assert [trial["instance"] for trial in lab.records()] == ["shop-1", "till-2"]
 
 
 def test_comments_without_oracle_are_said_and_not_measured(lab: Any) -> None:
@@ -185,7 +209,7 @@ def test_comments_without_oracle_are_said_and_not_measured(lab: Any) -> None:
     result = lab.run("--reviewer=human", "instances/shop-1")
     result.assert_outcomes(passed=1)
     (trial,) = lab.records()
-    assert [found["comment"] for found in trial["results"]] == ["c0"]
+    assert [found["subject"] for found in trial["scores"]] == ["c0"]
     assert len(trial["review"]["findings"]) == 2
 
 
@@ -200,7 +224,7 @@ def test_a_jest_oracle_is_broken_and_never_missed(lab: Any) -> None:
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*the oracle of c1 is not proved: jest needs node, which is not in the*"])
     (trial,) = lab.records()
-    assert [(found["verdict"], found["reason"]) for found in trial["results"]] == [
+    assert [(found.get("label"), found["reason"]) for found in trial["scores"]] == [
         ("caught", "green"),
-        ("unknown", "broken"),
+        (None, "broken"),
     ]

@@ -75,9 +75,9 @@ def test_a_worker_that_dies_breaks_its_trial_alone(lab: Any) -> None:
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*crashed while running*shop-1*"])
     shop, till = sorted(lab.records(), key=lambda trial: trial["instance"])
-    assert {found["reason"] for found in shop["results"]} == {"broken"}
+    assert {found["reason"] for found in shop["scores"]} == {"broken"}
     assert "worker process" in shop["error"]
-    assert {found["reason"] for found in till["results"]} == {"green"}
+    assert {found["reason"] for found in till["scores"]} == {"green"}
 
 
 def test_a_worker_that_dies_in_an_ordinary_test_is_forgiven_by_no_gate(lab: Any) -> None:

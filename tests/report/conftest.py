@@ -7,24 +7,23 @@ from typing import Any
 
 import pytest
 
-from pytest_crab.types import Category
+from pytest_crab.testing.trials import comment_result
+from pytest_crab.testing.trials import trial_of
+from pytest_crab.types import CommentResult
 from pytest_crab.types import Finding
-from pytest_crab.types import Kind
-from pytest_crab.types import OracleResult
 from pytest_crab.types import Provenance
 from pytest_crab.types import Reason
 from pytest_crab.types import Review
 from pytest_crab.types import Trial
 
 
-def _make_result(comment: str, reason: Reason, **fields: Any) -> OracleResult:
-    known: dict[str, Any] = {"category": Category.FUNCTIONAL, "kind": Kind.BEHAVIORAL, "verdict": reason.verdict}
-    return OracleResult(comment=comment, reason=reason, **{**known, **fields})
+def _make_result(comment: str, reason: Reason, **fields: Any) -> CommentResult:
+    return comment_result(comment, reason, **fields)
 
 
-def _make_trial(reviewer: str, instance: str, *reasons: Reason | OracleResult, **fields: Any) -> Trial:
+def _make_trial(reviewer: str, instance: str, *reasons: Reason | CommentResult, **fields: Any) -> Trial:
     results = tuple(
-        reason if isinstance(reason, OracleResult) else _make_result(f"c{at}", reason)
+        reason if isinstance(reason, CommentResult) else _make_result(f"c{at}", reason)
         for at, reason in enumerate(reasons)
     )
     findings = fields.pop("findings", 0)
@@ -35,11 +34,11 @@ def _make_trial(reviewer: str, instance: str, *reasons: Reason | OracleResult, *
         "runtime": "local",
         "review": None if findings is None else Review(findings=(Finding(body="x"),) * findings),
     }
-    return Trial(instance=instance, reviewer=reviewer, results=results, **{**known, **fields})
+    return trial_of(results, instance=instance, reviewer=reviewer, **{**known, **fields})
 
 
 @pytest.fixture(scope="session")
-def make_result() -> Callable[..., OracleResult]:
+def make_result() -> Callable[..., CommentResult]:
     return _make_result
 
 

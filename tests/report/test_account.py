@@ -7,8 +7,8 @@ import pytest
 from pytest_crab.report.account import explain
 from pytest_crab.report.account import instance_line
 from pytest_crab.report.account import is_near
+from pytest_crab.types import CommentResult
 from pytest_crab.types import Finding
-from pytest_crab.types import OracleResult
 from pytest_crab.types import Reason
 from pytest_crab.types import Review
 from pytest_crab.types import Revision
@@ -18,7 +18,7 @@ from pytest_crab.types import TestOutcome
 from pytest_crab.types import Trial
 
 MakeTrial = Callable[..., Trial]
-MakeResult = Callable[..., OracleResult]
+MakeResult = Callable[..., CommentResult]
 
 DIFF = """\
 diff --git a/src/x.py b/src/x.py

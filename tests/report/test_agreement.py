@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 
 from pytest_crab.benchmarks.recorded import Recording
@@ -11,9 +9,10 @@ from pytest_crab.report.agreement import Cause
 from pytest_crab.report.agreement import agreement_lines
 from pytest_crab.report.agreement import agreements
 from pytest_crab.report.agreement import cause_of
+from pytest_crab.testing.trials import comment_result
+from pytest_crab.testing.trials import trial_of
 from pytest_crab.types import Category
 from pytest_crab.types import Kind
-from pytest_crab.types import OracleResult
 from pytest_crab.types import Provenance
 from pytest_crab.types import Reason
 from pytest_crab.types import TestOutcome
@@ -22,17 +21,16 @@ from pytest_crab.types import Trial
 
 def trial(reviewer: str, instance: str, *reasons: Reason, repeat: int = 1, status: str | None = None) -> Trial:
     results = tuple(
-        OracleResult(
-            comment=f"c{number}",
+        comment_result(
+            f"c{number}",
             category=Category.DESIGN,
             kind=Kind.BEHAVIORAL,
-            verdict=reason.verdict,
             reason=reason,
             detail="so",
         )
         for number, reason in enumerate(reasons)
     )
-    return Trial(
+    return trial_of(
         instance=instance,
         repo="o/n",
         provenance=Provenance.GITHUB,
@@ -119,6 +117,5 @@ def test_the_last_record_of_a_trial_counts_and_repeats_count_each() -> None:
     ],
 )
 def test_a_difference_has_a_cause(reason: Reason, exception: str | None, cause: Cause) -> None:
-    (found,) = trial("eve", "a", reason).results
     outcome = TestOutcome(id="test_c0.py::test_it", outcome="failed", exception=exception)
-    assert cause_of(dataclasses.replace(found, tests=(outcome,))) is cause
+    assert cause_of(comment_result("c0", reason, tests=[outcome])) is cause

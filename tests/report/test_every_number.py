@@ -27,9 +27,9 @@ from pytest_crab.statistics.clusters import rate_interval
 from pytest_crab.statistics.paired import swap_test
 from pytest_crab.types import CONTROL
 from pytest_crab.types import Category
+from pytest_crab.types import CommentResult
 from pytest_crab.types import Finding
 from pytest_crab.types import Kind
-from pytest_crab.types import OracleResult
 from pytest_crab.types import Reason
 from pytest_crab.types import Review
 from pytest_crab.types import Revision
@@ -56,7 +56,7 @@ Rows = list[list[str]]
 def folder(
     tmp_path_factory: pytest.TempPathFactory,
     make_trial: Callable[..., Trial],
-    make_result: Callable[..., OracleResult],
+    make_result: Callable[..., CommentResult],
 ) -> Path:
     """A report of two reviewers and a control over eight pull requests of seven repositories, with costs and times."""
     tmp_path, words, trials = tmp_path_factory.mktemp("every"), list(Category), []
@@ -98,13 +98,24 @@ def folder(
     return tmp_path
 
 
+def results(trial: dict[str, Any]) -> list[dict[str, Any]]:
+    """The scores of a trial's comments, each with the comment's own fields and labels beside it."""
+    places = {one["id"]: {"comment": one["id"], **one, **one["labels"]} for one in trial["comments"]}
+    scores = [score for score in trial["scores"] if score["unit"] == "comment"]
+    return [{**places[score["subject"]], "verdict": "unknown", **score, **_verdict(score)} for score in scores]
+
+
+def _verdict(score: dict[str, Any]) -> dict[str, str]:
+    return {"verdict": score["label"]} if "label" in score else {}
+
+
 class Truth:
     """What a reader of trials.jsonl would count of one reviewer."""
 
     def __init__(self, folder: Path, name: str) -> None:
         lines = [json.loads(line) for line in (folder / "trials.jsonl").read_text().splitlines()]
         self.trials: list[Line] = [line for line in lines if line["reviewer"] == name]
-        self.oracles = [(trial, result) for trial in self.trials for result in trial["results"]]
+        self.oracles = [(trial, result) for trial in self.trials for result in results(trial)]
         self.findings = [one for trial in self.trials for one in trial["review"].get("findings", ())]
         steps = [step for trial in self.trials for step in (trial["review"], trial["revision"])]
         costs = [step["usage"]["cost_usd"] for step in steps if step.get("usage")]
@@ -191,9 +202,13 @@ def lift(folder: Path, name: str) -> Both:
     return Both(Truth(folder, "none"), Truth(folder, name))
 
 
+def broken(own: Truth) -> int:
+    return sum(score.get("label") == "broken" for trial in own.trials for score in trial["scores"])
+
+
 def rates_row(folder: Path, name: str) -> list[str]:
     own, both = Truth(folder, name), lift(folder, name)
-    broke = sum(trial["damage"] for trial in own.trials)
+    broke = broken(own)
     return [
         name,
         str(len(own.findings)),
@@ -234,7 +249,7 @@ def burden_row(folder: Path, name: str) -> list[str]:
     idle = sum(
         len(trial["review"].get("findings", ()))
         for trial in own.trials
-        if not any(result["verdict"] == "caught" for result in trial["results"])
+        if not any(result["verdict"] == "caught" for result in results(trial))
     )
     return [name, str(len(own.findings)), str(idle), "-", "16", "8", "-", "-"]
 
@@ -295,7 +310,7 @@ def test_every_sentence_of_the_terminal(folder: Path) -> None:
         expected.append(
             f"{name}: {len(own.findings)} findings, {burden_row(folder, name)[2]} in reviews that led to no"
         )
-        expected.append(f"{name}: {sum(trial['damage'] for trial in own.trials)} of 8 trials broke passing tests")
+        expected.append(f"{name}: {broken(own)} of 8 trials broke passing tests")
         expected.append(f"{name}: {own.cost:.2f} USD")
         expected.append(f"{name}: revisions: +16 -8 lines in 8")
         lost = len(own.oracles) - len(own.known())
@@ -324,8 +339,8 @@ def test_every_number_of_a_summary_and_of_junit(folder: Path) -> None:
     for reviewer in data["reviewers"]:
         own = Truth(folder, reviewer["reviewer"])
         scores = [(reviewer["overall"], {}), (reviewer["resolvable"], {"resolvable": True})]
-        scores += [(score, {"kind": word}) for word, score in reviewer["by_kind"].items()]
-        scores += [(score, {"category": word}) for word, score in reviewer["by_category"].items()]
+        groups = reviewer["by_label"].items()
+        scores += [(score, {dimension: word}) for dimension, rates in groups for word, score in rates.items()]
         for score, only in scores:
             known = own.known(**only)
             values, repos = [value for _, value in known.values()], [repo for repo, _ in known.values()]

@@ -10,12 +10,12 @@ from pytest_crab.report.summary import LEAKY
 from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import summarise
 from pytest_crab.report.terminal import summary_lines
-from pytest_crab.types import OracleResult
+from pytest_crab.types import CommentResult
 from pytest_crab.types import Reason
 from pytest_crab.types import Trial
 
 MakeTrial = Callable[..., Trial]
-MakeResult = Callable[..., OracleResult]
+MakeResult = Callable[..., CommentResult]
 
 GREEN, FAILED, BROKEN = Reason.GREEN, Reason.FAILED, Reason.BROKEN
 

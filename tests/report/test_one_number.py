@@ -23,9 +23,9 @@ from pytest_crab.report.summary import summarise
 from pytest_crab.report.terminal import summary_lines
 from pytest_crab.types import CONTROL
 from pytest_crab.types import Category
+from pytest_crab.types import CommentResult
 from pytest_crab.types import Finding
 from pytest_crab.types import Kind
-from pytest_crab.types import OracleResult
 from pytest_crab.types import Reason
 from pytest_crab.types import Review
 from pytest_crab.types import Revision
@@ -65,7 +65,7 @@ class Tables(HTMLParser):
 
 
 @pytest.fixture
-def folder(tmp_path: Path, make_trial: Callable[..., Trial], make_result: Callable[..., OracleResult]) -> Path:
+def folder(tmp_path: Path, make_trial: Callable[..., Trial], make_result: Callable[..., CommentResult]) -> Path:
     """A report of three reviewers over nine pull requests, with repeats, unknowns and empty reviews."""
     words, trials = list(Category), []
     for place, reviewer in enumerate(REVIEWERS):
@@ -93,6 +93,17 @@ def folder(tmp_path: Path, make_trial: Callable[..., Trial], make_result: Callab
     return tmp_path
 
 
+def results(trial: dict[str, Any]) -> list[dict[str, Any]]:
+    """The scores of a trial's comments, each with the comment's own fields and labels beside it."""
+    places = {one["id"]: {"comment": one["id"], **one, **one["labels"]} for one in trial["comments"]}
+    scores = [score for score in trial["scores"] if score["unit"] == "comment"]
+    return [{**places[score["subject"]], "verdict": "unknown", **score, **_verdict(score)} for score in scores]
+
+
+def _verdict(score: dict[str, Any]) -> dict[str, str]:
+    return {"verdict": score["label"]} if "label" in score else {}
+
+
 def recomputed(folder: Path, reviewer: str, **only: str) -> dict[str, Any]:
     """The numbers from the lines of trials.jsonl, as a reader of the paper would count them."""
     known: dict[tuple[str, str], list[bool]] = defaultdict(list)
@@ -102,7 +113,7 @@ def recomputed(folder: Path, reviewer: str, **only: str) -> dict[str, Any]:
         if trial["reviewer"] != reviewer or trial["repo"] != only.get("repo", trial["repo"]):
             continue
         findings[trial["instance"]].append(len(trial["review"]["findings"]))
-        for result in trial["results"]:
+        for result in results(trial):
             if all(result[name] == word for name, word in only.items() if name != "repo"):
                 runs = known[trial["instance"], result["comment"]]
                 if result["verdict"] != "unknown":
@@ -126,14 +137,14 @@ def trials_of(folder: Path) -> list[dict[str, Any]]:
 
 
 def results_of(folder: Path) -> list[dict[str, Any]]:
-    return [result for trial in trials_of(folder) for result in trial["results"]]
+    return [result for trial in trials_of(folder) for result in results(trial)]
 
 
 def outcomes(folder: Path, reviewer: str) -> dict[str, float]:
     """The shares of oracles, each repeat of which counts as much as the others, by what became of them."""
     runs: dict[tuple[str, str], list[str]] = defaultdict(list)
     for trial in trials_of(folder):
-        for result in trial["results"] if trial["reviewer"] == reviewer else ():
+        for result in results(trial) if trial["reviewer"] == reviewer else ():
             word = result["reason"] if result["verdict"] == "unknown" else result["verdict"]
             runs[trial["instance"], result["comment"]].append(word)
     words = {word for own in runs.values() for word in own}
@@ -192,9 +203,7 @@ def test_rates_are_the_same_everywhere(folder: Path, reviewer: str) -> None:
     for outcome, share in outcomes(folder, reviewer).items():
         assert float(told[f"outcome.{outcome.replace(' ', '-')}"]) == pytest.approx(share, abs=1e-4), outcome
     cases = list(suite.iter("testcase"))
-    assert len(cases) == sum(
-        1 for trial in trials_of(folder) if trial["reviewer"] == reviewer for _ in trial["results"]
-    )
+    assert len(cases) == sum(1 for trial in trials_of(folder) if trial["reviewer"] == reviewer for _ in results(trial))
 
 
 @pytest.mark.parametrize("reviewer", REVIEWERS)

@@ -17,10 +17,11 @@ from pytest_crab.report.repeats import Stability
 from pytest_crab.statistics.comparison import Comparison
 from pytest_crab.statistics.comparison import Interval
 from pytest_crab.types import Finding
-from pytest_crab.types import OracleResult
 from pytest_crab.types import Reason
 from pytest_crab.types import Review
 from pytest_crab.types import Revision
+from pytest_crab.types import Score
+from pytest_crab.types import ScoredComment
 from pytest_crab.types import StepRecord
 from pytest_crab.types import TestOutcome
 from pytest_crab.types import Trial
@@ -33,12 +34,13 @@ RECORDS = [
     Finding,
     Revision,
     Usage,
-    OracleResult,
+    ScoredComment,
+    Score,
     TestOutcome,
     StepRecord,
     summary.Summary,
     summary.ReviewerSummary,
-    summary.Score,
+    summary.Rate,
     summary.Damage,
     Interval,
     OracleRecord,
@@ -71,7 +73,7 @@ def test_every_record_of_the_page_exists() -> None:
 
 @pytest.mark.parametrize("reason", Reason)
 def test_every_reason_stands_beside_its_verdict(reason: Reason) -> None:
-    (row,) = [line for line in section("OracleResult").splitlines() if line.startswith(f"| `{reason.verdict}` |")]
+    (row,) = [line for line in section("Score").splitlines() if line.startswith(f"| `{reason.verdict}` |")]
     assert f"`{reason}`" in row
 
 

@@ -20,11 +20,13 @@ from pytest_crab.report.files import write_trials
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.summary import summarise
 from pytest_crab.types import Finding
-from pytest_crab.types import OracleResult
 from pytest_crab.types import Reason
 from pytest_crab.types import Review
 from pytest_crab.types import Revision
+from pytest_crab.types import Score
+from pytest_crab.types import ScoredComment
 from pytest_crab.types import Trial
+from pytest_crab.types import Unit
 from pytest_crab.types import Usage
 
 MakeTrial = Callable[..., Trial]
@@ -36,15 +38,18 @@ FINDINGS = st.builds(
     Finding, body=TEXT, path=st.none() | TEXT, start=st.none(), end=st.none(), title=st.none() | TEXT, severity=TEXT
 )
 USAGES = st.builds(Usage, cost_usd=st.none() | FINITE, requests=st.none() | st.integers(0, 9))
-RESULTS = st.builds(OracleResult, lines=st.none() | st.just((1, 2)), flake_bound=st.none() | FINITE).map(
-    lambda result: plain.read(OracleResult, {**plain.dump(result), "verdict": result.reason.verdict.value}, [])
+LABELS = st.dictionaries(TEXT, TEXT, max_size=2)
+COMMENTS = st.builds(ScoredComment, lines=st.none() | st.just((1, 2)), labels=LABELS, resolvable=st.none())
+SCORES = st.builds(
+    Score, unit=st.just(Unit.FINDING), label=st.none() | TEXT, value=st.none() | FINITE, evidence=st.just({"a": [1]})
 )
 TRIALS = st.builds(
     Trial,
-    schema=st.just(1),
+    schema=st.just(2),
     review=st.none() | st.builds(Review, findings=st.lists(FINDINGS, max_size=2).map(tuple), usage=st.none() | USAGES),
     revision=st.none() | st.builds(Revision, diff=TEXT, usage=USAGES),
-    results=st.lists(RESULTS, max_size=3).map(tuple),
+    comments=st.lists(COMMENTS, max_size=3).map(tuple),
+    scores=st.lists(SCORES, max_size=3).map(tuple),
     steps=st.just(()),
     seconds=FINITE,
     versions=st.dictionaries(TEXT, st.none() | st.integers() | TEXT | st.lists(TEXT), max_size=2),
@@ -105,17 +110,18 @@ def test_what_a_kill_leaves_at_any_byte_is_read_and_resumed(tmp_path: Path, make
 
 def damaged(trial: Trial) -> Iterator[tuple[bytes, str]]:
     value = plain.dump(trial)
-    result = value["results"][0]
+    score = value["scores"][0]
     yield b"{half", "is not JSON"
     yield b"\xff\xfe", "is not JSON"
     yield b"", "is not JSON"
     yield b"[]", "the whole is a list"
     for change, sentence in (
-        ({"schema": 2}, "schema 2 is not known here; this version reads 1"),
+        ({"schema": 3}, "schema 3 is not known here; this version reads 1 to 2"),
         ({"colour": "red"}, "colour is not a known key"),
         ({"versions": {"harness": float("inf")}}, "is not JSON: Infinity is no number"),
         ({"repeat": "once"}, "repeat is 'once'; it should be a whole number"),
-        ({"results": [{**result, "verdict": "missed"}]}, "results[0].verdict is missed, but green means caught"),
+        ({"scores": [{**score, "label": "missed"}]}, "scores[0].label is missed, but green means caught"),
+        ({"scores": [{**score, "subject": "c9"}]}, "scores[0].subject is c9, which is no comment of the trial"),
     ):
         yield json.dumps({**value, **change}).encode(), sentence
     yield b"[" * 100_000, "is nested too deeply to be a record"

@@ -20,7 +20,7 @@ def test_a_subject_is_read_as_it_was_written(tmp_path: Path) -> None:
     write_subject(tmp_path, subject)
     assert read_subject(tmp_path, instance.id) == subject
     assert subject.diff == "the diff"
-    assert [comment.id for comment in subject.comments] == [comment.id for comment in instance.measured]
+    assert [comment.id for comment in subject.comments] == [comment.id for comment in instance.with_oracles]
 
 
 def test_no_oracle_is_shown(tmp_path: Path) -> None:

@@ -11,13 +11,13 @@ from pytest_crab import plain
 from pytest_crab.report.summary import OUTCOMES
 from pytest_crab.report.summary import SIMULATED
 from pytest_crab.report.summary import Damage
+from pytest_crab.report.summary import Rate
 from pytest_crab.report.summary import ReviewerSummary
-from pytest_crab.report.summary import Score
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.summary import summarise
 from pytest_crab.types import Category
+from pytest_crab.types import CommentResult
 from pytest_crab.types import Kind
-from pytest_crab.types import OracleResult
 from pytest_crab.types import Provenance
 from pytest_crab.types import Reason
 from pytest_crab.types import Review
@@ -26,13 +26,13 @@ from pytest_crab.types import Trial
 from pytest_crab.types import Usage
 
 MakeTrial = Callable[..., Trial]
-MakeResult = Callable[..., OracleResult]
+MakeResult = Callable[..., CommentResult]
 
 GREEN, FAILED, BROKEN, NOT_RUN = Reason.GREEN, Reason.FAILED, Reason.BROKEN, Reason.NOT_RUN
 REVIEWER_ERROR, AGENT_ERROR = Reason.REVIEWER_ERROR, Reason.AGENT_ERROR
 
 
-def bare(score: Score) -> Score:
+def bare(score: Rate) -> Rate:
     """The score without its intervals, which have tests of their own."""
     return dataclasses.replace(score, interval=None, macro_interval=None)
 
@@ -48,7 +48,7 @@ def test_no_trials_are_no_reviewers() -> None:
 
 def test_micro_pools_oracles_and_macro_averages_instances(make_trial: MakeTrial) -> None:
     trials = [make_trial("codex", "a", GREEN, GREEN, GREEN, FAILED), make_trial("codex", "b", FAILED)]
-    assert bare(only(trials).overall) == Score(oracles=5, known=5, caught=3, micro=0.6, macro=0.375, low=0.6, high=0.6)
+    assert bare(only(trials).overall) == Rate(oracles=5, known=5, caught=3, micro=0.6, macro=0.375, low=0.6, high=0.6)
 
 
 @pytest.mark.parametrize("reason", [reason for reason in Reason if reason not in {GREEN, BROKEN, NOT_RUN}])
@@ -70,7 +70,7 @@ def test_unknown_stays_out_of_the_rate_and_widens_the_bounds(make_trial: MakeTri
     ]
     reviewer = only(trials)
     # Known: a has 1 of 2, e has 1 of 1. Of 8 oracles 2 are caught, 1 is missed, 5 are unknown.
-    assert bare(reviewer.overall) == Score(oracles=8, known=3, caught=2, micro=2 / 3, macro=0.75, low=0.25, high=0.875)
+    assert bare(reviewer.overall) == Rate(oracles=8, known=3, caught=2, micro=2 / 3, macro=0.75, low=0.25, high=0.875)
     assert reviewer.outcomes == {
         "caught": 2,
         "missed": 1,
@@ -85,13 +85,13 @@ def test_unknown_stays_out_of_the_rate_and_widens_the_bounds(make_trial: MakeTri
 def test_errors_as_misses_is_the_papers_rule(make_trial: MakeTrial) -> None:
     trials = [make_trial("codex", "a", GREEN, FAILED, BROKEN), make_trial("codex", "b", REVIEWER_ERROR)]
     reviewer = only(trials, errors_as_misses=True)
-    assert bare(reviewer.overall) == Score(oracles=4, known=4, caught=1, micro=0.25, macro=1 / 6, low=0.25, high=0.75)
+    assert bare(reviewer.overall) == Rate(oracles=4, known=4, caught=1, micro=0.25, macro=1 / 6, low=0.25, high=0.75)
     assert reviewer.unknown == 2
 
 
 def test_nothing_known_is_not_zero(make_trial: MakeTrial) -> None:
     reviewer = only([make_trial("codex", "a", NOT_RUN, findings=None, skipped="no network")])
-    assert bare(reviewer.overall) == Score(oracles=1, known=0, caught=0, low=0, high=1)
+    assert bare(reviewer.overall) == Rate(oracles=1, known=0, caught=0, low=0, high=1)
     assert reviewer.skipped == {"no network": 1}
     assert (reviewer.comments, reviewer.comments_per_pull_request, reviewer.cost_usd) == (None, None, None)
     assert reviewer.damage == Damage(damaged=0, measured=0)
@@ -100,7 +100,7 @@ def test_nothing_known_is_not_zero(make_trial: MakeTrial) -> None:
 def test_a_trial_without_results_is_still_a_trial(make_trial: MakeTrial) -> None:
     reviewer = only([make_trial("codex", "a", skipped="no network")])
     assert (reviewer.trials, reviewer.instances, reviewer.by_kind, reviewer.by_category) == (1, 1, {}, {})
-    assert bare(reviewer.overall) == Score(oracles=0, known=0, caught=0)
+    assert bare(reviewer.overall) == Rate(oracles=0, known=0, caught=0)
 
 
 def test_an_oracle_is_the_mean_of_its_repeats_before_any_rate(make_trial: MakeTrial) -> None:
@@ -112,7 +112,7 @@ def test_an_oracle_is_the_mean_of_its_repeats_before_any_rate(make_trial: MakeTr
     ]
     reviewer = only(trials)
     # c0 of a is 1/3; c1 is 1 of its 2 known repeats; c0 of b is 0. Low: (1/3 + 2/3 + 0) / 3. High: (1/3 + 1 + 0) / 3.
-    assert bare(reviewer.overall) == Score(
+    assert bare(reviewer.overall) == Rate(
         oracles=3, known=3, caught=4 / 3, micro=4 / 9, macro=1 / 3, low=1 / 3, high=4 / 9
     )
     assert reviewer.outcomes["broken"] == 1 / 3
@@ -132,8 +132,8 @@ def test_scores_by_kind_and_category(make_trial: MakeTrial, make_result: MakeRes
         make_trial("codex", "b", make_result("c0", BROKEN, **security), make_result("c1", GREEN)),
     ]
     reviewer = only(trials)
-    structural = Score(oracles=3, known=2, caught=1, micro=0.5, macro=0.5, low=1 / 3, high=2 / 3)
-    behavioral = Score(oracles=1, known=1, caught=1, micro=1, macro=1, low=1, high=1)
+    structural = Rate(oracles=3, known=2, caught=1, micro=0.5, macro=0.5, low=1 / 3, high=2 / 3)
+    behavioral = Rate(oracles=1, known=1, caught=1, micro=1, macro=1, low=1, high=1)
     assert {name: bare(score) for name, score in reviewer.by_kind.items()} == {
         "behavioral": behavioral,
         "structural": structural,

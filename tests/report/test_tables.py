@@ -12,7 +12,7 @@ from pytest_crab.report.files import write_trials
 from pytest_crab.report.tables import COLUMNS
 from pytest_crab.report.tables import oracle_rows
 from pytest_crab.report.tables import write_csv
-from pytest_crab.types import OracleResult
+from pytest_crab.types import CommentResult
 from pytest_crab.types import Reason
 from pytest_crab.types import Review
 from pytest_crab.types import Revision
@@ -50,7 +50,7 @@ def test_no_name_is_a_formula_and_none_is_too_odd_to_be_written(
 
 
 def test_a_row_says_who_may_not_be_compared_and_what_the_agent_resolves(
-    make_trial: Callable[..., Trial], make_result: Callable[..., OracleResult]
+    make_trial: Callable[..., Trial], make_result: Callable[..., CommentResult]
 ) -> None:
     seen, doubtful, unlooked = (
         make_result(f"c{at}", Reason.GREEN, resolvable=own) for at, own in enumerate((True, False, None))

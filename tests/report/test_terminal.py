@@ -10,8 +10,8 @@ from pytest_crab.report.summary import SIMULATED
 from pytest_crab.report.summary import summarise
 from pytest_crab.report.terminal import summary_lines
 from pytest_crab.types import Category
+from pytest_crab.types import CommentResult
 from pytest_crab.types import Kind
-from pytest_crab.types import OracleResult
 from pytest_crab.types import Provenance
 from pytest_crab.types import Reason
 from pytest_crab.types import Revision
@@ -19,7 +19,7 @@ from pytest_crab.types import Trial
 from pytest_crab.types import Usage
 
 MakeTrial = Callable[..., Trial]
-MakeResult = Callable[..., OracleResult]
+MakeResult = Callable[..., CommentResult]
 
 GREEN, FAILED, BROKEN = Reason.GREEN, Reason.FAILED, Reason.BROKEN
 

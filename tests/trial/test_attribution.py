@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from pytest_crab.trial import story
-from pytest_crab.trial.examine import examine
-from pytest_crab.types import OracleResult
+from pytest_crab.scoring.oracles import OracleScorer
 from pytest_crab.types import Reason
-from pytest_crab.types import Verdict
+from pytest_crab.types import Score
 
 FINDINGS = [{"path": "value.py", "start": 2, "body": body} for body in ("The value should be three.", "Really.")]
 
@@ -28,17 +26,17 @@ def test_a_verdict_that_breaks_leaves_the_attribution_unknown(
     told = lab.trial()
     assert (told.attribution, told.error) == ({"c0": (0, 1)}, None)
     assert told.versions["agent-identity"]
-    asked: list[Mapping[str, OracleResult]] = []
+    asked: list[Sequence[Score]] = []
+    score = OracleScorer.score
 
-    def breaking(*arguments: Any) -> Any:
-        results, damage = examine(*arguments)
-        asked.append(results)
+    def breaking(*arguments: Any) -> Sequence[Score]:
+        asked.append(score(*arguments))
         if len(asked) < 3:
-            return results, damage
-        broken = {"verdict": Verdict.UNKNOWN, "reason": Reason.BROKEN, "detail": "the disk is full"}
-        return {key: dataclasses.replace(one, **broken) for key, one in results.items()}, damage
+            return asked[-1]
+        broken = {"label": None, "value": None, "reason": Reason.BROKEN, "detail": "the disk is full"}
+        return [dataclasses.replace(one, **broken) for one in asked[-1]]
 
-    monkeypatch.setattr(story, "examine", breaking)
+    monkeypatch.setattr(OracleScorer, "score", breaking)
     trial = lab.trial()
     assert lab.reasons(trial)["c0"] == "green"
     assert trial.attribution is None

@@ -19,9 +19,8 @@ from pytest_crab.errors import ReviewerError
 from pytest_crab.report.files import write_trials
 from pytest_crab.report.junit import write_junit
 from pytest_crab.report.summary import summarise
-from pytest_crab.trial.stage import Stage
-from pytest_crab.trial.story import Course
-from pytest_crab.types import Judgement
+from pytest_crab.trial.context import TrialContext
+from pytest_crab.trial.run import TrialRun
 from pytest_crab.types import Reason
 
 SECRET = "sesame-4a7f1c-open"
@@ -29,20 +28,19 @@ SECRET = "sesame-4a7f1c-open"
 
 @pytest.fixture
 def stage(lab: Any) -> Any:
-    return Stage(lab.instance(), lab.crew(), lab.world(), lambda _step: None)
+    return TrialContext(lab.instance(), lab.crew(), lab.world(), lambda _step: None)
 
 
 @pytest.mark.bubblewrap
 @pytest.mark.parametrize("failure", [ReviewerError, AgentError])
 def test_a_clone_shows_no_place_that_holds_answers(failure: type[Exception], lab: Any, stage: Any) -> None:
+    checkout = stage.checkout(failure)
     folder = Path(stage.instance.folder)
     other = lab.write("set/other-2/instance.yaml", "schema: 1\n").parent
     link = lab.folder / "link"
     link.symlink_to(folder / "oracles")
     allowed = lab.write("beside/tool.txt", "fine\n").parent
     store = lab.folder / "store"
-    lab.write("set/recorded/sharp/values-1.json", "{}\n")
-    checkout = stage.checkout(failure)
     hidden = [
         folder,
         folder.parent,
@@ -54,7 +52,6 @@ def test_a_clone_shows_no_place_that_holds_answers(failure: type[Exception], lab
         link,
     ]
     hidden += [store, store / "cache", store / "steps" / "proof", Path("/run"), Path("/run/docker.sock"), Path("/")]
-    hidden += [lab.write("data/other/deep/instance.yaml", "schema: 1\n").parents[2], lab.folder / "set" / "recorded"]
     hidden += [stage.world.run.folder, stage.world.run.folder.parent, Path("/var/run")]
     for path in hidden:
         for way in ("readable", "writable"):
@@ -165,13 +162,17 @@ def test_a_stopped_world_leaves_nothing_and_measures_nothing(step: str, each_lab
         world.stop()
 
     timer = threading.Timer(0.5, stop)
-    course = Course(Stage(lab.instance(), lab.crew(), world, lambda now: timer.start() if now == step else None), 1)
+    course = TrialRun(
+        TrialContext(
+            lab.instance(), lab.crew(), world, lambda now: timer.start() if now == step and not timer.ident else None
+        ),
+        1,
+    )
     with pytest.raises(Cancelled):
         course.run()
     assert time.monotonic() - stopped[0] < 30
     timer.join()
     assert lab.ledger == (["review"] if step == "review" else [])
-    course.settle(Judgement(reason=Reason.NOT_RUN))
     assert {result.reason for result in course.trial().results} == {Reason.NOT_RUN}
     assert lab.left() == []
     assert not any(mark in text for text in lab.command_lines())

@@ -111,7 +111,11 @@ def test_damage_that_a_killed_run_left_unmeasured_is_measured_then(lab: Any, ran
     lab.document["pass_to_pass"] = ["python", "-m", "pytest", "-q", "test_project.py"]
     lab.trial()
     world = lab.world()
-    damage = [path for step, path in world.store.objects() if step == "verdict" and "damage" in path.read_text()]
+    damage = [
+        path
+        for step, path in world.store.objects()
+        if (step == "verdict" and '"unit": "trial"' in path.read_text()) or '"unit":"trial"' in path.read_text()
+    ]
     assert len(damage) == 1
     damage[0].unlink()
     trial = lab.trial()

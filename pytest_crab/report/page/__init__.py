@@ -18,8 +18,8 @@ from typing import Any
 
 from pytest_crab.money import dollars
 from pytest_crab.report.files import write_atomically
-from pytest_crab.report.page.figures import categories_table
 from pytest_crab.report.page.figures import findings_table
+from pytest_crab.report.page.figures import label_tables
 from pytest_crab.report.page.figures import near_words
 from pytest_crab.report.page.figures import overlaps_table
 from pytest_crab.report.page.figures import points
@@ -137,7 +137,7 @@ def _render(summary: Summary, near: Mapping[str, Counter[str]], rows: list[dict[
     script, style = _asset("page.js"), _asset("page.css")
     text = environment.get_template("page.html").render(
         summary=summary,
-        categories=categories_table(summary),
+        label_tables=label_tables(summary),
         overlaps=overlaps_table(summary),
         repositories=repositories_table(summary),
         findings=findings_table(near),

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from fractions import Fraction
 from typing import Any
 
@@ -34,18 +35,26 @@ def findings_table(counts: Mapping[str, Counter[str]]) -> list[dict[str, Any]]:
     totals = {reviewer: sum(own.values()) for reviewer, own in counts.items()}
     return [
         {"word": word, "cells": [(own[word], totals[name]) for name, own in counts.items()]}
-        for word in [*(word.value for word in Category), ELSEWHERE]
+        for word in [*_ordered({word for own in counts.values() for word in own} - {ELSEWHERE}), ELSEWHERE]
         if any(own[word] for own in counts.values())
     ]
 
 
-def categories_table(summary: Summary) -> list[dict[str, Any]]:
-    """Caught of known by category (figure 7 of arXiv 2603.23448), a row a category that has oracles."""
-    return [
-        {"word": word.value, "cells": [reviewer.by_category.get(word.value) for reviewer in summary.reviewers]}
-        for word in Category
-        if any(word.value in reviewer.by_category for reviewer in summary.reviewers)
-    ]
+def _ordered(words: AbstractSet[str]) -> list[str]:
+    """The published categories in their order, then others by name."""
+    known = [word.value for word in Category]
+    return sorted(words, key=lambda word: (known.index(word) if word in known else len(known), word))
+
+
+def label_tables(summary: Summary) -> dict[str, list[dict[str, Any]]]:
+    """Caught of known by label, a table for each dimension (by category: figure 7 of arXiv 2603.23448)."""
+    return {
+        dimension: [
+            {"word": word, "cells": [own.by_label.get(dimension, {}).get(word) for own in summary.reviewers]}
+            for word in words
+        ]
+        for dimension, words in summary.dimensions().items()
+    }
 
 
 def repositories_table(summary: Summary) -> dict[str, dict[str, tuple[float, int]]]:

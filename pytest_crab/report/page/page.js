@@ -110,7 +110,7 @@
   function oracle(result) {
     return make("div", { class: "oracle" },
       make("strong", null, result.comment + " "), make("span", { class: result.verdict }, result.verdict + " (" + result.reason + ")"),
-      make("span", { class: "quiet" }, " " + result.category + ", " + result.kind + ", " + place(result) + (result.resolvable === true ? "; the agent resolves it from the human comment" : result.resolvable === false ? "; the agent does not resolve it from the human comment" : "")),
+      make("span", { class: "quiet" }, " " + (result.labels ? result.labels + ", " : "") + place(result) + (result.resolvable === true ? "; the agent resolves it from the human comment" : result.resolvable === false ? "; the agent does not resolve it from the human comment" : "")),
       result.detail ? make("p", { class: "text" }, result.detail) : null,
       ...result.tests.map(([id, outcome, exception]) => make("div", { class: "quiet" }, outcome + " " + id + (exception ? " (" + exception + ")" : ""))));
   }

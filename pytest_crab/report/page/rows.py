@@ -14,10 +14,11 @@ from pytest_crab.report.account import review_faults
 from pytest_crab.report.subjects import Subject
 from pytest_crab.report.subjects import SubjectComment
 from pytest_crab.report.text import cut
+from pytest_crab.report.text import label_words
 from pytest_crab.report.text import visible
 from pytest_crab.report.transcripts import Transcript
+from pytest_crab.types import CommentResult
 from pytest_crab.types import Finding
-from pytest_crab.types import OracleResult
 from pytest_crab.types import Trial
 from pytest_crab.types import Verdict
 
@@ -50,8 +51,8 @@ def index_row(trial: Trial) -> dict[str, Any]:
         "r": trial.reviewer,
         "n": trial.repeat,
         "p": trial.repo,
-        "g": sorted({result.category.value for result in trial.results}),
-        "k": sorted({result.kind.value for result in trial.results}),
+        "g": sorted({safe(result.category) for result in trial.results}),
+        "k": sorted({safe(result.kind) for result in trial.results}),
         "v": [len(trial.having(verdict)) for verdict in (Verdict.CAUGHT, Verdict.MISSED, Verdict.UNKNOWN)],
         "f": None if trial.review is None else trial.review.size,
         "s": trial.seconds,
@@ -121,7 +122,7 @@ def diff_files(diff: str) -> Iterator[dict[str, Any]]:
         yield file
 
 
-def near(findings: Iterable[Finding], results: Sequence[OracleResult]) -> Iterator[str | None]:
+def near(findings: Iterable[Finding], results: Sequence[CommentResult]) -> Iterator[str | None]:
     """For each finding the category of the nearest comment within NEAR lines on its side of its file, else None."""
     for finding in findings:
         distances = [
@@ -129,10 +130,10 @@ def near(findings: Iterable[Finding], results: Sequence[OracleResult]) -> Iterat
             for at, result in enumerate(results)
             if (distance := _distance(finding, result)) is not None and distance <= NEAR
         ]
-        yield results[min(distances)[1]].category.value if distances else None
+        yield results[min(distances)[1]].category if distances else None
 
 
-def _distance(finding: Finding, result: OracleResult) -> int | None:
+def _distance(finding: Finding, result: CommentResult) -> int | None:
     if finding.path is None or (finding.path, finding.side) != (result.path, result.side):
         return None
     if finding.start is None or result.lines is None:
@@ -141,13 +142,12 @@ def _distance(finding: Finding, result: OracleResult) -> int | None:
     return max(0, finding.start - last, first - (finding.end or finding.start))
 
 
-def _result(result: OracleResult) -> dict[str, Any]:
+def _result(result: CommentResult) -> dict[str, Any]:
     return {
         "comment": result.comment,
         "lines": result.lines,
         "side": result.side.value,
-        "category": result.category.value,
-        "kind": result.kind.value,
+        "labels": safe(label_words(result.labels)),
         "verdict": result.verdict.value,
         "reason": result.reason.value,
         "resolvable": result.resolvable,
@@ -174,7 +174,7 @@ def _comment(comment: SubjectComment) -> dict[str, Any]:
         "path": safe(comment.path) or None,
         "lines": comment.lines,
         "side": comment.side.value,
-        "head": f"{comment.category.value}, {comment.kind.value}",
+        "head": safe(label_words(comment.labels)),
         "body": safe(comment.body),
     }
 

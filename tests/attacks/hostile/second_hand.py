@@ -36,11 +36,12 @@ from pytest_crab.report.placed import placed
 from pytest_crab.report.summary import summarise
 from pytest_crab.sources import source_for
 from pytest_crab.sources.sdist import unpack
+from pytest_crab.testing.trials import comment_result
+from pytest_crab.testing.trials import trial_of
 from pytest_crab.types import Category
 from pytest_crab.types import Ending
 from pytest_crab.types import Finding
 from pytest_crab.types import Kind as OracleKind
-from pytest_crab.types import OracleResult
 from pytest_crab.types import Proof
 from pytest_crab.types import Provenance
 from pytest_crab.types import PullRequest
@@ -54,11 +55,11 @@ from pytest_crab.verdict import recorded
 
 
 def _trial(review: Review) -> Trial:
-    result = OracleResult(
-        comment="c0", path="shop.py", lines=(1, 1), category=Category.FUNCTIONAL, kind=OracleKind.BEHAVIORAL,
-        verdict=Reason.FAILED.verdict, reason=Reason.FAILED,
+    result = comment_result(
+        "c0", path="shop.py", lines=(1, 1), category=Category.FUNCTIONAL, kind=OracleKind.BEHAVIORAL,
+        reason=Reason.FAILED,
     )  # fmt: skip
-    return Trial(
+    return trial_of(
         instance="shop-7", repo="owner/shop", provenance=Provenance.AUTHORED, reviewer="bot", agent="agent",
         runtime="local", review=review, results=(result,),
     )  # fmt: skip

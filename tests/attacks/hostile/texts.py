@@ -23,10 +23,11 @@ from pytest_crab.report.files import TrialLog
 from pytest_crab.report.junit import render
 from pytest_crab.report.summary import summarise
 from pytest_crab.report.terminal import summary_lines
+from pytest_crab.testing.trials import comment_result
+from pytest_crab.testing.trials import trial_of
 from pytest_crab.types import Category
 from pytest_crab.types import Finding
 from pytest_crab.types import Kind as OracleKind
-from pytest_crab.types import OracleResult
 from pytest_crab.types import Provenance
 from pytest_crab.types import PullRequest
 from pytest_crab.types import Reason
@@ -153,12 +154,12 @@ MARKUP = "<script>alert(1)</script>"
 
 def trial(reviewer: str = "r", detail: str | None = None, body: str = "x", test: str = "t") -> Trial:
     outcome = TestOutcome(id=test, outcome="failed", exception=detail, where=detail)
-    result = OracleResult(
-        comment="c0", path="x.py", lines=(1, 1), category=Category.FUNCTIONAL, kind=OracleKind.BEHAVIORAL,
-        verdict=Reason.FAILED.verdict, reason=Reason.FAILED, detail=detail, tests=(outcome,),
+    result = comment_result(
+        "c0", path="x.py", lines=(1, 1), category=Category.FUNCTIONAL, kind=OracleKind.BEHAVIORAL,
+        reason=Reason.FAILED, detail=detail, tests=(outcome,),
     )  # fmt: skip
     review = Review(findings=(Finding(body=body, path="x.py", start=1, end=1),))
-    return Trial(
+    return trial_of(
         instance="i", repo="o/r", provenance=Provenance.AUTHORED, reviewer=reviewer, agent="a", runtime="local",
         results=(result,), review=review,
     )  # fmt: skip

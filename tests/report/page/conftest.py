@@ -102,7 +102,7 @@ def _trial(
 
 def _subject(instance: str) -> Subject:
     comment = SubjectComment(
-        id="c0", path="src/m.py", lines=(2, 2), body=HOSTILE, category=Category.SECURITY, kind=Kind.BEHAVIORAL
+        id="c0", path="src/m.py", lines=(2, 2), body=HOSTILE, labels={"category": "security", "kind": "behavioral"}
     )
     return Subject(
         instance=instance,

@@ -13,8 +13,8 @@ from pytest_crab.report.page.rows import diff_files
 from pytest_crab.report.page.rows import near
 from pytest_crab.report.page.rows import safe
 from pytest_crab.types import Category
+from pytest_crab.types import CommentResult
 from pytest_crab.types import Finding
-from pytest_crab.types import OracleResult
 from pytest_crab.types import Reason
 from pytest_crab.types import Side
 
@@ -61,8 +61,8 @@ def test_a_long_diff_says_that_it_goes_on() -> None:
     assert file["rows"][-1] == ["\\", None, None, " more lines are in trials.jsonl"]
 
 
-def test_a_finding_is_filed_under_the_nearest_comment(make_result: Callable[..., OracleResult]) -> None:
-    def result(comment: str, category: Category, lines: tuple[int, int] | None, **fields: Any) -> OracleResult:
+def test_a_finding_is_filed_under_the_nearest_comment(make_result: Callable[..., CommentResult]) -> None:
+    def result(comment: str, category: Category, lines: tuple[int, int] | None, **fields: Any) -> CommentResult:
         return make_result(comment, Reason.GREEN, category=category, lines=lines, **{"path": "a.py", **fields})
 
     results = [

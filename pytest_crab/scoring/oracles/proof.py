@@ -1,24 +1,22 @@
-"""The proof: each oracle is red at head, green at the reference and right about its checks, and nothing leaks."""
+"""The proof of an oracle: red at head, green at the reference, right about its checks; and the leak proof."""
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_crab import harness
-from pytest_crab import plain
 from pytest_crab import verdict
 from pytest_crab.errors import DiffRejected
-from pytest_crab.sources import diff_text
-from pytest_crab.trial import keys
-from pytest_crab.trial.running import PASS_TO_PASS
-from pytest_crab.trial.running import Answers
-from pytest_crab.trial.running import Question
-from pytest_crab.trial.running import ask
-from pytest_crab.trial.stage import Stage
+from pytest_crab.instances.files import diff_text
+from pytest_crab.scoring.oracles import keys
+from pytest_crab.scoring.oracles.oracle_runs import OracleRequest
+from pytest_crab.scoring.oracles.oracle_runs import OracleResults
+from pytest_crab.scoring.oracles.oracle_runs import run_oracles
+from pytest_crab.scoring.protocols import TrialContext
+from pytest_crab.types import PASS_TO_PASS
 from pytest_crab.types import Comment
 from pytest_crab.types import Ending
 from pytest_crab.types import Proof
@@ -26,8 +24,16 @@ from pytest_crab.types import Run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proven:
-    """One oracle after the proof: the proof and its key, or the sentence that says why there is none."""
+class ProofResult:
+    """The proof of one oracle, or the sentence that says why there is none."""
+
+    proof: Proof | None = None
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProvedComment:
+    """A comment with an oracle, the key of its proof, and the proof or the problem."""
 
     comment: Comment
     key: str
@@ -35,59 +41,71 @@ class Proven:
     problem: str | None = None
 
 
-def prove(stage: Stage) -> tuple[Proven, ...]:
+def prove(context: TrialContext) -> tuple[ProvedComment, ...]:
     """Prove every oracle of the instance, or take the proofs from the store; one sandbox for all that are new.
 
-    Raises what keeps the world from answering: SourceError, ImageError, EngineError, StoreError, Cancelled.
+    Raises what keeps this machine from answering: SourceError, ImageError, EngineError, StoreError, Cancelled.
     """
-    instance, store = stage.instance, stage.world.store
-    with stage.doing("proof") as step:
-        named = keys.proofs(stage, harness.VERSION)
-        known = {comment.id: _stored(stage, named[comment.id]) for comment in instance.measured}
-        unknown = sorted({named[name] for name, proof in known.items() if proof is None})
-        step.reused = not unknown
-        problems: dict[str, str] = {}
-        with contextlib.ExitStack() as locks:
-            for key in unknown:
-                locks.enter_context(store.lock("proof", key, stage.world.cancelled))
-            known = {name: proof or _stored(stage, named[name]) for name, proof in known.items()}
-            todo = [comment for comment in instance.measured if known[comment.id] is None]
-            if todo:
-                found, problems = _prove(stage, todo)
-                for name, proof in found.items():
-                    store.put("proof", named[name], plain.dump(proof))
-                known.update(found)
+    step = ProofStep(context)
+    results, named = context.perform(step), step.keys()
     return tuple(
-        Proven(comment=c, key=named[c.id], proof=known[c.id], problem=problems.get(c.id)) for c in instance.measured
+        ProvedComment(
+            comment=comment,
+            key=named[comment.id],
+            proof=results[comment.id].proof,
+            problem=results[comment.id].problem,
+        )
+        for comment in context.instance.with_oracles
     )
 
 
-def _stored(stage: Stage, key: str) -> Proof | None:
-    """A proof from the store; None if there is none, or something else in its place, so that it is made again."""
-    value = stage.world.store.get("proof", key)
-    return None if value is None else plain.read(Proof, value, [])
+class ProofStep:
+    """The step that proves the oracles of an instance: one ProofResult for each comment."""
+
+    name = "proof"
+    record = ProofResult
+    paid = False
+    deadline = None
+    reruns = ()
+
+    def __init__(self, context: TrialContext) -> None:
+        self._context = context
+
+    def keys(self) -> Mapping[str, str]:
+        """See scoring.protocols.Step."""
+        return keys.proofs(self._context, harness.VERSION)
+
+    def run(self, subjects: Sequence[str]) -> Mapping[str, ProofResult]:
+        """See scoring.protocols.Step."""
+        todo = [comment for comment in self._context.instance.with_oracles if comment.id in subjects]
+        proofs, problems = _prove(self._context, todo)
+        return {name: ProofResult(proof=proofs.get(name), problem=problems.get(name)) for name in subjects}
+
+    def lasts(self, result: ProofResult) -> bool:
+        """See scoring.protocols.Step."""
+        return result.proof is not None
 
 
-def _prove(stage: Stage, comments: Sequence[Comment]) -> tuple[dict[str, Proof], dict[str, str]]:
+def _prove(context: TrialContext, comments: Sequence[Comment]) -> tuple[dict[str, Proof], dict[str, str]]:
     """Prove these oracles now; the proofs by comment, and a sentence for each that has none."""
-    name = stage.instance.id
+    name = context.instance.id
     problems: dict[str, str] = {}
     wanted: dict[str, _Trees] = {}
     for comment in comments:
-        why = harness.unable(stage.image, comment.examined)
+        why = harness.unable(context.image, comment.required_oracle)
         if why is not None:
             problems[comment.id] = f"{name}: the oracle of {comment.id} is not proved: {why}"
             continue
         try:
-            wanted[comment.id] = _trees(stage, comment)
+            wanted[comment.id] = _trees(context, comment)
         except DiffRejected as error:
             problems[comment.id] = f"{name}: the oracle of {comment.id} cannot be proved: {error}"
     asked = [comment for comment in comments if comment.id in wanted]
-    answers = _ask(stage, asked, wanted)
-    around = _around(stage, answers)
+    answers = _ask(context, asked, wanted)
+    around = _around(context, answers)
     proofs: dict[str, Proof] = {}
     for comment in asked:
-        evidence = _evidence(stage, comment, wanted[comment.id], answers)
+        evidence = _evidence(context, comment, wanted[comment.id], answers)
         outcome = verdict.prove(evidence)
         unstarted = _unstarted(evidence)
         if around is not None:
@@ -112,48 +130,48 @@ class _Trees:
     rejects: Mapping[str, str]
 
 
-def _trees(stage: Stage, comment: Comment) -> _Trees:
+def _trees(context: TrialContext, comment: Comment) -> _Trees:
     def tree(file: str) -> str:
         try:
-            return stage.snapshot.apply(diff_text(stage.instance, file))
+            return context.snapshot.apply(diff_text(context.instance, file))
         except DiffRejected as error:
             raise DiffRejected(f"{file} does not apply to head: {error}") from error
 
     return _Trees(
-        head=stage.snapshot.head_tree,
-        reference=stage.snapshot.reference_tree,
+        head=context.snapshot.head_tree,
+        reference=context.snapshot.reference_tree,
         own=tree(comment.reference) if comment.reference else None,
         accepts={file: tree(file) for file in comment.accepts},
         rejects={file: tree(file) for file in comment.rejects},
     )
 
 
-def _ask(stage: Stage, comments: Sequence[Comment], wanted: Mapping[str, _Trees]) -> Answers:
+def _ask(context: TrialContext, comments: Sequence[Comment], wanted: Mapping[str, _Trees]) -> OracleResults:
     """Every state once, head and references as often as the proof says, all in one sandbox."""
-    questions: dict[str, Question] = {}
+    requests: dict[str, OracleRequest] = {}
     for comment in comments:
         trees = wanted[comment.id]
         often = [trees.head, trees.reference, *([trees.own] if trees.own else [])]
         for tree in (*often, *trees.accepts.values(), *trees.rejects.values()):
-            for number in range(stage.world.proof_runs if tree in often else 1):
-                question = Question(comment=comment, tree=tree, number=number)
-                questions[question.id] = question
-    head = stage.snapshot.head_tree
+            for number in range(context.proof_runs if tree in often else 1):
+                request = OracleRequest(comment=comment, tree=tree, number=number)
+                requests[request.id] = request
+    head = context.snapshot.head_tree
     leaks = harness.LeakQuestion(
         state=head,
-        project=_project(stage),
-        files=tuple(Path(comment.examined.file).name for comment in stage.instance.measured),
+        project=_project(context),
+        files=tuple(Path(comment.required_oracle.file).name for comment in context.instance.with_oracles),
     )
-    return ask(stage, list(questions.values()), pass_to_pass=head, leaks=leaks)
+    return run_oracles(context, list(requests.values()), pass_to_pass=head, leaks=leaks)
 
 
-def _evidence(stage: Stage, comment: Comment, trees: _Trees, answers: Answers) -> verdict.Evidence:
+def _evidence(context: TrialContext, comment: Comment, trees: _Trees, answers: OracleResults) -> verdict.Evidence:
     def runs(tree: str) -> tuple[Run, ...]:
-        names = (Question(comment=comment, tree=tree, number=n).id for n in range(stage.world.proof_runs))
+        names = (OracleRequest(comment=comment, tree=tree, number=n).id for n in range(context.proof_runs))
         return tuple(answers.runs[name] for name in names if name in answers.runs)
 
     return verdict.Evidence(
-        instance=stage.instance.id,
+        instance=context.instance.id,
         comment=comment.id,
         head=runs(trees.head),
         reference=runs(trees.reference),
@@ -170,14 +188,14 @@ def _unstarted(evidence: verdict.Evidence) -> str | None:
     return details.pop() if len(details) == 1 and all(run.ending is Ending.UNSTARTED for run in runs) else None
 
 
-def _around(stage: Stage, answers: Answers) -> str | None:
+def _around(context: TrialContext, answers: OracleResults) -> str | None:
     """What is wrong with the workspace itself, whatever the oracles say."""
     if answers.leaks is None:
         problem = answers.problems[0] if answers.problems else "the harness did not answer"
         return f"the leak proof could not be made ({problem})"
-    sdist = stage.instance.source.sdist
+    sdist = context.instance.source.sdist
     facts = dict(answers.leaks)
-    if not stage.image.contained:
+    if not context.image.contained:
         facts["caches"] = ()  # without a sandbox the home is the user's own, and only authored instances get that far
     found = verdict.leaks(facts, version=sdist.version if sdist else None)
     if found:
@@ -188,6 +206,6 @@ def _around(stage: Stage, answers: Answers) -> str | None:
     return None
 
 
-def _project(stage: Stage) -> str:
-    sdist = stage.instance.source.sdist
-    return sdist.name if sdist else stage.instance.repo.rsplit("/", 1)[-1]
+def _project(context: TrialContext) -> str:
+    sdist = context.instance.source.sdist
+    return sdist.name if sdist else context.instance.repo.rsplit("/", 1)[-1]

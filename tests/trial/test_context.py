@@ -13,7 +13,7 @@ import pytest
 
 from pytest_crab.protocols import Image
 from pytest_crab.runtimes.local import LocalRuntime
-from pytest_crab.trial.stage import Stage
+from pytest_crab.trial.context import TrialContext
 from pytest_crab.waiting import waiting
 
 pytestmark = pytest.mark.bubblewrap
@@ -37,7 +37,7 @@ def test_two_instances_are_prepared_at_a_time(lab: Any, tmp_path: Path) -> None:
         instance, id="values-2", environment=dataclasses.replace(instance.environment, env={"A": "b"})
     )
     world = lab.world(runtime=runtime)
-    stages = [Stage(one, lab.crew(), world, lambda _: None) for one in (instance, other)]
+    stages = [TrialContext(one, lab.crew(), world, lambda _: None) for one in (instance, other)]
     with ThreadPoolExecutor(2) as pool:
         images = list(pool.map(lambda stage: stage.image, stages))
     assert len({image.key for image in images}) == 2
@@ -47,8 +47,8 @@ def test_two_instances_are_prepared_at_a_time(lab: Any, tmp_path: Path) -> None:
 def test_a_wait_for_a_slot_is_said_and_is_no_part_of_a_step(lab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     now, steps = [0.0], []
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    stage = Stage(lab.instance(), lab.crew(), lab.world(), steps.append)
-    with stage.doing("proof"), stage.doing("image"):
+    stage = TrialContext(lab.instance(), lab.crew(), lab.world(), steps.append)
+    with stage._timed("proof"), stage._timed("image"):
         now[0] += 3
         with waiting():
             now[0] += 50

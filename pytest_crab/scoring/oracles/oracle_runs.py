@@ -1,4 +1,4 @@
-"""Oracles in sandboxes: one sandbox for all plain oracles of a question, one for the isolated ones."""
+"""Oracle runs: one sandbox for all plain oracles of a request, one for the isolated ones."""
 
 from __future__ import annotations
 
@@ -10,18 +10,16 @@ from typing import Any
 
 from pytest_crab import harness
 from pytest_crab.protocols import FileChange
-from pytest_crab.trial.stage import Stage
+from pytest_crab.scoring.protocols import TrialContext
+from pytest_crab.types import PASS_TO_PASS
 from pytest_crab.types import Comment
 from pytest_crab.types import Isolation
 from pytest_crab.types import Run
 
-#: The id of the run that looks for damage.
-PASS_TO_PASS = "pass_to_pass"  # noqa: S105 - the field's term
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """One run that is wanted: this comment's oracle on this tree, for the n-th time."""
+class OracleRequest:
+    """Request to run a comment's oracle on a tree, for the n-th time."""
 
     comment: Comment
     tree: str
@@ -34,51 +32,51 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answers:
-    """What came back: runs by id, what the leak question found, and sentences about what went wrong around them."""
+class OracleResults:
+    """Runs by id, the facts for the leak proof, and sentences about problems around the runs."""
 
     runs: Mapping[str, Run]
     leaks: Mapping[str, Any] | None = None
     problems: tuple[str, ...] = ()
 
 
-def ask(
-    stage: Stage,
-    questions: Sequence[Question],
+def run_oracles(
+    context: TrialContext,
+    requests: Sequence[OracleRequest],
     *,
     pass_to_pass: str | None = None,
     overlay: Mapping[str, str] | None = None,
     leaks: harness.LeakQuestion | None = None,
-) -> Answers:
+) -> OracleResults:
     """Run oracles, and pass_to_pass on one tree, each in a fresh copy of its tree. Raises EngineError, Cancelled."""
-    environment = stage.instance.environment
+    environment = context.instance.required_environment
     states: dict[str, Sequence[FileChange]] = {}
-    for tree in {question.tree for question in questions} | ({pass_to_pass} if pass_to_pass else set()):
-        states[tree] = () if tree == stage.snapshot.head_tree else stage.snapshot.changes(tree)
+    for tree in {request.tree for request in requests} | ({pass_to_pass} if pass_to_pass else set()):
+        states[tree] = () if tree == context.snapshot.head_tree else context.snapshot.changes(tree)
     plain_runs: list[harness.OracleRun | harness.CommandRun] = []
     isolated: list[harness.OracleRun | harness.CommandRun] = []
-    for question in questions:
+    for request in requests:
         run = harness.OracleRun(
-            id=question.id,
-            state=question.tree,
+            id=request.id,
+            state=request.tree,
             seconds=environment.timeout,
-            oracle=question.comment.examined,
-            source=Path(stage.instance.folder, question.comment.examined.file).read_text("utf-8"),
+            oracle=request.comment.required_oracle,
+            source=Path(context.instance.folder, request.comment.required_oracle.file).read_text("utf-8"),
         )
-        (isolated if question.comment.examined.isolation is Isolation.PROCESS else plain_runs).append(run)
-    if pass_to_pass and stage.instance.pass_to_pass:
+        (isolated if request.comment.required_oracle.isolation is Isolation.PROCESS else plain_runs).append(run)
+    if pass_to_pass and context.instance.pass_to_pass:
         command = harness.CommandRun(
-            id=PASS_TO_PASS, state=pass_to_pass, seconds=environment.timeout, command=stage.instance.pass_to_pass
+            id=PASS_TO_PASS, state=pass_to_pass, seconds=environment.timeout, command=context.instance.pass_to_pass
         )
         plain_runs.append(command)
     if leaks is not None:
         states.setdefault(leaks.state, ())
     answers = [
-        _execute(stage, states, runs, overlay or {}, question)
+        _execute(context, states, runs, overlay or {}, question)
         for runs, question in ((plain_runs, leaks), (isolated, None))
         if runs or question
     ]
-    return Answers(
+    return OracleResults(
         runs={run.id: run for report in answers for run in report.runs},
         leaks=next((report.leaks for report in answers if report.leaks is not None), None),
         problems=tuple(problem for report in answers for problem in report.problems),
@@ -86,7 +84,7 @@ def ask(
 
 
 def _execute(
-    stage: Stage,
+    context: TrialContext,
     states: Mapping[str, Sequence[FileChange]],
     runs: Sequence[harness.OracleRun | harness.CommandRun],
     overlay: Mapping[str, str],
@@ -94,13 +92,12 @@ def _execute(
 ) -> harness.Report:
     used = {run.state for run in runs} | ({leaks.state} if leaks else set())
     job = harness.Job(
-        image=stage.image,
-        environment=stage.instance.environment,
+        image=context.image,
+        environment=context.instance.required_environment,
         states={name: changes for name, changes in states.items() if name in used},
         runs=runs,
         overlay=overlay,
         leaks=leaks,
     )
-    runtime = stage.world.runtime
-    completed = runtime.execute(stage.image, harness.commands(job), limits=stage.world.limits, seconds=job.seconds)
+    completed = context.execute(harness.commands(job), seconds=job.seconds)
     return harness.parse(job, completed)

@@ -1,0 +1,87 @@
+"""Older records as the present schema: plain data in, plain data out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_crab.types import PASS_TO_PASS
+from pytest_crab.types import SCHEMA
+from pytest_crab.types import TRIAL_SCHEMA
+
+_DIMENSIONS = ("category", "kind")
+_PLACE = ("path", "lines", "side", "resolvable")
+_VALUES = {"caught": 1.0, "missed": 0.0}
+
+
+def upgraded_trial(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a trial record of schema 1 as one of schema 2: its results become comments and scores.
+
+    Data that is no record of schema 1 comes back as it is, so that the reader names its faults.
+    """
+    results = value.get("results")
+    entries = [entry for entry in results if isinstance(entry, Mapping)] if isinstance(results, list) else []
+    if value.get("schema", 1) != 1 or not isinstance(results, list) or len(entries) < len(results):
+        return value
+    known = {name: item for name, item in value.items() if name not in ("results", "damage")}
+    scores = [_score(entry) for entry in entries]
+    if isinstance(value.get("damage"), bool):
+        scores.append(_damage(broken=value["damage"]))
+    return {**known, "schema": TRIAL_SCHEMA, "comments": [_comment(entry) for entry in entries], "scores": scores}
+
+
+def upgraded_summary(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a summary of schema 1 with rates and oracles by label, where it has them by category and kind."""
+    reviewers = value.get("reviewers")
+    if value.get("schema", SCHEMA) != SCHEMA or not isinstance(reviewers, list):
+        return value
+    return {**value, "reviewers": [_reviewer(own) if isinstance(own, Mapping) else own for own in reviewers]}
+
+
+def upgraded_subject(value: Any) -> Any:
+    """Return an instance's file of an older report with the labels of its comments by dimension."""
+    comments = value.get("comments") if isinstance(value, Mapping) else None
+    if not isinstance(comments, list):
+        return value
+    return {**value, "comments": [_labelled(one) if isinstance(one, Mapping) else one for one in comments]}
+
+
+def _comment(entry: Mapping[str, Any]) -> dict[str, Any]:
+    labels = {name: entry[name] for name in _DIMENSIONS if name in entry}
+    return {"id": entry.get("comment"), "labels": labels, **{name: entry[name] for name in _PLACE if name in entry}}
+
+
+def _score(entry: Mapping[str, Any]) -> dict[str, Any]:
+    verdict = entry.get("verdict")
+    labelled = {"label": verdict, "value": _VALUES[verdict]} if verdict in _VALUES else {}
+    return {
+        "scorer": "oracles",
+        "unit": "comment",
+        "subject": entry.get("comment"),
+        **labelled,
+        "reason": entry.get("reason"),
+        "detail": entry.get("detail"),
+        "evidence": {name: entry[name] for name in ("tests", "flake_bound") if name in entry},
+    }
+
+
+def _damage(*, broken: bool) -> dict[str, Any]:
+    label, reason = ("broken", "test failed") if broken else ("intact", "green")
+    about = {"scorer": "oracles", "unit": "trial", "subject": PASS_TO_PASS}
+    return {**about, "label": label, "value": float(broken), "reason": reason}
+
+
+def _reviewer(own: Mapping[str, Any]) -> dict[str, Any]:
+    known = {name: item for name, item in own.items() if name not in ("by_category", "by_kind")}
+    by_label = {name: own[f"by_{name}"] for name in _DIMENSIONS if f"by_{name}" in own}
+    if by_label:
+        known["by_label"] = by_label
+    if isinstance(own.get("oracles"), list):
+        known["oracles"] = [_labelled(one) if isinstance(one, Mapping) else one for one in own["oracles"]]
+    return known
+
+
+def _labelled(one: Mapping[str, Any]) -> dict[str, Any]:
+    labels = {name: one[name] for name in _DIMENSIONS if name in one}
+    known = {name: item for name, item in one.items() if name not in labels}
+    return {**known, "labels": labels} if labels else known

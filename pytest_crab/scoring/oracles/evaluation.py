@@ -1,0 +1,221 @@
+"""The evaluation of a revision: a fresh tree at head, the revision applied, each oracle alone, then pass_to_pass."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections import Counter
+from collections.abc import Mapping
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+from typing import Any
+
+from pytest_crab import plain
+from pytest_crab import verdict
+from pytest_crab.errors import InstallFailed
+from pytest_crab.scoring.oracles import keys
+from pytest_crab.scoring.oracles.oracle_runs import OracleRequest
+from pytest_crab.scoring.oracles.oracle_runs import run_oracles
+from pytest_crab.scoring.oracles.proof import ProvedComment
+from pytest_crab.scoring.protocols import TrialContext
+from pytest_crab.types import PASS_TO_PASS
+from pytest_crab.types import Comment
+from pytest_crab.types import Ending
+from pytest_crab.types import Judgement
+from pytest_crab.types import Proof
+from pytest_crab.types import Reason
+from pytest_crab.types import Run
+from pytest_crab.types import Score
+from pytest_crab.types import TestOutcome
+from pytest_crab.types import Unit
+from pytest_crab.types import verdict_score
+
+#: The scorer's name on its scores.
+ORACLES = "oracles"
+
+#: A revision that touches one of these is installed again, in a sandbox of its own.
+PACKAGING = frozenset({"setup.py", "setup.cfg", "pyproject.toml", "MANIFEST.in"})
+
+#: How many runs of a tree may lose their sandbox and be made again: what kills one from outside may do so twice.
+_LOSSES = 2
+#: How runs end that were seen to end themselves.
+_SEEN = (Ending.EXITED, Ending.TAMPERED)
+#: How runs end whose sandbox did: under way, or before their turn.
+_GONE = (Ending.LOST, Ending.UNSTARTED)
+
+#: The subject of the pass_to_pass run among a step's results; no comment's id has a slash.
+REGRESSIONS = f"/{PASS_TO_PASS}"
+
+
+class EvaluationStep:
+    """The step that evaluates one revised tree: a Score for each proved oracle, and one for pass_to_pass if it is set.
+
+    A revision's effect on the tree is its own: a broken install, a hang and a crash are missed. ``run`` raises what the
+    machine did: EngineError, StoreError, Cancelled. ``proof_keys`` are those of all the instance's oracles.
+    """
+
+    name = "verdict"
+    record = Score
+    paid = False
+    deadline = None
+
+    def __init__(
+        self, context: TrialContext, comments: Sequence[ProvedComment], tree: str, *, proof_keys: Sequence[str]
+    ) -> None:
+        self._context = context
+        self._comments = comments
+        self._tree = tree
+        self._proof_keys = proof_keys
+        self.reruns: list[str] = []
+
+    def keys(self) -> Mapping[str, str]:
+        """See scoring.protocols.Step."""
+        named = {one.comment.id: keys.verdict(self._tree, one.key) for one in self._comments}
+        if self._context.instance.pass_to_pass:
+            named[REGRESSIONS] = keys.damage(self._tree, self._proof_keys)
+        return named
+
+    def run(self, subjects: Sequence[str]) -> Mapping[str, Score]:
+        """See scoring.protocols.Step."""
+        todo = [one for one in self._comments if one.comment.id in subjects]
+        wanted = REGRESSIONS in subjects
+        scores, damage = _judge(self._context, todo, self._tree, self.reruns, regressions=wanted)
+        return {**scores, REGRESSIONS: _damage_score(damage)} if wanted else scores
+
+    def lasts(self, result: Score) -> bool:
+        """See scoring.protocols.Step."""
+        return result.unit is Unit.TRIAL or (result.label is not None and result.label == result.reason.verdict)
+
+
+def score_of(
+    comment: Comment, judgement: Judgement, *, tests: Sequence[TestOutcome] = (), proof: Proof | None = None
+) -> Score:
+    """Return the score of one comment."""
+    evidence: dict[str, Any] = {"tests": plain.dump(tests)} if tests else {}
+    if proof is not None:
+        evidence["flake_bound"] = proof.flake_bound
+    return verdict_score(ORACLES, comment.id, judgement, evidence)
+
+
+def _damage_score(damage: bool | None) -> Score:  # noqa: FBT001 - the one thing that it is made of
+    """Return the score of pass_to_pass: 1 where the revision broke it."""
+    return Score(
+        scorer=ORACLES,
+        unit=Unit.TRIAL,
+        subject=PASS_TO_PASS,
+        label=None if damage is None else "broken" if damage else "intact",
+        value=None if damage is None else float(damage),
+        reason=Reason.NOT_RUN if damage is None else Reason.FAILED if damage else Reason.GREEN,
+    )
+
+
+def all_scores(proved: Sequence[ProvedComment], reason: Reason, detail: str) -> dict[str, Score]:
+    """Return the same score for every proved comment, by comment."""
+    judgement = Judgement(reason=reason, detail=detail)
+    return {one.comment.id: score_of(one.comment, judgement, proof=one.proof) for one in proved}
+
+
+def _judge(
+    context: TrialContext, todo: Sequence[ProvedComment], tree: str, reruns: list[str], *, regressions: bool
+) -> tuple[dict[str, Score], bool | None]:
+    """Run these oracles and, for ``regressions``, pass_to_pass on the tree; the scores, and what pass_to_pass gave."""
+    overlay: Mapping[str, str] = {}
+    environment = context.instance.required_environment
+    if environment.install and environment.node is None and _touches_packaging(context, tree):
+        try:
+            overlay = context.reinstall(tree)
+        except InstallFailed as error:
+            return all_scores(todo, Reason.INSTALL, str(error)), None
+    requests = {one.comment.id: OracleRequest(comment=one.comment, tree=tree) for one in todo}
+    answers = run_oracles(context, list(requests.values()), pass_to_pass=tree if regressions else None, overlay=overlay)
+    runs = {name: answers.runs[request.id] for name, request in requests.items()}
+    suspects = [one for one in todo if runs[one.comment.id].ending is not Ending.COMPLETED]
+    broken, unsure = _blame(context, suspects, runs)
+    endings = (runs[one.comment.id].ending for one in unsure)
+    reruns.extend(dict.fromkeys(str(Ending.LOST if ending in _GONE else ending) for ending in endings))
+    runs |= _run_again(context, unsure, tree, overlay)
+    scores = {}
+    for one in todo:
+        assert one.proof is not None
+        run = runs[one.comment.id]
+        judgement = broken.get(one.comment.id) or verdict.judge(one.proof, run)
+        tests = verdict.recorded(one.proof, run)
+        scores[one.comment.id] = score_of(one.comment, judgement, tests=tests, proof=one.proof)
+    return scores, _damaged(context, answers.runs.get(PASS_TO_PASS))
+
+
+def _damaged(context: TrialContext, run: Run | None) -> bool | None:
+    """Whether pass_to_pass fails now; None if it was not run, or came to no end and comes to none at head either."""
+    if run is None:
+        return None
+    if run.ending is not Ending.COMPLETED:
+        control = run_oracles(context, [], pass_to_pass=context.snapshot.head_tree).runs[PASS_TO_PASS]
+        if control.ending is not Ending.COMPLETED:
+            return None
+    return run.exit_code != 0
+
+
+def _blame(
+    context: TrialContext, suspects: Sequence[ProvedComment], runs: Mapping[str, Run]
+) -> tuple[dict[str, Judgement], list[ProvedComment]]:
+    """Find out whose doing it was that runs came to no end: the proved reference is run once more.
+
+    Where that comes to no end either, it was the world: the judgement says so, by comment. Where it is green, a process
+    that left early or wrote into the report was seen doing so, and that stands. Whatever else ended a run may have come
+    from outside too; these are returned, to be run again.
+    """
+    if not suspects:
+        return {}, []
+    reference = {
+        one.comment.id: OracleRequest(comment=one.comment, tree=context.snapshot.reference_tree) for one in suspects
+    }
+    controls = run_oracles(context, list(reference.values())).runs
+    broken: dict[str, Judgement] = {}
+    for one in suspects:
+        assert one.proof is not None
+        name = one.comment.id
+        control = controls[reference[name].id]
+        if verdict.judge(one.proof, control).reason is Reason.GREEN:
+            continue
+        detail = (
+            f"oracle {name} of {context.instance.id} ended with {runs[name].ending}, and so did the proved reference "
+            f"({control.detail or control.ending}): the machine or the engine is at fault, run again"
+        )
+        broken[name] = Judgement(reason=Reason.BROKEN, detail=detail)
+    unsure = [one for one in suspects if one.comment.id not in broken and runs[one.comment.id].ending not in _SEEN]
+    return broken, unsure
+
+
+def _run_again(
+    context: TrialContext, unsure: Sequence[ProvedComment], tree: str, overlay: Mapping[str, str]
+) -> dict[str, Run]:
+    """Return for each oracle the run that counts, after a first one that may have been ended from outside.
+
+    One green run more is wanted than runs were ended, so that a tree which ends those that would be red gains little by
+    it; the first that is neither green nor lost counts.
+    """
+    runs: dict[str, Run] = {}
+    todo = {one.comment.id: one for one in unsure}
+    ended, green = Counter(todo.keys()), Counter[str]()
+    for number in itertools.count(1):
+        if not todo:
+            break
+        requests = {name: OracleRequest(comment=one.comment, tree=tree, number=number) for name, one in todo.items()}
+        answers = run_oracles(context, list(requests.values()), overlay=overlay).runs
+        for name, request in requests.items():
+            proof, run = todo[name].proof, answers[request.id]
+            assert proof is not None
+            lost = run.ending in _GONE
+            # The reference did start, so it is this tree's doing if it does not.
+            runs[name] = dataclasses.replace(run, ending=Ending.LOST) if lost else run
+            fine = verdict.judge(proof, run).reason is Reason.GREEN
+            ended[name] += lost
+            green[name] += fine
+            undecided = ended[name] <= _LOSSES if lost else fine and green[name] <= ended[name]
+            if not undecided:
+                del todo[name]
+    return runs
+
+
+def _touches_packaging(context: TrialContext, tree: str) -> bool:
+    return any(PurePosixPath(change.path).name in PACKAGING for change in context.snapshot.changes(tree))

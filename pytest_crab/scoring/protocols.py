@@ -1,0 +1,145 @@
+"""The seam of scorers: what a scorer promises, and the steps and the context that it works with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from typing import Protocol
+from typing import TypeVar
+
+from pytest_crab.protocols import Command
+from pytest_crab.protocols import Completed
+from pytest_crab.protocols import Image
+from pytest_crab.protocols import Limits
+from pytest_crab.protocols import Snapshot
+from pytest_crab.types import Artefact
+from pytest_crab.types import Comment
+from pytest_crab.types import Instance
+from pytest_crab.types import Review
+from pytest_crab.types import Revision
+from pytest_crab.types import Score
+
+R = TypeVar("R")
+
+
+class Step(Protocol[R]):
+    """One step of a trial: results by subject (a comment's id, or "" where the step has only one).
+
+    Caching, retries, timing and the record are the context's: a step only names its keys and does its work.
+    """
+
+    @property
+    def name(self) -> str:
+        """The step's name on the record, in the store and in messages."""
+
+    @property
+    def record(self) -> type[R]:
+        """The record that a result is stored as."""
+
+    @property
+    def paid(self) -> bool:
+        """Whether a result costs money, so that a damaged one in the store is an error and is not remade."""
+
+    @property
+    def deadline(self) -> float | None:
+        """The seconds that its reviewer or agent has; None where none is set."""
+
+    @property
+    def reruns(self) -> Sequence[str]:
+        """How those runs inside the step ended that were made again, for the record."""
+
+    def keys(self) -> Mapping[str, str]:
+        """The store key of each result, by subject: a digest of everything that decides it. Runs nothing."""
+
+    def run(self, subjects: Sequence[str]) -> Mapping[str, R]:
+        """Make the results of these subjects. Raises CrabError for what is nobody's result."""
+
+    def lasts(self, result: R) -> bool:
+        """Whether a result may be reused; one that this machine's failure caused may not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepResults(Mapping[str, R]):
+    """The results of a step by subject; ``reused``: the store had all of them."""
+
+    results: Mapping[str, R]
+    reused: bool
+
+    def __getitem__(self, subject: str) -> R:
+        return self.results[subject]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.results)
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+
+class TrialContext(Protocol):
+    """What a scorer works with; nothing is fetched or built before it is asked for."""
+
+    @property
+    def instance(self) -> Instance:
+        """The instance."""
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """Its trees. Raises SourceUnreachable, SourceError."""
+
+    @property
+    def environment(self) -> Mapping[str, Any]:
+        """Plain data that decides the image and how it is run."""
+
+    @property
+    def image(self) -> Image:
+        """The image, found or built. Raises ImageError, EngineError."""
+
+    @property
+    def limits(self) -> Limits:
+        """What an oracle's sandbox may use."""
+
+    @property
+    def proof_runs(self) -> int:
+        """How often an oracle is run on each state that proves it."""
+
+    def perform(self, step: Step[R]) -> StepResults[R]:
+        """The step's results: from the store, or made now and stored. Raises what the step raises, Cancelled."""
+
+    def execute(self, commands: Sequence[Command], *, seconds: float) -> tuple[Completed, ...]:
+        """Run commands beside each other in one fresh sandbox of the image. Raises EngineError, Cancelled."""
+
+    def reinstall(self, tree: str) -> Mapping[str, str]:
+        """Install a revised tree; the project's metadata files. Raises InstallFailed, EngineError, Cancelled."""
+
+
+class Evidence(Protocol):
+    """What a scorer prepared for one trial; ``decided`` are the scores that need no review, with their reasons."""
+
+    @property
+    def decided(self) -> Sequence[Score]:
+        """Scores of what cannot be measured, such as a comment whose oracle is not proved."""
+
+
+class Scorer(Protocol):
+    """Judges a trial by one rule; one object serves every trial of a process.
+
+    ``needs`` says which steps a trial must have for it.
+    """
+
+    name: str
+    needs: frozenset[Artefact]
+
+    def comments(self, instance: Instance) -> tuple[Comment, ...]:
+        """The comments of this instance that get a score."""
+
+    def foresee(self, context: TrialContext, revision: Revision | None) -> Iterator[Step[Any]]:
+        """The steps whose keys are known now; without a revision only those that need none."""
+
+    def prepare(self, context: TrialContext) -> Evidence:
+        """Prepare what the scores rest on. Raises what keeps this machine from answering: CrabError."""
+
+    def score(self, context: TrialContext, evidence: Any, review: Review, revision: Revision) -> Sequence[Score]:
+        """The scores of what is not decided yet. Raises as ``prepare`` does."""

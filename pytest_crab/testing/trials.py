@@ -1,0 +1,51 @@
+"""Trial records for tests, made of verdicts on comments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Sequence
+from typing import Any
+
+from pytest_crab import plain
+from pytest_crab.types import PASS_TO_PASS
+from pytest_crab.types import CommentResult
+from pytest_crab.types import Judgement
+from pytest_crab.types import Reason
+from pytest_crab.types import Score
+from pytest_crab.types import ScoredComment
+from pytest_crab.types import TestOutcome
+from pytest_crab.types import Trial
+from pytest_crab.types import Unit
+from pytest_crab.types import verdict_score
+
+_SCORER = "oracles"
+
+
+def comment_result(
+    comment: str,
+    reason: Reason,
+    *,
+    category: str = "functional",
+    kind: str = "behavioral",
+    detail: str | None = None,
+    tests: Sequence[TestOutcome] = (),
+    **place: Any,
+) -> CommentResult:
+    """Return a verdict of the scorer ``oracles`` on a comment; ``place`` are further fields of its ScoredComment."""
+    labels = {"category": str(category), "kind": str(kind), **place.pop("labels", {})}
+    evidence = {"tests": plain.dump(tests)} if tests else {}
+    score = verdict_score(_SCORER, comment, Judgement(reason=reason, detail=detail), evidence)
+    return CommentResult(ScoredComment(id=comment, labels=labels, **place), score)
+
+
+def trial_of(results: Iterable[CommentResult], *, damage: bool | None = None, **fields: Any) -> Trial:
+    """Return a trial with these results; ``damage`` is the result of pass_to_pass, ``fields`` are other fields."""
+    own = tuple(results)
+    scores = [one.score for one in own]
+    if damage is not None:
+        reason = Reason.FAILED if damage else Reason.GREEN
+        label, value = ("broken", 1.0) if damage else ("intact", 0.0)
+        scores.append(
+            Score(scorer=_SCORER, unit=Unit.TRIAL, subject=PASS_TO_PASS, label=label, value=value, reason=reason)
+        )
+    return Trial(comments=tuple(one.place for one in own), scores=tuple(scores), **fields)

@@ -1,0 +1,255 @@
+"""The context of one trial: its trees, its image and its clock, and the one way in which its steps are made."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from typing import TypeVar
+
+from pytest_crab import plain
+from pytest_crab.errors import AgentError
+from pytest_crab.errors import Cancelled
+from pytest_crab.errors import CrabError
+from pytest_crab.errors import ReviewerError
+from pytest_crab.errors import SourceError
+from pytest_crab.errors import StoreError
+from pytest_crab.lazy import lazy
+from pytest_crab.protocols import Command
+from pytest_crab.protocols import Completed
+from pytest_crab.protocols import Image
+from pytest_crab.protocols import Limits
+from pytest_crab.protocols import Snapshot
+from pytest_crab.scoring.protocols import Step
+from pytest_crab.scoring.protocols import StepResults
+from pytest_crab.sources import drop
+from pytest_crab.sources import source_for
+from pytest_crab.trial.checkout import TrialCheckout
+from pytest_crab.trial.crew import Crew
+from pytest_crab.trial.retries import SNAPSHOT
+from pytest_crab.trial.retries import class_of
+from pytest_crab.trial.world import World
+from pytest_crab.types import Instance
+from pytest_crab.types import PullRequest
+from pytest_crab.types import StepRecord
+from pytest_crab.types import Usage
+from pytest_crab.types import total_usage
+from pytest_crab.waiting import FOR_A_SLOT
+from pytest_crab.waiting import waits_counted
+
+R = TypeVar("R")
+
+#: The name of a trial's part before its first step.
+_FIRST = "prepare"
+
+
+@dataclass
+class StepClock:
+    """A step that is being timed; ``reused``: the store had all of it, ``reruns``: why runs in it were made again.
+
+    ``deadline`` is how many seconds its reviewer or agent has.
+    """
+
+    reused: bool = False
+    reruns: Sequence[str] = ()
+    deadline: float | None = None
+
+
+class TrialContext:
+    """A scoring.protocols.TrialContext; nothing is fetched or built before it is asked for.
+
+    ``perform`` makes a step: it retries, times, caches and records. ``attempts`` has the failures of the step under
+    way, by class.
+    """
+
+    def __init__(self, instance: Instance, crew: Crew, world: World, notice: Callable[[str], None]) -> None:
+        self.instance = instance
+        self.crew = crew
+        self.world = world
+        self.records: list[StepRecord] = []
+        self.facts: dict[str, Any] = {}
+        self.step = _FIRST
+        self.attempts: list[str] = []
+        #: What failed attempts have used that is not on a review or a revision yet.
+        self.wasted: list[Usage | None] = []
+        #: The keys of the transcripts that were kept.
+        self.transcripts: list[str] = []
+        #: US dollars: the cost of those steps that came from the store.
+        self.spent = 0.0
+        self._notice = notice
+
+    @lazy
+    def snapshot(self) -> Snapshot:
+        """The instance's trees. Raises SourceUnreachable or SourceError."""
+        with self._timed("fetch"):
+            return source_for(self.instance).fetch(self.instance, self.world.cache)
+
+    @lazy
+    def environment(self) -> Mapping[str, Any]:
+        """What decides the image and how it is run."""
+        return self.world.runtime.identity(self.instance, self._commits)
+
+    @lazy
+    def image(self) -> Image:
+        """The image, found or built. Raises ImageError, EngineError."""
+        with self._timed("image") as clock:
+            image = self.world.runtime.prepare(self.instance, self.snapshot, self._commits)
+            clock.reused = not image.facts.get("built", False)
+        self.facts["image"] = image.key
+        self.facts["environment"] = {name: fact for name, fact in image.facts.items() if name != "built"}
+        return image
+
+    @lazy
+    def pull_request(self) -> PullRequest:
+        """The pull request as reviewers and agents see it."""
+        instance, facts = self.instance, self.instance.pull_request
+        pull_request = PullRequest(
+            repo=instance.repo,
+            language=instance.language,
+            title=facts.title,
+            body=facts.body,
+            base=self.snapshot.base,
+            head=self.snapshot.head,
+            diff=self.snapshot.pull_request_diff(),
+        )
+        self.world.seen(instance, pull_request)
+        return pull_request
+
+    @property
+    def _commits(self) -> dict[str, str]:
+        return {"base": self.snapshot.base, "head": self.snapshot.head}
+
+    def checkout(self, failure: type[ReviewerError | AgentError], repeat: int = 1) -> TrialCheckout:
+        """Ways to the code for one contestant in the present step; ``failure`` is its family's error."""
+        if self.world.no_sandbox is not None:
+            self.world.permit(self.instance, self.crew)
+        spec = self.crew.spec
+        trial = f"{self.instance.id}::{spec.reviewer}[{repeat}]"
+        return TrialCheckout(
+            self.instance,
+            self.snapshot,
+            self.world,
+            lambda: self.image,
+            failure,
+            trial=trial,
+            step=self.step,
+            attempt=len(self.attempts) + 1,
+            spent=self.spent,
+            note=self.transcripts.append,
+        )
+
+    def take_wasted(self) -> Usage | None:
+        """What failed attempts have used so far; from here on it stands on the result of their step."""
+        used = total_usage(self.wasted)
+        self.wasted.clear()
+        return used
+
+    @property
+    def limits(self) -> Limits:
+        """See scoring.protocols.TrialContext."""
+        return self.world.limits
+
+    @property
+    def proof_runs(self) -> int:
+        """See scoring.protocols.TrialContext."""
+        return self.world.proof_runs
+
+    def execute(self, commands: Sequence[Command], *, seconds: float) -> tuple[Completed, ...]:
+        """See scoring.protocols.TrialContext."""
+        return self.world.runtime.execute(self.image, commands, limits=self.world.limits, seconds=seconds)
+
+    def reinstall(self, tree: str) -> Mapping[str, str]:
+        """See scoring.protocols.TrialContext."""
+        return self.world.runtime.reinstall(self.image, self.instance, self.snapshot, tree)
+
+    def perform(self, step: Step[R]) -> StepResults[R]:
+        """See scoring.protocols.TrialContext; a failure that may pass is retried as its class in RETRIES says."""
+        before, self.attempts = self.step, []
+        while True:
+            try:
+                return self._perform_once(step)
+            except CrabError as error:
+                kind = SNAPSHOT if self._is_damage(error) else class_of(error)
+                policy = self.world.retries.get(kind) if kind is not None else None
+                pause = policy.pause(self.attempts.count(str(kind)) + 1) if policy is not None else None
+                if kind is None or pause is None:
+                    raise
+            self.attempts.append(kind)
+            self.step = before
+            self._notice(f"{step.name} (again after {kind})")
+            if kind == SNAPSHOT:
+                drop(self.instance, self.world.cache, self.snapshot)
+                del self.snapshot
+            if self.world.cancelled.wait(pause):
+                raise Cancelled(f"the run was stopped while {step.name} was to be tried again")
+
+    def stored(self, step: Step[R]) -> dict[str, R]:
+        """Those results of a step that the store has. Raises what the step's keys need, and StoreError."""
+        return self._stored(step, step.keys())
+
+    def _perform_once(self, step: Step[R]) -> StepResults[R]:
+        with self._timed(step.name, step=True) as clock, contextlib.ExitStack() as locks:
+            store, named = self.world.store, step.keys()
+            results = self._stored(step, named)
+            for key in sorted({key for subject, key in named.items() if subject not in results}):
+                locks.enter_context(store.lock(step.name, key, self.world.cancelled))
+            if len(results) < len(named):  # another trial may have made them while this one waited for the lock
+                results = self._stored(step, named)
+            missing = [subject for subject in named if subject not in results]
+            clock.reused, clock.deadline = not missing, step.deadline
+            if missing:
+                made = step.run(missing)
+                clock.reruns = step.reruns
+                for subject, result in made.items():
+                    if step.lasts(result):
+                        store.put(step.name, named[subject], plain.dump(result))
+                results |= made
+        return StepResults(results=results, reused=clock.reused)
+
+    def _stored(self, step: Step[R], named: Mapping[str, str]) -> dict[str, R]:
+        if step.name in self.world.fresh:
+            return {}
+        found = {subject: self._read(step, key) for subject, key in named.items()}
+        return {subject: result for subject, result in found.items() if result is not None}
+
+    def _read(self, step: Step[R], key: str) -> R | None:
+        value = self.world.store.get(step.name, key)
+        if value is None:
+            return None
+        problems: list[str] = []
+        result = plain.read(step.record, value, problems)
+        if result is None and step.paid:
+            raise StoreError(
+                f"the stored {step.name} {key} is of another shape ({problems[0]}); run again with "
+                f"--crab-fresh={step.name}, which makes it anew"
+            )
+        return None if result is None or not step.lasts(result) else result
+
+    def _is_damage(self, error: CrabError) -> bool:
+        """Whether it was what this machine keeps of the instance's trees, which can be fetched once more."""
+        return isinstance(error, SourceError) and "snapshot" in vars(self) and self.snapshot.damage() is not None
+
+    @contextlib.contextmanager
+    def _timed(self, name: str, *, step: bool = False) -> Iterator[StepClock]:
+        """Time a part of the trial and record it; a stopped run begins none. Raises Cancelled."""
+        if self.world.cancelled.is_set():
+            raise Cancelled(f"the run was stopped before {name}")
+        before, self.step = self.step, name
+        self._notice(name)
+        clock = StepClock()
+        start = time.monotonic()
+        with waits_counted(lambda begins: self._notice(f"{name}{FOR_A_SLOT if begins else ''}")) as waited:
+            yield clock
+        seconds = round(time.monotonic() - start - waited.seconds, 3)
+        retried = (*self.attempts, *clock.reruns) if step else ()
+        self.records.append(
+            StepRecord(step=name, reused=clock.reused, seconds=seconds, retried=retried, deadline=clock.deadline)
+        )
+        self.step = before
+        if before != _FIRST:
+            self._notice(before)

@@ -1,0 +1,109 @@
+"""The plan of a trial, from the store alone: nothing is built, asked or run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_crab.errors import CrabError
+from pytest_crab.scoring.protocols import Step
+from pytest_crab.sources import is_fetched
+from pytest_crab.trial.context import TrialContext
+from pytest_crab.trial.crew import Crew
+from pytest_crab.trial.run import TrialRun
+from pytest_crab.trial.steps import ReviewStep
+from pytest_crab.trial.steps import RevisionStep
+from pytest_crab.trial.world import World
+from pytest_crab.types import Instance
+from pytest_crab.types import Review
+from pytest_crab.types import Revision
+
+STORED, RUNS, OPEN, NEEDLESS = "stored", "would run", "depends on what runs before", "not needed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialPlan:
+    """For each step: stored, would run, depends, or not needed; and the recorded cost of the stored ones, in USD."""
+
+    steps: Mapping[str, str]
+    costs: Mapping[str, float]
+    problem: str | None = None
+
+
+def plan_trial(instance: Instance, crew: Crew, world: World, *, repeat: int = 1) -> TrialPlan:
+    """Look the trial's steps up in the store; the source is fetched if need be, since every key names its trees."""
+    planner = _Planner(instance, crew, world, repeat)
+    problem = None
+    try:
+        planner.look()
+    except CrabError as error:
+        problem = str(error)
+    return TrialPlan(steps=planner.states, costs=planner.costs, problem=problem)
+
+
+def contestants_stored(instance: Instance, crew: Crew, world: World, *, repeat: int = 1) -> tuple[bool, bool]:
+    """Return whether the review, and whether the revision, need not be made; neither if the source was never fetched.
+
+    Nothing is fetched, built or run.
+    """
+    if not is_fetched(instance, world.cache):
+        return False, False
+    planner = _Planner(instance, crew, world, repeat)
+    review = planner.look_up_review()
+    if review is None:
+        return False, False
+    return True, planner.states["revision"] == NEEDLESS or planner.look_up_revision(review) is not None
+
+
+class _Planner:
+    """A trial's steps, looked up in their order."""
+
+    def __init__(self, instance: Instance, crew: Crew, world: World, repeat: int) -> None:
+        self._run = TrialRun(TrialContext(instance, crew, world, lambda _step: None), repeat)
+        self.states = dict.fromkeys(("proof", "review", "revision", "verdict"), OPEN)
+        self.costs: dict[str, float] = {}
+
+    def look(self) -> None:
+        """Look up every step whose key is known."""
+        run = self._run
+        self._count(step for scorer in run.scorers for step in scorer.foresee(run.context, None))
+        review = self.look_up_review()
+        if review is None or self.states["revision"] == NEEDLESS:
+            return
+        revision = self.look_up_revision(review)
+        if revision is None:
+            return
+        self.states["verdict"] = NEEDLESS
+        self._count(step for scorer in run.scorers for step in scorer.foresee(run.context, revision))
+
+    def look_up_review(self) -> Review | None:
+        """Return the stored review; with it, the later steps that it makes needless are known."""
+        run = self._run
+        review = run.context.stored(ReviewStep(run.context, run.reviewer, run.repeat)).get("")
+        self._note("review", review)
+        if not run.revises or (review is not None and not review.size and not run.crew.spec.control):
+            self.states["revision"] = self.states["verdict"] = NEEDLESS
+        if not run.scorers:
+            self.states["proof"] = NEEDLESS
+        return review
+
+    def look_up_revision(self, review: Review) -> Revision | None:
+        """Return the stored revision that answers this review."""
+        run = self._run
+        step = RevisionStep(run.context, run.agent, run.first_findings(review).findings, run.repeat)
+        revision = run.context.stored(step).get("")
+        self._note("revision", revision)
+        return revision
+
+    def _note(self, step: str, made: Review | Revision | None) -> None:
+        self.states[step] = RUNS if made is None else STORED
+        if made is not None and made.usage is not None and made.usage.cost_usd is not None:
+            self.costs[step] = made.usage.cost_usd
+
+    def _count(self, steps: Iterable[Step[Any]]) -> None:
+        """Note for steps with several results how many of them would be made."""
+        for step in steps:
+            count, stored = len(step.keys()), len(self._run.context.stored(step))
+            self.states[step.name] = STORED if stored == count else f"{RUNS} ({count - stored} of {count})"

@@ -1,0 +1,330 @@
+"""A trial on one page: prove, review, revise, score."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import time
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+
+from pytest_crab import diffs
+from pytest_crab.errors import Cancelled
+from pytest_crab.errors import ContestantError
+from pytest_crab.errors import CrabError
+from pytest_crab.errors import DiffRejected
+from pytest_crab.errors import LimitSpent
+from pytest_crab.errors import ReviewerError
+from pytest_crab.errors import SourceUnreachable
+from pytest_crab.instances import lock
+from pytest_crab.lazy import lazy
+from pytest_crab.protocols import Agent
+from pytest_crab.protocols import Reviewer
+from pytest_crab.scoring import scorers_for
+from pytest_crab.scoring.protocols import Evidence
+from pytest_crab.scoring.protocols import Scorer
+from pytest_crab.trial.attribution import Unattributed
+from pytest_crab.trial.attribution import attribute
+from pytest_crab.trial.context import TrialContext
+from pytest_crab.trial.crew import Crew
+from pytest_crab.trial.resolvable import resolvable_comments
+from pytest_crab.trial.steps import ReviewStep
+from pytest_crab.trial.steps import RevisionStep
+from pytest_crab.trial.world import World
+from pytest_crab.trial.world import versions_here
+from pytest_crab.types import Artefact
+from pytest_crab.types import Finding
+from pytest_crab.types import Instance
+from pytest_crab.types import Judgement
+from pytest_crab.types import Reason
+from pytest_crab.types import Review
+from pytest_crab.types import Revision
+from pytest_crab.types import Score
+from pytest_crab.types import ScoredComment
+from pytest_crab.types import Trial
+from pytest_crab.types import Unit
+from pytest_crab.types import Verdict
+from pytest_crab.types import total_usage
+from pytest_crab.types import verdict_score
+from pytest_crab.waiting import Waited
+from pytest_crab.waiting import waits_counted
+
+
+def run_trial(
+    instance: Instance, crew: Crew, world: World, *, repeat: int = 1, notice: Callable[[str], None] = lambda _step: None
+) -> Trial:
+    """Measure one reviewer on one instance.
+
+    Never raises for what the machine, the reviewer or the agent did: that is on the record as scores without a label,
+    each with a reason, and as one sentence in ``error``. A source that cannot be reached gives a skipped trial. Raises
+    Cancelled when the run was stopped.
+    """
+    run = TrialRun(TrialContext(instance, crew, world, notice), repeat)
+    run.run()
+    return run.trial()
+
+
+def unmeasured(
+    instance: Instance,
+    crew: Crew,
+    reason: Reason,
+    sentence: str,
+    *,
+    repeat: int = 1,
+    runtime: str = "none",
+    shard: str | None = None,
+) -> Trial:
+    """The record of a trial that did not take place: no comment has a label, all for this reason."""
+    return Trial(
+        **_identity(instance, crew, repeat),
+        runtime=runtime,
+        comments=_places(instance, {}),
+        scores=_unscored(scorers_for(instance), instance, (), Judgement(reason=reason, detail=sentence)),
+        error=sentence,
+        versions=versions_here(shard),
+    )
+
+
+class TrialRun:
+    """One trial under way: what is known of it so far."""
+
+    def __init__(self, context: TrialContext, repeat: int) -> None:
+        self.context = context
+        self.crew = context.crew
+        self.repeat = repeat
+        self.instance = context.instance
+        self.scorers = scorers_for(context.instance)
+        self.scores: list[Score] = []
+        self.review: Review | None = None
+        self.revision: Revision | None = None
+        self.error: str | None = None
+        self.status: str | None = None
+        self.attribution: dict[str, tuple[int, ...]] | None = None
+        self.skipped: str | None = None
+        self.resolvable: dict[str, bool] = {}
+        self._started = datetime.datetime.now(datetime.timezone.utc)
+        self._clock = time.monotonic()
+        self._waited = Waited(lambda _begins: None)
+
+    @lazy
+    def reviewer(self) -> Reviewer:
+        """The reviewer, bound if it is privileged."""
+        return self.crew.reviewer_for(self.instance)
+
+    @lazy
+    def agent(self) -> Agent:
+        """The agent, bound if it is privileged."""
+        return self.crew.agent_for(self.instance)
+
+    @property
+    def revises(self) -> bool:
+        """Whether a scorer needs a revision."""
+        return any(map(_revises, self.scorers))
+
+    def run(self) -> None:
+        """Make the steps; every failure becomes a reason for the comments that have no score yet. Raises Cancelled."""
+        try:
+            with waits_counted() as self._waited:
+                self._run()
+        except SourceUnreachable as error:
+            self.skipped = str(error)
+            self._assign(Judgement(reason=Reason.NOT_RUN, detail=str(error)))
+        except Cancelled:
+            self._assign(Judgement(reason=Reason.NOT_RUN, detail="the run was stopped"))
+            raise
+        except ContestantError as error:
+            self.status = error.status
+            self._fail(*self._blame(error))
+        except CrabError as error:
+            self._fail(Reason.BROKEN, f"{self.context.step} broke: {error}")
+        except OSError as error:  # a disk that is full or gone, wherever it is met
+            what = f"{error.strerror or error}" + (f": {error.filename}" if error.filename else "")
+            sentence = f"{self.context.step} broke: this machine failed ({what}): mend it and run again"
+            self._fail(Reason.BROKEN, sentence)
+
+    def _run(self) -> None:
+        evidence = self._prove()
+        if self.scorers and not self._open():
+            return
+        self.review = self._review()
+        self._score([scorer for scorer in self.scorers if not _revises(scorer)], evidence, Revision())
+        if not self._open():
+            return
+        if not self.review.size and not self.crew.spec.control:
+            self._assign(Judgement(reason=Reason.NO_FINDINGS, detail="the reviewer had nothing to say"))
+            return
+        revision = self._revise(self.review.findings)
+        if revision.rejected is not None:
+            detail = f"what the agent left is no revision: {revision.rejected}"
+            self._assign(Judgement(reason=Reason.DOES_NOT_APPLY, detail=detail))
+            return
+        self.revision = revision
+        self._score([scorer for scorer in self.scorers if _revises(scorer)], evidence, revision)
+        if self.context.world.attribute and not self.crew.spec.control:
+            self._attribute(evidence)
+
+    def _prove(self) -> dict[str, Evidence]:
+        """Let each scorer prepare what its scores rest on, and take the scores that need no review."""
+        world = self.context.world
+        if world.unconfined:
+            world.permit(self.instance, self.crew)
+        self.context.facts["instance"] = lock.digest(self.instance)[:16]
+        self.resolvable = resolvable_comments(self.context, lambda: self.agent)
+        evidence = {scorer.name: scorer.prepare(self.context) for scorer in self.scorers}
+        self._take([score for prepared in evidence.values() for score in prepared.decided])
+        return evidence
+
+    def _review(self) -> Review:
+        step = ReviewStep(self.context, self.reviewer, self.repeat)
+        done = self.context.perform(step)
+        review = step.finished(done[""])
+        if done.reused and review.usage is not None:  # so that the limit is the same however often a run is made
+            self.context.spent = review.usage.cost_usd or 0.0
+        return self.first_findings(review)
+
+    def first_findings(self, review: Review) -> Review:
+        """Return the review with as many of its findings as the agent is to see, in its own order."""
+        first = self.crew.spec.first
+        return review if first is None else dataclasses.replace(review, findings=review.findings[:first])
+
+    def _revise(self, findings: Sequence[Finding]) -> Revision:
+        step = RevisionStep(self.context, self.agent, findings, self.repeat)
+        revision = step.finished(self.context.perform(step)[""])
+        if revision.rejected is not None:
+            self.context.wasted.append(revision.usage)
+        return revision
+
+    def _score(self, scorers: Sequence[Scorer], evidence: Mapping[str, Evidence], revision: Revision) -> None:
+        assert self.review is not None
+        for scorer in scorers:
+            self._take(scorer.score(self.context, evidence[scorer.name], self.review, revision))
+
+    def _attribute(self, evidence: Mapping[str, Evidence]) -> None:
+        """Score the first scorer's comments again with one finding at a time."""
+        assert self.review is not None
+        review, scorer = self.review, self.scorers[0]
+
+        def alone(finding: Finding) -> Sequence[Score]:
+            revision = self._revise([finding])
+            if revision.rejected is not None:
+                raise DiffRejected(revision.rejected)
+            return scorer.score(self.context, evidence[scorer.name], review, revision)
+
+        caught = [result.comment for result in self.trial().having(Verdict.CAUGHT)]
+        try:
+            self.attribution = attribute(caught, review.findings, alone)
+        except Unattributed as error:
+            self.error = f"attribution: {error}"
+
+    def trial(self) -> Trial:
+        """The record; scores come in the order of the scorers and of the comments."""
+        subjects = [(scorer.name, comment.id) for scorer in self.scorers for comment in scorer.comments(self.instance)]
+        order = {subject: place for place, subject in enumerate(subjects)}
+        return Trial(
+            **_identity(self.instance, self.crew, self.repeat),
+            runtime=self.context.world.runtime.name,
+            review=self.review,
+            revision=self.revision,
+            comments=_places(self.instance, self.resolvable),
+            scores=tuple(sorted(self.scores, key=lambda one: order.get((one.scorer, one.subject), len(order)))),
+            error=self.error,
+            status=self.status,
+            skipped=self.skipped,
+            steps=tuple(self.context.records),
+            seconds=round(time.monotonic() - self._clock - self._waited.seconds, 3),
+            started=self._started.isoformat(timespec="seconds"),
+            versions={**self.context.world.versions, **self.context.facts},
+            attribution=self.attribution,
+            failed=total_usage(self.context.wasted),
+            off_diff=None if self.review is None else self._off_diff(self.review),
+            transcripts=tuple(self._transcripts()),
+        )
+
+    def _off_diff(self, review: Review) -> tuple[str, ...]:
+        """Return the paths of those findings that name no file of the pull request's diff."""
+        files = diffs.touched_paths(self.context.pull_request.diff)
+        return tuple(
+            finding.path for finding in review.findings if finding.path is not None and finding.path not in files
+        )
+
+    def _transcripts(self) -> Iterable[str]:
+        """Return the keys of the transcripts of this trial and of its stored steps, each once."""
+        review, revision = (None if step is None else step.transcript for step in (self.review, self.revision))
+        here = self.context.transcripts
+        first = [] if review in here else [review]
+        return filter(None, dict.fromkeys([*first, *here, revision]))
+
+    def _take(self, scores: Sequence[Score]) -> None:
+        self.scores.extend(scores)
+        broken = (score.detail for score in scores if score.reason is Reason.BROKEN)
+        self.error = self.error or next(broken, None)
+
+    def _open(self) -> tuple[Score, ...]:
+        """A score without a label for each comment that has none of its scorer's yet."""
+        return _unscored(self.scorers, self.instance, self.scores, Judgement(reason=Reason.NOT_RUN))
+
+    def _assign(self, judgement: Judgement) -> None:
+        """Give this judgement to every comment that has no score yet."""
+        self.scores.extend(_unscored(self.scorers, self.instance, self.scores, judgement))
+
+    def _fail(self, reason: Reason, sentence: str) -> None:
+        failed = self.context.attempts
+        sentence += f" (tried {len(failed) + 1} times: {', '.join(failed)} before)" if failed else ""
+        self.error = sentence
+        self._assign(Judgement(reason=reason, detail=sentence))
+
+    def _blame(self, error: ContestantError) -> tuple[Reason, str]:
+        """Return why there is no review or no revision, and the sentence that says it."""
+        if isinstance(error, LimitSpent):
+            return Reason.LIMIT, f"{self.context.step}: {error}"
+        if isinstance(error, ReviewerError):
+            return Reason.REVIEWER_ERROR, f"reviewer {self.crew.spec.reviewer}: {error}"
+        return Reason.AGENT_ERROR, f"agent {self.crew.spec.agent}: {error}"
+
+
+def _revises(scorer: Scorer) -> bool:
+    return Artefact.REVISION in scorer.needs
+
+
+def _identity(instance: Instance, crew: Crew, repeat: int) -> dict[str, Any]:
+    return {
+        "instance": instance.id,
+        "repo": instance.repo,
+        "provenance": instance.provenance,
+        "reviewer": crew.spec.reviewer,
+        "agent": crew.spec.agent,
+        "repeat": repeat,
+        "privileged": crew.privileged,
+        "leaky": crew.leaky,
+        "simulated": crew.simulated,
+        "arm": crew.spec.arm,
+    }
+
+
+def _places(instance: Instance, resolvable: dict[str, bool]) -> tuple[ScoredComment, ...]:
+    return tuple(
+        ScoredComment(
+            id=comment.id,
+            path=comment.path,
+            lines=comment.lines,
+            side=comment.side,
+            labels=comment.dimensions,
+            resolvable=resolvable.get(comment.id),
+        )
+        for comment in instance.comments
+    )
+
+
+def _unscored(
+    scorers: Sequence[Scorer], instance: Instance, scores: Sequence[Score], judgement: Judgement
+) -> tuple[Score, ...]:
+    done = {(score.scorer, score.subject) for score in scores if score.unit is Unit.COMMENT}
+    return tuple(
+        verdict_score(scorer.name, comment.id, judgement)
+        for scorer in scorers
+        for comment in scorer.comments(instance)
+        if (scorer.name, comment.id) not in done
+    )

@@ -1,0 +1,136 @@
+"""The steps in which a trial asks its reviewer and its agent."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+from typing import Generic
+from typing import TypeVar
+
+from pytest_crab import plain
+from pytest_crab.adapters import AdapterSpec
+from pytest_crab.errors import AgentError
+from pytest_crab.errors import CrabError
+from pytest_crab.errors import DiffRejected
+from pytest_crab.errors import ReviewerError
+from pytest_crab.instances.resolved import settings_digest
+from pytest_crab.protocols import Agent
+from pytest_crab.protocols import Checkout
+from pytest_crab.protocols import Reviewer
+from pytest_crab.trial.context import TrialContext
+from pytest_crab.types import Finding
+from pytest_crab.types import Review
+from pytest_crab.types import Revision
+from pytest_crab.types.contestants import FREE
+
+R = TypeVar("R", Review, Revision)
+
+
+class _AdapterStep(Generic[R]):
+    """A step with one result, whose subject is ""."""
+
+    paid = True
+    reruns = ()
+
+    def __init__(self, context: TrialContext, adapter: object, repeat: int) -> None:
+        self._context = context
+        self._adapter = adapter
+        self._repeat = repeat
+
+    @property
+    def deadline(self) -> float | None:
+        """See scoring.protocols.Step."""
+        seconds = getattr(self._adapter, "seconds", getattr(self._adapter, "timeout", None))
+        return float(seconds) if isinstance(seconds, (int, float)) else None
+
+    def finished(self, result: R) -> R:
+        """The result, with the usage of nothing where its maker asks no model and did not report any."""
+        return dataclasses.replace(result, usage=FREE) if result.usage is None and self._is_free else result
+
+    @property
+    def _is_free(self) -> bool:
+        """Whether the adapter asks no model unless it reports so; one that does not say does."""
+        return bool(getattr(self._adapter, "free", False))
+
+    @contextlib.contextmanager
+    def _attempt(self, failure: type[ReviewerError | AgentError]) -> Iterator[Checkout]:
+        """A checkout for one attempt at the step; what a failed one has used is kept for the record."""
+        checkout = self._context.checkout(failure, self._repeat)
+        try:
+            yield checkout
+        except (CrabError, OSError):
+            self._context.wasted.append(checkout.used() or (FREE if self._is_free else None))
+            raise
+
+    def lasts(self, result: R) -> bool:
+        """See scoring.protocols.Step."""
+        del result
+        return True
+
+    def _identity(self, who: str, identity: Mapping[str, Any] | None, spec: AdapterSpec) -> Mapping[str, Any]:
+        """What an adapter says of itself; one that cannot say is known by its settings and the token of the run."""
+        facts = self._context.facts
+        facts[f"{who}-identity"] = settings_digest(spec.path, identity, spec.settings)
+        if identity is not None and "client" in identity:
+            facts[who] = dict(identity)
+        return {"resume": self._context.world.resume, "settings": spec.settings} if identity is None else identity
+
+
+class ReviewStep(_AdapterStep[Review]):
+    """Ask the reviewer for its review."""
+
+    name = "review"
+    record = Review
+
+    def __init__(self, context: TrialContext, reviewer: Reviewer, repeat: int) -> None:
+        super().__init__(context, reviewer, repeat)
+        self._reviewer = reviewer
+
+    def keys(self) -> Mapping[str, str]:
+        """The key: pull request, reviewer with its settings and version, repeat."""
+        spec = self._context.crew.spec.reviewer_spec
+        identity = self._identity("reviewer", self._reviewer.identity(), spec)
+        inputs = {"pull_request": self._context.pull_request, "reviewer": spec.path, "identity": identity}
+        return {"": plain.digest({**inputs, "repeat": self._repeat})}
+
+    def run(self, subjects: Sequence[str]) -> Mapping[str, Review]:
+        """See scoring.protocols.Step. Raises ReviewerError."""
+        del subjects
+        context = self._context
+        with self._attempt(ReviewerError) as checkout:
+            review = self._reviewer.review(context.pull_request, checkout)
+        return {"": dataclasses.replace(review, failed=context.take_wasted())}
+
+
+class RevisionStep(_AdapterStep[Revision]):
+    """Let the agent act on the findings."""
+
+    name = "revision"
+    record = Revision
+
+    def __init__(self, context: TrialContext, agent: Agent, findings: Sequence[Finding], repeat: int) -> None:
+        super().__init__(context, agent, repeat)
+        self._agent = agent
+        self._findings = findings
+
+    def keys(self) -> Mapping[str, str]:
+        """The key: pull request, findings, agent with its settings and version, repeat."""
+        spec = self._context.crew.spec.agent_spec
+        identity = self._identity("agent", self._agent.identity(), spec)
+        inputs = {"pull_request": self._context.pull_request, "findings": self._findings, "agent": spec.path}
+        return {"": plain.digest({**inputs, "identity": identity, "repeat": self._repeat})}
+
+    def run(self, subjects: Sequence[str]) -> Mapping[str, Revision]:
+        """See scoring.protocols.Step. Raises AgentError."""
+        del subjects
+        context = self._context
+        try:
+            with self._attempt(AgentError) as checkout:
+                revision = self._agent.revise(context.pull_request, self._findings, checkout)
+        except DiffRejected as error:  # the agent's own doing, and so not to be made again
+            return {"": Revision(rejected=str(error), usage=context.take_wasted())}
+        return {"": dataclasses.replace(revision, failed=context.take_wasted())}

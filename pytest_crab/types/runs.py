@@ -1,0 +1,65 @@
+"""Runs of oracles, what they prove, and the verdict on one of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pytest_crab.types.words import Ending
+from pytest_crab.types.words import Reason
+from pytest_crab.types.words import Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestOutcome:
+    """One test of an oracle: passed, failed, error, skipped, xfailed or xpassed; ``where`` is never in the oracle."""
+
+    __test__ = False
+
+    id: str
+    outcome: str
+    exception: str | None = None
+    where: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One run of an oracle or a command; ``tripwire``: whether the tests that must fail did, None if none ran."""
+
+    id: str
+    ending: Ending
+    exit_code: int | None = None
+    signal: int | None = None
+    tests: tuple[TestOutcome, ...] = ()
+    tripwire: bool | None = None
+    altered: tuple[str, ...] = ()
+    seconds: float = 0.0
+    detail: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proof:
+    """That an oracle is red at head and green at the reference: ``expected`` are the tests seen green there.
+
+    ``altered`` are the names that the project itself changes in the interpreter at the reference, and so may change.
+    ``flake_bound`` is the 95% upper bound on the chance that a run disagrees, given that all ``runs``, of every state
+    together, came out as they should.
+    """
+
+    comment: str
+    expected: tuple[str, ...]
+    altered: tuple[str, ...] = ()
+    runs: int
+    flake_bound: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """The verdict on one oracle, with its reason and one sentence of detail."""
+
+    reason: Reason
+    detail: str | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict that the reason stands for."""
+        return self.reason.verdict

@@ -1,0 +1,139 @@
+"""Scores: one labelled result of one scorer on one comment, finding, probe or trial."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field
+from typing import Any
+
+from pytest_crab import plain
+from pytest_crab.types.runs import Judgement
+from pytest_crab.types.runs import TestOutcome
+from pytest_crab.types.words import Reason
+from pytest_crab.types.words import Side
+from pytest_crab.types.words import Unit
+from pytest_crab.types.words import Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """One result of the scorer ``scorer`` on ``subject``: a comment's id, a finding's place from 0, and so on.
+
+    ``label`` is the scorer's word for the result (``caught``, ``hit``, ``noise``) and ``value`` its number; a score
+    without a label was not measured, and ``reason`` says why. ``detail`` is one sentence for people. ``evidence`` is
+    plain JSON that the scorer defines.
+    """
+
+    scorer: str
+    unit: Unit
+    subject: str
+    label: str | None = None
+    value: float | None = None
+    reason: Reason
+    detail: str | None = None
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+
+
+#: The value of a verdict; an unknown one has none.
+_VALUES = {Verdict.CAUGHT: 1.0, Verdict.MISSED: 0.0}
+
+
+def verdict_score(scorer: str, comment: str, judgement: Judgement, evidence: Mapping[str, Any] | None = None) -> Score:
+    """Return a verdict on a comment as a score: labelled caught or missed, and without a label where it is unknown."""
+    value = _VALUES.get(judgement.verdict)
+    return Score(
+        scorer=scorer,
+        unit=Unit.COMMENT,
+        subject=comment,
+        label=None if value is None else str(judgement.verdict),
+        value=value,
+        reason=judgement.reason,
+        detail=judgement.detail,
+        evidence=evidence or {},
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoredComment:
+    """A human comment on the record of a trial: its place in the pull request and its labels, by dimension.
+
+    ``resolvable`` is whether this agent was seen to resolve the comment when it was given the comment alone; None: not
+    tried.
+    """
+
+    id: str
+    path: str | None = None
+    lines: tuple[int, int] | None = None
+    side: Side = Side.RIGHT
+    labels: Mapping[str, str] = field(default_factory=dict)
+    resolvable: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CommentResult:
+    """One comment of a trial together with one scorer's score of it."""
+
+    place: ScoredComment
+    score: Score
+
+    @property
+    def comment(self) -> str:
+        """The comment's id."""
+        return self.place.id
+
+    @property
+    def path(self) -> str | None:
+        """The comment's file."""
+        return self.place.path
+
+    @property
+    def lines(self) -> tuple[int, int] | None:
+        """First and last line of the comment, from 1; None: the whole file."""
+        return self.place.lines
+
+    @property
+    def side(self) -> Side:
+        """Which version of the file the lines count in."""
+        return self.place.side
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """The comment's labels by dimension."""
+        return self.place.labels
+
+    @property
+    def category(self) -> str:
+        """The label ``category``; empty where the set has none."""
+        return self.place.labels.get("category", "")
+
+    @property
+    def kind(self) -> str:
+        """The label ``kind``; empty where the set has none."""
+        return self.place.labels.get("kind", "")
+
+    @property
+    def resolvable(self) -> bool | None:
+        """See ScoredComment."""
+        return self.place.resolvable
+
+    @property
+    def reason(self) -> Reason:
+        """Why the verdict is what it is."""
+        return self.score.reason
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict that the reason stands for."""
+        return self.score.reason.verdict
+
+    @property
+    def detail(self) -> str | None:
+        """One sentence."""
+        return self.score.detail
+
+    @property
+    def tests(self) -> tuple[TestOutcome, ...]:
+        """The oracle's tests, where the scorer ran one."""
+        found = (plain.read(TestOutcome, test, []) for test in self.score.evidence.get("tests", ()))
+        return tuple(test for test in found if test is not None)
