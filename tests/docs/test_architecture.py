@@ -1,0 +1,53 @@
+"""The page on architecture names what is there, and its picture is that of the import contract."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "explanation" / "architecture.md").read_text("utf-8")
+WALK = re.findall(r"^\|[^|]+\| `(pytest_crab/[\w/.]+)` \| `([\w.]+)` \|$", PAGE, re.MULTILINE)
+
+
+def names_of(path: Path) -> set[str]:
+    found = set()
+    for node in ast.parse(path.read_text("utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found.add(node.name)
+        if isinstance(node, ast.ClassDef):
+            found |= {f"{node.name}.{one.name}" for one in node.body if isinstance(one, ast.FunctionDef)}
+    return found
+
+
+def test_the_walk_begins_at_a_file_and_ends_at_the_exit_status() -> None:
+    assert (WALK[0][1], WALK[-1][1]) == ("items_of", "decide")
+    assert len(WALK) >= 15
+
+
+@pytest.mark.parametrize(("file", "name"), WALK)
+def test_every_function_of_the_walk_exists(file: str, name: str) -> None:
+    assert name in names_of(ROOT / file)
+
+
+@pytest.mark.parametrize("file", sorted(set(re.findall(r"`(pytest_crab/[\w/]+\.py)`", PAGE))))
+def test_every_file_of_the_page_exists(file: str) -> None:
+    assert (ROOT / file).is_file()
+
+
+def test_the_picture_is_that_of_the_import_contract() -> None:
+    spec = importlib.util.spec_from_file_location("docs_layers", Path(__file__).with_name("layers.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    layers = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = layers
+    spec.loader.exec_module(layers)
+    assert layers.PICTURE.read_text("utf-8") == layers.picture()
+    drawn = set(re.findall(r">([\w.]+)</text>", layers.picture()))
+    folders = {path.parent.name for path in (ROOT / "pytest_crab").glob("*/__init__.py")} - {"dockerfiles"}
+    assert folders <= drawn
