@@ -7,16 +7,19 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import Any
+from typing import NoReturn
 
 import pytest
 from hostile import foreign
 from hostile import ledger
+from hostile import placement
 from hostile import record
 from hostile import second_hand
 from hostile import texts
@@ -186,6 +189,24 @@ def test_a_suggestion_to_git_is_left_out_on_the_record(
     measured(attack.name, recorded=becomes)
     assert becomes == attack.becomes
     assert not (tmp_path / "mark").exists()
+
+
+@pytest.mark.bubblewrap
+def test_answers_below_the_systems_folders_are_not_found_on_the_record(
+    measured: Callable[..., None], without: Callable[[str, str], NoReturn]
+) -> None:
+    if not os.access("/usr/share", os.W_OK):
+        without("root", "nothing can be written below /usr/share")
+    with tempfile.TemporaryDirectory(prefix="crab-test-", dir="/usr/share") as name:
+        root = Path(name)
+        root.chmod(0o755)
+        placement.shown(root)
+        arguments = ["--crab-runtime=local", f"--crab-store={root}/store", "-k", "ledger"]
+        trials = record.run(root, arguments, placement.plays(root)).trials
+    said = {name: record.said(trial) for name, trial in trials.items()}
+    for name, becomes in said.items():
+        measured(name, recorded=becomes)
+    assert said == dict.fromkeys(placement.ANSWERS, "missed (test failed)")
 
 
 @pytest.mark.bubblewrap

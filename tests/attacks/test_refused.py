@@ -8,11 +8,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hostile.catalogue import REFUSALS
+from hostile.shape import Kind
 
 if TYPE_CHECKING:
     from hostile.shape import Refusal
 
-pytestmark = pytest.mark.parametrize("attack", REFUSALS, ids=lambda attack: attack.name)
+pytestmark = pytest.mark.parametrize(
+    "attack",
+    [
+        pytest.param(attack, marks=(pytest.mark.bubblewrap,) if attack.kind is Kind.PLACEMENT else (), id=attack.name)
+        for attack in REFUSALS
+    ],
+)
 
 
 def test_an_attempt_is_refused_and_said(attack: Refusal, measured: Callable[..., None], tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ class Kind(Enum):
     IDS = "ids that are paths"
     HOST = "host side effects"
     RESOURCES = "resources of the host"
+    PLACEMENT = "answers by where a set or a store lies"
 
 
 @dataclass(frozen=True, kw_only=True)
