@@ -16,6 +16,7 @@ from pytest_crab.campaign.sizes import in_words
 from pytest_crab.errors import CrabError
 from pytest_crab.protocols import ORACLE_LIMITS
 from pytest_crab.report.text import counted
+from pytest_crab.runtimes.hiding import hide_set
 from pytest_crab.runtimes.stock import Stock
 from pytest_crab.runtimes.stock import engine_stock
 from pytest_crab.runtimes.stock import folder_stock
@@ -37,6 +38,8 @@ def lines(session: CrabSession, trials: Sequence[tuple[Instance, str, int]]) -> 
     _refuse_keys(session, trials)
     name = work.choice.name
     instances = {instance.id: instance for instance, _, _ in trials}
+    for instance in instances.values():  # each trial's sandboxes hide the answers of all others too
+        hide_set(instance)
     crews = [(instance, session.crews.by_reviewer[reviewer], repeat) for instance, reviewer, repeat in trials]
     asked = preflight.asks(work.world, crews) if _has_reviews(session) else preflight.Asks.all_of(len(trials))
     to_build, said = 0, None

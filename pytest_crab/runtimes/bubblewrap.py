@@ -27,6 +27,7 @@ from pytest_crab.protocols import Completed
 from pytest_crab.protocols import Limits
 from pytest_crab.protocols import ModelAccess
 from pytest_crab.runtimes import cgroups
+from pytest_crab.runtimes import hiding
 from pytest_crab.runtimes import relaying
 from pytest_crab.runtimes import syscalls
 from pytest_crab.runtimes.base import GROUP
@@ -35,6 +36,9 @@ from pytest_crab.runtimes.cgroups import Cgroup
 from pytest_crab.runtimes.environments import OUTPUT_CAP
 from pytest_crab.runtimes.environments import TMP
 from pytest_crab.runtimes.filling import Filling
+from pytest_crab.runtimes.hiding import Mount
+from pytest_crab.runtimes.hiding import bound
+from pytest_crab.runtimes.hiding import masked
 from pytest_crab.runtimes.piped import Piped
 from pytest_crab.runtimes.piped import serve
 from pytest_crab.runtimes.piped import started
@@ -64,6 +68,7 @@ class View:
     """What a sandbox sees besides the system's programs: places inside, by where they lie on the host.
 
     ``empty`` are places with a writable file system of their own, ``masked`` are places that are made to look empty.
+    ``needed`` are places that have to be seen, whatever is hidden (hiding).
     ``reserves`` says that what runs may reserve more address space than the memory that it may use, as runtimes of
     JavaScript do; where no control group holds, nothing then bounds its memory. ``handed`` are sockets that the command
     gets open; here they are closed once it has started.
@@ -73,6 +78,7 @@ class View:
     writable: Mapping[str, Path] = field(default_factory=dict)
     empty: Sequence[str] = (TMP,)
     masked: Sequence[str] = ()
+    needed: Sequence[str] = ()
     network: bool = False
     reserves: bool = False
     handed: Sequence[socket.socket] = ()
@@ -109,7 +115,15 @@ def problem() -> str | None:
     if program is None:
         return "bubblewrap (bwrap) is not installed"
     test = [program, "--unshare-all", "--unshare-user", "--uid", "1000", "--gid", "1000", "--proc", "/proc"]
-    test += ["--dev", "/dev", *_system_binds(network=False), "--size", "4096", "--tmpfs", TMP]
+    test += [
+        "--dev",
+        "/dev",
+        *(part for mount in _system(network=False) for part in mount.options),
+        "--size",
+        "4096",
+        "--tmpfs",
+        TMP,
+    ]
     try:
         with _opened(syscalls.filters()) as files:
             more = [part for file in files for part in ("--seccomp", str(file))]
@@ -277,9 +291,11 @@ def _begun(
                 running.append(started(argv, command.stdin, OUTPUT_CAP, env={}, pass_fds=(*files, *more)))
             for one in view.handed:
                 one.close()
-    except OSError as error:
+    except (OSError, EngineError) as error:
         for piped in running:
             piped.process.kill()
+        if isinstance(error, EngineError):
+            raise
         raise EngineError(f"a sandbox could not be started: {error}", passing=True) from error
     return running
 
@@ -290,29 +306,21 @@ def _launch(
     places = " ".join(map(str, group.places)) if group is not None else ""
     address_space = "" if group is not None or view.reserves else str(limits.memory * 1024)
     shell = ["/bin/sh", "-c", _LAUNCH, "sh", places, str(limits.file * 2048), address_space]
-    arguments = _arguments(view, _IDS[command.user], limits, group, folder)
+    needed = [place for place in (command.argv[0], view.cwd, *view.needed) if place.startswith("/")]
+    mounts = hiding.ordered(_mounts(view, limits, folder), needed, {str(folder.parent.parent.resolve()): "scratch"})
+    arguments = _arguments(view, mounts, _IDS[command.user], group)
     arguments += ["--as-pid-1"] if command.first else []
     variables, *filters = map(str, files)
     more = [part for file in filters for part in ("--seccomp", file)]
     return [*shell, *arguments, *more, "--args", variables, "--", *command.argv]
 
 
-def _arguments(view: View, identity: str, limits: Limits, group: Cgroup | None, folder: Path) -> list[str]:
+def _arguments(view: View, mounts: Sequence[Mount], identity: str, group: Cgroup | None) -> list[str]:
     arguments = [str(shutil.which("bwrap")), "--unshare-all", "--unshare-user", "--uid", identity, "--gid", identity]
     arguments += ["--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox", "--clearenv"]
     arguments += ["--share-net"] if view.network else []
-    arguments += [*_system_binds(network=view.network), "--proc", "/proc", "--dev", "/dev"]
-    for name in ("passwd", "group"):
-        arguments += ["--ro-bind", str(folder / name), f"/etc/{name}"]
-    for place in view.empty:
-        arguments += ["--perms", "1777" if place == TMP else "0755"]
-        arguments += ["--size", str(limits.disk * _MIB), "--tmpfs", place]
-    for place, host in sorted(view.readable.items()):
-        arguments += ["--ro-bind", str(host), place]
-    for place in view.masked:
-        arguments += ["--perms", "0555", "--size", "4096", "--tmpfs", place, "--remount-ro", place]
-    for place, host in sorted(view.writable.items()):
-        arguments += ["--bind", str(host), place]
+    arguments += ["--proc", "/proc", "--dev", "/dev", *(part for mount in mounts for part in mount.options)]
+    arguments += hiding.sealing(mounts)
     if group is not None:
         counted = group.folders["memory"] if len(group.places) == 1 else None
         binds = {"": counted} if counted else {f"/{name}": group.folders[name] for name in ("memory", "pids")}
@@ -325,18 +333,32 @@ def _arguments(view: View, identity: str, limits: Limits, group: Cgroup | None, 
     return [*arguments, "--chdir", view.cwd]
 
 
-def _system_binds(*, network: bool) -> list[str]:
-    arguments: list[str] = []
+def _mounts(view: View, limits: Limits, folder: Path) -> Iterator[Mount]:
+    """Everything that a sandbox sees of the host, and what is empty; of two with one place the later one is seen."""
+    yield from _system(network=view.network)
+    for name in ("passwd", "group"):
+        yield bound("--ro-bind", folder / name, f"/etc/{name}")
+    for place in view.empty:
+        mode = "1777" if place == TMP else "0755"
+        yield Mount(place=place, options=("--perms", mode, "--size", str(limits.disk * _MIB), "--tmpfs", place))
+    for place, host in view.readable.items():
+        yield bound("--ro-bind", host, place)
+    for place in view.masked:
+        yield masked(place)
+    for place, host in view.writable.items():
+        yield bound("--bind", host, place)
+
+
+def _system(*, network: bool) -> Iterator[Mount]:
     for place in _SYSTEM:
         if Path(place).is_symlink():
-            arguments += ["--symlink", str(Path(place).readlink()), place]
+            yield Mount(place=place, options=("--symlink", str(Path(place).readlink()), place))
         elif Path(place).is_dir():
-            arguments += ["--ro-bind", place, place]
+            yield bound("--ro-bind", Path(place), place)
     for name in (*_ETC, *(_ETC_NETWORK if network else ())):
         real = Path(f"/etc/{name}").resolve()
         if real.exists():
-            arguments += ["--ro-bind", str(real), f"/etc/{name}"]
-    return arguments
+            yield bound("--ro-bind", real, f"/etc/{name}")
 
 
 def _write_etc(folder: Path) -> None:

@@ -30,6 +30,7 @@ from pytest_crab.protocols import ModelAccess
 from pytest_crab.protocols import Snapshot
 from pytest_crab.runtimes import bubblewrap
 from pytest_crab.runtimes import cgroups
+from pytest_crab.runtimes import hiding
 from pytest_crab.runtimes import reinstalling
 from pytest_crab.runtimes import relaying
 from pytest_crab.runtimes import trees
@@ -73,6 +74,7 @@ class LocalRuntime:
         self.run = run or Run()
         self.unconfined = unconfined
         self._cache = cache.absolute()
+        hiding.hide(self._cache, "the cache of environments")
         self.slots = Slots(slots)
         self.holds = Holds(self.run)
         self.stopped = threading.Event()
@@ -93,6 +95,7 @@ class LocalRuntime:
     def prepare(self, instance: Instance, snapshot: Snapshot, source: Mapping[str, Any]) -> Image:
         """See protocols.Runtime."""
         self._check()
+        hiding.hide_set(instance)
         key = image_key(self.identity(instance, source))
         folder = self._cache / "built" / key[:32]
         self.holds.take(instance.id, key)
@@ -262,6 +265,7 @@ class LocalRuntime:
             writable={**writable, **(replaced or {})},
             empty=empty,
             masked=layout.masked,
+            needed=layout.site,
             cwd=image.workdir,
         )
 

@@ -29,6 +29,7 @@ from pytest_crab.protocols import ModelAccess
 from pytest_crab.protocols import Models
 from pytest_crab.protocols import Snapshot
 from pytest_crab.protocols import Workspace
+from pytest_crab.runtimes import hiding
 from pytest_crab.runtimes import relaying
 from pytest_crab.runtimes.bubblewrap import ClientPlace
 from pytest_crab.runtimes.bubblewrap import confined
@@ -39,6 +40,9 @@ from pytest_crab.trial.world import World
 from pytest_crab.types import Instance
 from pytest_crab.types import Usage
 from pytest_crab.types import total_usage
+
+#: How far below what a contestant may read instances are looked for that this run has not loaded.
+_DEPTH, _FOLDERS = 3, 500
 
 
 class TrialCheckout:
@@ -62,7 +66,7 @@ class TrialCheckout:
         spent: float = 0.0,
         note: Callable[[str], None] = lambda _key: None,
     ) -> None:
-        self._instance = instance
+        hiding.hide_set(instance)
         self._snapshot = snapshot
         self._world = world
         self._image = image
@@ -157,10 +161,9 @@ class TrialCheckout:
     def _refuse(self, path: Path) -> None:
         """Raise the family's error if a path is, holds or lies in a place that is hidden from contestants."""
         real = path.resolve()
-        hidden = {Path(self._instance.folder).resolve(): "the instance", **self._world.hidden()}
-        beside = next((folder for folder in (real, *real.parents) if (folder / INSTANCE_FILE).is_file()), None)
-        if beside is not None:
-            hidden[beside] = "an instance"
+        hidden = self._world.hidden()
+        others = [folder for folder in (*real.parents, *_folders_in(real)) if (folder / INSTANCE_FILE).is_file()]
+        hidden.update((folder, "an instance") for folder in others)
         for place, what in hidden.items():
             if place.is_relative_to(real) or real.is_relative_to(place):
                 raise self._failure(
@@ -176,6 +179,22 @@ class TrialCheckout:
         return self._world.runtime.workspace(
             self._image(), self._snapshot, limits=CLIENT_LIMITS, readable=readable, models=models
         )
+
+
+def _folders_in(place: Path) -> Iterator[Path]:
+    """A folder and those below it, up to a depth and a number that cost next to nothing to look at."""
+    level = [place]
+    for _ in range(_DEPTH):
+        yield from level
+        level = [Path(entry) for folder in level for entry in _subfolders(folder)][:_FOLDERS]
+
+
+def _subfolders(folder: Path) -> list[str]:
+    try:
+        with os.scandir(folder) as entries:
+            return [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
+    except OSError:
+        return []
 
 
 @dataclass(kw_only=True)

@@ -21,6 +21,7 @@ from pytest_crab.protocols import Limits
 from pytest_crab.protocols import Models
 from pytest_crab.protocols import Runtime
 from pytest_crab.protocols import Store
+from pytest_crab.runtimes import hiding
 from pytest_crab.runtimes.runs import Run
 from pytest_crab.settings import ModelSettings
 from pytest_crab.trial.crew import Crew
@@ -85,6 +86,11 @@ class World:
     secrets: Sequence[str] = KEYS
     retries: Mapping[str, Patience] = field(default_factory=lambda: RETRIES)
 
+    def __post_init__(self) -> None:
+        """Hide the store from every sandbox of this process."""
+        hiding.hide(self.cache, "the store's cache")
+        hiding.hide(Path(getattr(self.store, "folder", self.cache)), "the store")
+
     def stop(self) -> None:
         """End everything that runs for this world, from any thread."""
         self.cancelled.set()
@@ -104,8 +110,7 @@ class World:
         return {
             **{Path(engine).resolve(): "an engine's socket" for engine in engines if engine.startswith("/")},
             self.run.folder.parent.resolve(): "the scratch of runs",
-            self.cache.resolve(): "the store's cache",
-            Path(getattr(self.store, "folder", self.cache)).resolve(): "the store",
+            **hiding.hidden(),
         }
 
     def permit(self, instance: Instance, crew: Crew) -> None:

@@ -34,13 +34,14 @@ def stage(lab: Any) -> Any:
 @pytest.mark.bubblewrap
 @pytest.mark.parametrize("failure", [ReviewerError, AgentError])
 def test_a_clone_shows_no_place_that_holds_answers(failure: type[Exception], lab: Any, stage: Any) -> None:
-    checkout = stage.checkout(failure)
     folder = Path(stage.instance.folder)
     other = lab.write("set/other-2/instance.yaml", "schema: 1\n").parent
     link = lab.folder / "link"
     link.symlink_to(folder / "oracles")
     allowed = lab.write("beside/tool.txt", "fine\n").parent
     store = lab.folder / "store"
+    lab.write("set/recorded/sharp/values-1.json", "{}\n")
+    checkout = stage.checkout(failure)
     hidden = [
         folder,
         folder.parent,
@@ -52,6 +53,7 @@ def test_a_clone_shows_no_place_that_holds_answers(failure: type[Exception], lab
         link,
     ]
     hidden += [store, store / "cache", store / "steps" / "proof", Path("/run"), Path("/run/docker.sock"), Path("/")]
+    hidden += [lab.write("data/other/deep/instance.yaml", "schema: 1\n").parents[2], lab.folder / "set" / "recorded"]
     hidden += [stage.world.run.folder, stage.world.run.folder.parent, Path("/var/run")]
     for path in hidden:
         for way in ("readable", "writable"):
