@@ -68,7 +68,7 @@ class Record:
 def said(trial: Mapping[str, Any]) -> str:
     """The verdict and its reason in a trial of one oracle, in the words of the page."""
     (result,) = trial["scores"]
-    return f"{result['verdict']} ({result['reason']})"
+    return f"{result.get('label', 'unknown')} ({result['reason']})"
 
 
 def run(
