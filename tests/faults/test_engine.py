@@ -148,7 +148,7 @@ def one(engine: OwnEngine, place: Any) -> Any:
     alone(place)
     shutil.rmtree(place.store / "steps")
     (place.folder / "set" / "caught-1" / "oracles" / "test_c0.py").write_text(SLEEPY)
-    place.env |= {"DOCKER_HOST": engine.host}
+    place.env |= {"DOCKER_HOST": engine.host, "CRAB_PROOF_RUNS": "1"}
     return place
 
 
