@@ -53,8 +53,7 @@ def hide_set(instance: Instance) -> None:
     folder = Path(instance.folder)
     hide(folder, "an instance")
     with suppress(OSError):  # what is not there is not seen either
-        for name in _set_of(folder.parent, folder.parent.stat().st_mtime_ns):
-            hide(folder.parent / name, "recorded results" if name == FOLDER else "an instance")
+        _places.update(_set_of(folder.parent, folder.parent.stat().st_mtime_ns))
 
 
 def hidden() -> dict[Path, str]:
@@ -63,8 +62,9 @@ def hidden() -> dict[Path, str]:
 
 
 @functools.lru_cache(maxsize=256)
-def _set_of(folder: Path, _changed: int) -> tuple[str, ...]:
-    return tuple(path.name for path in folder.iterdir() if path.name == FOLDER or (path / FILE).is_file())
+def _set_of(folder: Path, _changed: int) -> Mapping[str, str]:
+    results = {str((folder / FOLDER).resolve()): "recorded results"}
+    return results | {str(path.parent.resolve()): "an instance" for path in folder.glob(f"*/{FILE}")}
 
 
 def ordered(mounts: Iterable[Mount], needed: Sequence[str], more: Mapping[str, str]) -> list[Mount]:
@@ -77,6 +77,8 @@ def ordered(mounts: Iterable[Mount], needed: Sequence[str], more: Mapping[str, s
     sources = [(mount, os.path.realpath(mount.source)) for mount in every if mount.source is not None]
     for hidden_place, what in sorted({**_places, **more}.items()):
         for mount, source in sources:
+            if not hidden_place.startswith(source):
+                continue
             if hidden_place == source:
                 raise EngineError(f"{source} is needed in a sandbox, and {what} lies there: move one of them")
             inside = mount.place + hidden_place.removeprefix(source)
