@@ -34,6 +34,7 @@ from pytest_crab.instances.content import content_faults
 from pytest_crab.instances.loading import duplicates
 from pytest_crab.instances.rewriting import rewrite
 from pytest_crab.instances.unwritten import unwritten
+from pytest_crab.report.text import counted
 from pytest_crab.types import Instance
 
 
@@ -151,7 +152,7 @@ def _tell(certificate: Certificate) -> None:
         if problem is None:
             proof = found[comment.id].proof
             assert proof is not None
-            tests = f"{len(proof.expected)} test{'' if len(proof.expected) == 1 else 's'}"
+            tests = counted(len(proof.expected), "test")
             click.echo(f"{instance.id} {comment.id}: proved{rung}: {tests}, {proof.runs} runs")
         else:
             click.echo(f"{instance.id} {comment.id}: not proved: {problem.removeprefix(f'{instance.id}: ')}")
@@ -188,11 +189,11 @@ def _summary(certificates: Sequence[Certificate], *, without: int) -> None:
     reached = [each for each in certificates if each.skipped is None]
     oracles = sum(len(each.instance.with_oracles) for each in reached)
     rungs = [each.rung for each in certificates if each.rung is not None and each.proved]
-    counted = ", ".join(f"{rungs.count(rung)} {rung}" for rung in dict.fromkeys(sorted(rungs)))
+    by_rung = ", ".join(f"{rungs.count(rung)} {rung}" for rung in dict.fromkeys(sorted(rungs)))
     parts = [f"{sum(each.proved for each in certificates)} of {oracles} oracles proved"]
-    parts += [f"instances by rung: {counted}"] if counted else []
+    parts += [f"instances by rung: {by_rung}"] if by_rung else []
     skipped = len(certificates) - len(reached)
-    parts += [f"{skipped} instance{'' if skipped == 1 else 's'} skipped"] if skipped else []
+    parts += [f"{counted(skipped, 'instance')} skipped"] if skipped else []
     parts += [f"{without} instances have no oracle"] if without else []
     click.echo("; ".join(parts))
 

@@ -33,6 +33,7 @@ from pytest_crab.instances.files import diff_text
 from pytest_crab.instances.loading import duplicates
 from pytest_crab.instances.unwritten import unwritten
 from pytest_crab.protocols import Snapshot
+from pytest_crab.report.text import counted
 from pytest_crab.scratch import scratch
 from pytest_crab.sources import coherence
 from pytest_crab.sources import source_for
@@ -70,8 +71,8 @@ class Report:
     def summary(self, instances: Iterable[str]) -> str:
         """The last line: how many of the instances' files are without a fault, and what else there was."""
         sound = self.checked - len(self.faulty & set(instances))
-        parts = [f"{sound} of {_many(self.checked, 'instance')} ok", _many(self.faults, "fault")]
-        parts += [_many(self.warnings, "warning")] if self.warnings else []
+        parts = [f"{sound} of {counted(self.checked, 'instance')} ok", counted(self.faults, "fault")]
+        parts += [counted(self.warnings, "warning")] if self.warnings else []
         parts += [f"{self.unchecked} not checked in full"] if self.unchecked else []
         return ", ".join(parts)
 
@@ -158,7 +159,7 @@ def _since(instances: Sequence[Instance], since: date) -> list[Instance]:
     left_out = Counter(reason for reason in reasons.values() if reason is not None)
     if left_out:
         told = ", ".join(f"{count} {reason}" for reason, count in sorted(left_out.items()))
-        click.echo(f"left out of {_many(len(instances), 'instance')}: {told}")
+        click.echo(f"left out of {counted(len(instances), 'instance')}: {told}")
     return [instance for instance in instances if reasons[instance.id] is None]
 
 
@@ -223,10 +224,6 @@ def _check_locks(instances: Iterable[Instance], report: Report, *, write: bool) 
         except BadInput as error:
             for problem in error.problems:
                 report.fault(where, problem)
-
-
-def _many(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _where(instance: Instance) -> str:

@@ -171,7 +171,7 @@ class Session:
 
     def keep(self, parts: Mapping[str, bytes | str]) -> None:
         """Keep raw output; its key is then ``transcript``."""
-        texts = {name: _shortened(part) for name, part in parts.items()}
+        texts = {name: shortened(_text(part), _KEPT) for name, part in parts.items()}
         self.transcript = self._checkout.keep(self.settings.client, json.dumps(texts, indent=1))
 
     def judge(self, facts: Mapping[str, Any]) -> Row:
@@ -221,13 +221,12 @@ def require_above_zero(**limits: float | None) -> None:
             raise ValueError(f"{name} should be above 0; leave it out for no limit")
 
 
-def _shortened(part: bytes | str) -> str:
-    """The text as it is kept: of a very long one the beginning and the end."""
-    text = part.decode(errors="replace") if isinstance(part, bytes) else part
-    if len(text) <= _KEPT:
+def shortened(text: str, longest: int) -> str:
+    """The text, or its start and its end where it is longer."""
+    if len(text) <= longest:
         return text
-    half = _KEPT // 2
-    return f"{text[:half]}\n[{len(text) - _KEPT} characters are left out]\n{text[-half:]}"
+    half = longest // 2
+    return f"{text[:half]}\n[{len(text) - 2 * half:,} characters left out]\n{text[-half:]}"
 
 
 def ending(completed: Completed) -> str:
@@ -250,3 +249,7 @@ def last_words(completed: Completed) -> str:
         if lines:
             return lines[-1].strip()
     return ""
+
+
+def _text(part: bytes | str) -> str:
+    return part.decode(errors="replace") if isinstance(part, bytes) else part

@@ -14,6 +14,7 @@ from pytest_crab.clients.answers import Unanswered
 from pytest_crab.clients.asking import AskingSettings
 from pytest_crab.clients.failures import Status
 from pytest_crab.clients.running import require_above_zero
+from pytest_crab.clients.running import shortened
 from pytest_crab.clients.tool_calls import Conversation
 from pytest_crab.clients.tool_calls import Tool
 from pytest_crab.clients.tool_calls import ToolCall
@@ -171,10 +172,7 @@ class ToolLoop:
 
 
 def _said(done: Completed) -> tuple[str, bool]:
-    text = (done.stdout + done.stderr).decode(errors="replace")
-    if len(text) > _SHOWN:
-        half = _SHOWN // 2
-        text = f"{text[:half]}\n[{len(text) - _SHOWN} characters left out]\n{text[-half:]}"
+    text = shortened((done.stdout + done.stderr).decode(errors="replace"), _SHOWN)
     if done.exit_code == 0:
         return text or "(nothing printed)", True
     ended = "it did not end in time" if done.timed_out else f"exit code {done.exit_code}"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
-from collections.abc import Sized
 
 from pytest_crab import diffs
+from pytest_crab.report.text import counted
 from pytest_crab.report.text import cut
 from pytest_crab.report.text import label_words
 from pytest_crab.report.text import one_line
@@ -146,21 +146,19 @@ def _review_size(review: Review | None) -> str:
     if review is None:
         return "review: none"
     text = "" if review.count is None else ", whose text is not on record"
-    return f"review: {review.size} finding{'' if review.size == 1 else 's'}{text}"
+    return f"review: {counted(review.size, 'finding')}{text}"
 
 
 def review_faults(trial: Trial) -> Iterator[str]:
     """Yield a line for the findings that name no file of the diff, and one for those that could not be read."""
     if trial.off_diff:
         paths = ", ".join(dict.fromkeys(trial.off_diff))
-        yield one_line(f"on no file of the diff: {_count(trial.off_diff)} ({paths})", 500)
+        yield one_line(f"on no file of the diff: {counted(len(trial.off_diff), 'finding')} ({paths})", 500)
     if trial.review is not None and trial.review.set_aside:
         reasons = "; ".join(dict.fromkeys(trial.review.set_aside))
-        yield one_line(f"could not be read and set aside: {_count(trial.review.set_aside)} ({reasons})", 500)
-
-
-def _count(items: Sized) -> str:
-    return f"{len(items)} finding{'' if len(items) == 1 else 's'}"
+        yield one_line(
+            f"could not be read and set aside: {counted(len(trial.review.set_aside), 'finding')} ({reasons})", 500
+        )
 
 
 def _revision_size(revision: Revision | None) -> str:
@@ -174,4 +172,4 @@ def _revision_size(revision: Revision | None) -> str:
     except ValueError:
         return f"revision: {len(diff.splitlines())} lines that are not a git diff"
     added, removed = sum(len(file.added) for file in files), sum(len(file.removed) for file in files)
-    return f"revision: +{added} -{removed} lines in {len(files)} file{'' if len(files) == 1 else 's'}"
+    return f"revision: +{added} -{removed} lines in {counted(len(files), 'file')}"

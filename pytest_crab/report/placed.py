@@ -17,6 +17,7 @@ from pytest_crab.report.account import review_faults
 from pytest_crab.report.account import trial_name
 from pytest_crab.report.account import why
 from pytest_crab.report.subjects import Subject
+from pytest_crab.report.text import counted
 from pytest_crab.report.text import label_words
 from pytest_crab.report.text import one_line
 from pytest_crab.report.text import visible
@@ -93,7 +94,7 @@ def _review(trial: Trial, diff: str | None) -> Iterator[Line]:
         yield Line("review: none", "heading")
         yield Line("")
         return
-    yield Line(f"review: {review.size} finding{'' if review.size == 1 else 's'}{_cost(review)}", "heading")
+    yield Line(f"review: {counted(review.size, 'finding')}{_cost(review)}", "heading")
     if review.count is not None:
         yield Line("their text is not on record")
     for fault in review_faults(trial):

@@ -10,6 +10,7 @@ from pytest_crab.report.contrasts import Pair
 from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.text import ascii_line
+from pytest_crab.report.text import counted
 from pytest_crab.statistics.comparison import Comparison
 
 #: How many pairs of reviewers are spelt out; summary.json has all.
@@ -94,7 +95,7 @@ def _pair(pair: Pair) -> str:
 
 
 def _more(count: int) -> str:
-    return f"{count} more oracle{'' if count == 1 else 's'}"
+    return counted(count, "more oracle")
 
 
 def _change(comparison: Comparison) -> str:

@@ -288,10 +288,7 @@ def _reviewer(name: str, rows: Sequence[Row], unasked: AbstractSet[Key], *, stri
         comments_per_pull_request=float(comments / reviewed) if reviewed else None,
         overall=_rate(oracles, strict=strict),
         resolvable=_rate(resolvable, strict=strict) if resolvable else None,
-        by_label={
-            dimension: {word: _rate(own, strict=strict) for word, own in groups.items()}
-            for dimension, groups in _labelled(oracles).items()
-        },
+        by_label=_by_label(oracles, strict=strict),
         outcomes={outcome: float(letters.total(oracle.share(outcome) for oracle in oracles)) for outcome in OUTCOMES},
         damage=Damage(
             damaged=sum(row.damage is True for row in rows), measured=sum(row.damage is not None for row in rows)
@@ -303,10 +300,7 @@ def _reviewer(name: str, rows: Sequence[Row], unasked: AbstractSet[Key], *, stri
         cost_per_run=per_run(rows, cost) if known_costs else None,
         seconds_per_run=per_run(rows, lambda row: row.own_seconds),
         arm=rows[0].arm,
-        versions={
-            part: tuple(sorted({version for row in rows for name, version in row.versions if name == part}))
-            for part in _distinct(name for row in rows for name, _ in row.versions)
-        },
+        versions=_versions(rows),
         burden=burden((row.load for row in rows), unasked),
         stability=stability(oracles),
         oracles=tuple(oracles),
@@ -352,6 +346,20 @@ def _labelled(oracles: Iterable[OracleRecord]) -> dict[str, dict[str, list[Oracl
     return {
         dimension: dict(sorted(found[dimension].items(), key=lambda group: (order.get(group[0], len(order)), group[0])))
         for dimension in sorted(found)
+    }
+
+
+def _by_label(oracles: Sequence[OracleRecord], *, strict: bool) -> dict[str, dict[str, Rate]]:
+    return {
+        dimension: {word: _rate(own, strict=strict) for word, own in groups.items()}
+        for dimension, groups in _labelled(oracles).items()
+    }
+
+
+def _versions(rows: Sequence[Row]) -> dict[str, tuple[str, ...]]:
+    return {
+        part: tuple(sorted({version for row in rows for name, version in row.versions if name == part}))
+        for part in _distinct(name for row in rows for name, _ in row.versions)
     }
 
 

@@ -20,6 +20,7 @@ from pytest_crab.report.summary import Rate
 from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.text import ascii_line
+from pytest_crab.report.text import counted
 from pytest_crab.report.text import one_line
 from pytest_crab.statistics.comparison import Interval
 from pytest_crab.types import Kind
@@ -224,10 +225,10 @@ def remarks(summary: Summary) -> Iterator[tuple[str, str]]:
     leaky = dict.fromkeys(ascii_line(word) for reviewer in reviewers for word in reviewer.leaky)
     if leaky:
         yield f"leaky (~), {LEAKY.removeprefix('leaky, ')}: {', '.join(leaky)}", "yellow"
-    for text in _shared(summary, lambda reviewer: f"{_plural(reviewer.instances, 'instance')}: {_mix(reviewer)}"):
+    for text in _shared(summary, lambda reviewer: f"{counted(reviewer.instances, 'instance')}: {_mix(reviewer)}"):
         yield text, ""
     if summary.superseded:
-        yield f"{_plural(summary.superseded, 'trial')} replaced by a later record of the same trial", ""
+        yield f"{counted(summary.superseded, 'trial')} replaced by a later record of the same trial", ""
     for reviewer in reviewers:
         yield from ((f"{label(reviewer)}: {text}", style) for text, style in _own_remarks(reviewer))
 
@@ -259,15 +260,11 @@ def _own_remarks(reviewer: ReviewerSummary) -> Iterator[tuple[str, str]]:
     if reviewer.skipped:
         reasons = sorted(reviewer.skipped, key=lambda reason: -reviewer.skipped[reason])
         shown = "; ".join(map(ascii_line, reasons[:3])) + ("; and other reasons" if len(reasons) > 3 else "")
-        yield f"{_plural(sum(reviewer.skipped.values()), 'trial')} skipped: {shown}", "yellow"
+        yield f"{counted(sum(reviewer.skipped.values()), 'trial')} skipped: {shown}", "yellow"
     if reviewer.damage.measured:
         style = "red" if reviewer.damage.damaged else ""
-        yield f"{reviewer.damage.damaged} of {_plural(reviewer.damage.measured, 'trial')} broke passing tests", style
+        yield f"{reviewer.damage.damaged} of {counted(reviewer.damage.measured, 'trial')} broke passing tests", style
     if reviewer.cost_usd is not None:
-        rest = f", and {_plural(reviewer.unpriced, 'step')} of unknown cost" if reviewer.unpriced else ""
+        rest = f", and {counted(reviewer.unpriced, 'step')} of unknown cost" if reviewer.unpriced else ""
         failed = f" ({dollars(reviewer.failed_usd)} of it in failed attempts)" if reviewer.failed_usd else ""
         yield f"{dollars(reviewer.cost_usd)} USD{failed}{rest}", ""
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_crab import plain
+from pytest_crab.clients.running import shortened
 from pytest_crab.errors import BadInput
 from pytest_crab.errors import StoreError
 from pytest_crab.protocols import Store
@@ -107,14 +108,6 @@ def drop_transcripts(report: Path, but: Collection[str]) -> None:
     for path in _copies(report):
         if path.stem not in but:
             path.unlink(missing_ok=True)
-
-
-def shortened(text: str, longest: int) -> str:
-    """The text, or its start and its end where it is longer."""
-    if len(text) <= longest:
-        return text
-    half = longest // 2
-    return f"{text[:half]}\n[{len(text) - 2 * half:,} characters left out]\n{text[-half:]}"
 
 
 def _copies(report: Path) -> list[Path]:
