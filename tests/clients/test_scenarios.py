@@ -205,7 +205,7 @@ def test_findings_of_claude_code_are_read(desk: Any) -> None:
     said = desk.review("claude-code", turns(structured({"findings": [FOUND, odd]}), say("done")))
     assert [(found.path, found.start, found.end, found.title) for found in said.findings] == [
         ("calc.py", 2, 2, "No guard"),
-        (None, None, None, "Odd"),
+        ("elsewhere/x.py", None, None, "Odd"),  # no file of the diff, which the record says
     ]
     assert said.version == "2.1.197"
     (asked,) = desk.provider.asked
