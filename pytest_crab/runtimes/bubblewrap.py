@@ -329,7 +329,8 @@ def _arguments(view: View, mounts: Sequence[Mount], identity: str, group: Cgroup
     # The root and /dev are file systems in memory that nothing bounds; and if root starts this, the user inside is root
     # to the kernel's own settings below /proc/sys, whatever number it goes by.
     arguments += ["--size", str(_SHARED_MEMORY), "--tmpfs", _SHM, "--remount-ro", "/dev", "--remount-ro", "/"]
-    arguments += ["--remount-ro", "/proc"]
+    # The kernel's keys have no namespace: what they are called is the host's.
+    arguments += ["--ro-bind-try", "/dev/null", "/proc/keys", "--remount-ro", "/proc"]
     return [*arguments, "--chdir", view.cwd]
 
 

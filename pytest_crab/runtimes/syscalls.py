@@ -1,4 +1,8 @@
-"""What bubblewrap does not take away: the calls to the kernel's keys, which a sandbox shares with who started it."""
+"""What bubblewrap does not take away: the calls to the kernel's keys, and the way to a user namespace of one's own.
+
+Keys have no namespace, so a sandbox shares them with who started it. In a user namespace a process has every
+capability, and with them it could mount its own control group and lift the limits of the sandbox.
+"""
 
 from __future__ import annotations
 
@@ -7,37 +11,64 @@ import functools
 import platform
 import struct
 from collections.abc import Mapping
-from collections.abc import Sequence
+from dataclasses import dataclass
 
-#: The numbers of add_key, request_key and keyctl, by the kernel's name of an architecture.
+_NEW_USER = 0x10000000  # CLONE_NEWUSER
+_X32 = 0x40000000
+
+
+@dataclass(frozen=True, slots=True)
+class _Calls:
+    """The numbers of one architecture: of add_key, request_key and keyctl, and of clone and unshare."""
+
+    keys: tuple[int, ...]
+    makers: tuple[int, ...]
+
+
+#: By the kernel's name of an architecture; the second halves of the first are those of x32, which goes by that name.
 _X86_64, _I386, _ARM64, _ARM = 0xC000003E, 0x40000003, 0xC00000B7, 0x40000028
-_KEYS: Mapping[int, Sequence[int]] = {
-    # The second three are those of x32, which goes by the same name.
-    _X86_64: (248, 249, 250, *(0x40000000 + number for number in (248, 249, 250))),
-    _I386: (286, 287, 288),
-    _ARM64: (217, 218, 219),
-    _ARM: (309, 310, 311),
+_CALLS: Mapping[int, _Calls] = {
+    _X86_64: _Calls((248, 249, 250, _X32 + 248, _X32 + 249, _X32 + 250), (56, 272, _X32 + 56, _X32 + 272)),
+    _I386: _Calls((286, 287, 288), (120, 310)),
+    _ARM64: _Calls((217, 218, 219), (220, 97)),
+    _ARM: _Calls((309, 310, 311), (120, 337)),
 }
+#: clone3 has its flags in memory, where no filter looks; who is told that it is not there uses clone.
+_CLONE3 = (435, _X32 + 435)
 _MACHINES = {"x86_64": (_X86_64, _I386), "aarch64": (_ARM64, _ARM)}
-_LOAD, _EQUAL, _RETURN = 0x20, 0x15, 0x06
-_NUMBER, _ARCHITECTURE = 0, 4
-_ALLOW, _REFUSE = 0x7FFF0000, 0x00050000 | errno.EPERM
+_LOAD, _EQUAL, _HAS, _RETURN = 0x20, 0x15, 0x45, 0x06
+_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16
+_ALLOW, _REFUSE, _ABSENT = 0x7FFF0000, 0x00050000 | errno.EPERM, 0x00050000 | errno.ENOSYS
 
 
 @functools.lru_cache(maxsize=1)
 def filters() -> tuple[bytes, ...]:
-    """Return the seccomp filters for this machine: one that refuses the kernel's keys; none where it is not known."""
+    """Return the seccomp filter for this machine; none where its calls are not known."""
     known = _MACHINES.get(platform.machine())
-    return () if known is None else (_program({name: _KEYS[name] for name in known}),)
+    return () if known is None else (_program({name: _CALLS[name] for name in known}),)
 
 
-def _program(refused: Mapping[int, Sequence[int]]) -> bytes:
-    """Return a filter that refuses these numbers of these architectures with EPERM, and allows everything else."""
+def _program(architectures: Mapping[int, _Calls]) -> bytes:
+    """Return a filter that refuses these calls of these architectures and allows everything else."""
     lines = [(_LOAD, 0, 0, _ARCHITECTURE)]
-    for architecture, numbers in refused.items():
-        lines.append((_EQUAL, 0, len(numbers) + 3, architecture))
-        lines.append((_LOAD, 0, 0, _NUMBER))
-        lines += [(_EQUAL, len(numbers) - at, 0, number) for at, number in enumerate(numbers)]
-        lines += [(_RETURN, 0, 0, _ALLOW), (_RETURN, 0, 0, _REFUSE)]
+    for name, calls in architectures.items():
+        part = _part(calls)
+        lines += [(_EQUAL, 0, len(part), name), *part]
     lines.append((_RETURN, 0, 0, _ALLOW))
     return b"".join(struct.pack("=HBBI", *line) for line in lines)
+
+
+def _part(calls: _Calls) -> list[tuple[int, int, int, int]]:
+    """The filter's lines for one architecture; each jump is as many lines as there are up to one of the last."""
+    tail = [
+        (_RETURN, 0, 0, _ALLOW),
+        (_LOAD, 0, 0, _FIRST_ARGUMENT),
+        (_HAS, 1, 0, _NEW_USER),
+        (_RETURN, 0, 0, _ALLOW),
+        (_RETURN, 0, 0, _REFUSE),
+        (_RETURN, 0, 0, _ABSENT),
+    ]
+    wanted = [(calls.makers, 1), (calls.keys, 4), (_CLONE3, 5)]
+    jumps = [(number, place) for numbers, place in wanted for number in numbers]
+    checks = [(_EQUAL, len(jumps) - at - 1 + place, 0, number) for at, (number, place) in enumerate(jumps)]
+    return [(_LOAD, 0, 0, _NUMBER), *checks, *tail]

@@ -74,8 +74,13 @@ def diff_of(snapshot: Snapshot, changes: Iterable[FileChange], left: list[str], 
 
 
 def put(folder: Path, changes: Iterable[FileChange]) -> None:
-    """Make a folder's files what ``changes`` say, in any order; no link in it is followed. Raises ValueError."""
+    """Make a folder's files what ``changes`` say, in any order; no link in it is followed. Raises ValueError.
+
+    Where they come from a sandbox, what is git's own in the folder decides what git then runs: so none of that is put.
+    """
     for change in changes:
+        if ".git" in change.path.lower().split("/"):
+            raise ValueError(f"{change.path!r} is git's own")
         with beneath.parent(folder, change.path, make=change.content is not None) as found:
             if found is not None:
                 _settle(*found, change)

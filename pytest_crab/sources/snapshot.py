@@ -91,7 +91,7 @@ class GitSnapshot:
     def diff(self, tree: str) -> str:
         """The git diff from head to ``tree``, which ``apply`` takes; text that is not UTF-8 goes as binary.
 
-        Raises DiffRejected for a tree whose diff takes too much to make.
+        Raises DiffRejected for a tree whose diff takes too much to make, or has links that are no text.
         """
         try:
             diff = self.private.run(*DIFF, "--no-renames", "--ignore-submodules=all", self.head_tree, tree)
@@ -170,8 +170,17 @@ class GitSnapshot:
                 try:
                     parts.append(part.decode())
                 except UnicodeDecodeError:
-                    parts.append(binary.run(*arguments, path).decode())
+                    parts.append(_as_binary(binary.run(*arguments, path), path))
         return "".join(parts)
+
+
+def _as_binary(part: bytes, path: str) -> str:
+    """What git says of one file where everything counts as binary, which a link never does. Raises DiffRejected."""
+    try:
+        return part.decode()
+    except UnicodeDecodeError:
+        message = f"the link {path!a} leads to a name that is not UTF-8"
+        raise DiffRejected(message) from None
 
 
 def apply(git: Git, diff: str, onto: str) -> str:

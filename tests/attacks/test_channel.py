@@ -51,13 +51,20 @@ ORACLES: Mapping[str, tuple[str, Isolation]] = {
 }
 
 
-def play(place: Place, source: str, isolation: Isolation, files: Mapping[str, str], key: bytes = bytes(32)) -> Run:
+def play(
+    place: Place,
+    source: str,
+    isolation: Isolation,
+    files: Mapping[str, str],
+    key: bytes = bytes(32),
+    seconds: float = 30,
+) -> Run:
     """Run one oracle on the small project with some files added."""
     changes = [FileChange(path=path, mode="100644", content=text.encode()) for path, text in files.items()]
     oracle = Oracle(file="oracles/test_c0.py", isolation=isolation)
     job = harness.Job(
         key=key, image=place.image, environment=Environment(dockerfile="python"), states={"revision": changes},
-        runs=[harness.OracleRun(id="a", state="revision", seconds=30, oracle=oracle, source=source)],
+        runs=[harness.OracleRun(id="a", state="revision", seconds=seconds, oracle=oracle, source=source)],
     )  # fmt: skip
     done = place.runtime.execute(place.image, harness.commands(job), limits=ORACLE_LIMITS, seconds=job.seconds)
     (run,) = harness.parse(job, done).runs

@@ -14,6 +14,8 @@ from xml.etree import ElementTree
 
 TESTS = 5000
 NAMES = 200
+#: How much of a failure's text is looked at: patterns take the square of its length where the project wrote it.
+TEXT = 8000
 #: What a tripwire's failure must say, by its name.
 NODE_WIRES = {
     "plain": "plain", "ok": "ERR_ASSERTION", "equal": "ERR_ASSERTION", "strict": "ERR_ASSERTION",
@@ -282,9 +284,10 @@ def labels(text):
 
 def describe(spec, text):
     """Return the exception's type and the innermost line of the tree that it came through; never its message."""
-    found = re.search(r"\A\s*([A-Za-z_$][\w$]*)" if spec["jest"] else r"\n\s*cause: \[?([A-Za-z_$][\w$]*)", text)
+    text = text[:TEXT]
+    found = re.search(r"\A\s*([A-Za-z_$][\w$]*)" if spec["jest"] else r"\n[ \t]*cause: \[?([A-Za-z_$][\w$]*)", text)
     exception = found.group(1)[:NAMES] if found else None
-    for path, line in re.findall(r"(?m)^\s+at .*?%s/([^\s():]+):(\d+)(?::\d+)?\)?$" % re.escape(spec["root"]), text):
+    for path, line in re.findall(r"(?m)^[ \t]+at .*?%s/([^\s():]+):(\d+)(?::\d+)?\)?$" % re.escape(spec["root"]), text):
         if path != spec["file"] and "node_modules/" not in path and not path.startswith(spec["name"]):
             return exception, "%s:%s" % (path[:NAMES], line)
     return exception, None

@@ -176,7 +176,7 @@ class Server:
                     self.start(guest, said)
                 else:
                     return False
-            except (ValueError, TypeError, KeyError, AttributeError, OSError):
+            except (ValueError, TypeError, KeyError, AttributeError, OSError, RecursionError):
                 return False
             if guest not in self.guests:
                 return True

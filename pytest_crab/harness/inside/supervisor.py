@@ -19,6 +19,8 @@ import time
 import types
 
 REPORT_BYTES = 8 << 20
+#: More than a pipe or socket holds, and an end where processes of the project write faster than this one reads.
+READS = 256
 _exit = os._exit
 
 
@@ -191,7 +193,7 @@ class Supervisor:
 
     def take(self, source, is_output, sources, seen):
         """Read what a pipe holds now; output is only counted."""
-        while True:
+        for _ in range(READS):
             try:
                 data = os.read(source, 1 << 16)
             except BlockingIOError:

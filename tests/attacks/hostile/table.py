@@ -20,6 +20,7 @@ from hostile.catalogue import ATTACKS
 from hostile.catalogue import FIRST_RUN
 from hostile.catalogue import RESIDUAL
 from hostile.shape import Kind
+from hostile.white_box import FIRST_RUN as WHITE_BOX
 
 if TYPE_CHECKING:
     import pytest
@@ -94,7 +95,19 @@ def first_run() -> str:
     return "\n".join([*lines, *(f"| {name} | {how} |" for name, how in FIRST_RUN.items())])
 
 
-BLOCKS: dict[str, Callable[[], str]] = {"refused": refused, "residual": residual, "first-run": first_run}
+def white_box() -> str:
+    """What the attacks by somebody who had read the harness did when they were first played."""
+    return "\n".join(
+        ["| Attack | First run |", "|---|---|", *(f"| {name} | {how} |" for name, how in WHITE_BOX.items())]
+    )
+
+
+BLOCKS: dict[str, Callable[[], str]] = {
+    "refused": refused,
+    "residual": residual,
+    "first-run": first_run,
+    "white-box": white_box,
+}
 
 
 def _pattern(name: str) -> re.Pattern[str]:

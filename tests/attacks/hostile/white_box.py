@@ -1,0 +1,125 @@
+"""Forty attacks by somebody who had read all of the harness, listed with what was expected before any was played."""
+
+from __future__ import annotations
+
+_NAMESPACE = """\
+import ctypes, os
+c = ctypes.CDLL(None)
+done = False
+pid = os.fork()
+if not pid:
+    os._exit(0 if c.unshare(0x10000000) == 0 or os.geteuid() == 0 and c.unshare(0x20000) == 0 else 1)
+done = os.waitpid(pid, 0)[1] == 0
+"""
+_CLONED = """\
+import ctypes, errno, os, platform
+call = ctypes.CDLL(None, use_errno=True).syscall
+number = 56 if platform.machine() == "x86_64" else 220
+pid = call(number, 0x10000000 | 17, 0, 0, 0, 0)
+if not pid:
+    os._exit(0)
+done = pid > 0 and os.waitpid(pid, 0)[1] == 0
+"""
+_KEYS = """\
+try:
+    with open("/proc/keys") as file:
+        done = "keyring" in file.read()
+except OSError:
+    done = False
+"""
+
+#: Each sets ``done`` to whether it has reached what it is after.
+TEXTS = {
+    "a user namespace by unshare": _NAMESPACE,
+    "a user namespace by clone": _CLONED,
+    "what the keys of the machine are called": _KEYS,
+}
+
+#: Sends every signal to the first process.
+SIGNALS = """\
+import os, time
+for number in range(1, 65):
+    try:
+        os.kill(1, number)
+    except OSError:
+        pass
+time.sleep(0.5)
+done = True
+"""
+
+#: Writes without end into the socket of the run's report, from more processes than are read from at once.
+ENDLESS = """\
+import os, stat, time
+for number in range(3, 64):
+    try:
+        if not stat.S_ISSOCK(os.fstat(number).st_mode):
+            continue
+    except OSError:
+        continue
+    for _ in range(40):
+        if not os.fork():
+            while True:
+                os.write(number, b"x" * 65536)
+time.sleep(60)
+done = True
+"""
+
+#: Tells the project's end a line that no parser follows to its end.
+NESTED = """\
+import socket
+with socket.socket(socket.AF_UNIX) as place:
+    place.connect("/meet/crab.sock")
+    place.sendall(b"[" * 100000 + b"\\n")
+    place.settimeout(20)
+    place.recv(100)
+"""
+
+#: What the forty did when they were first played, before anything was mended.
+FIRST_RUN: dict[str, str] = {
+    "another process reaches for the first process by pidfd_getfd, ptrace and process_vm_readv": "refused",
+    "every signal is sent to the first process": "succeeded: SIGINT ended the harness; the verdict stayed missed",
+    "forty processes write without end into the run's own report": (
+        "succeeded: the run took its host's deadline and not its own"
+    ),
+    "the supervisor is left no descriptors by prlimit": "refused",
+    "the supervisor is stopped": "refused",
+    "a forked child sends a report without the token": "refused",
+    "a report with the token found in frames": "residual",
+    "a report with endless nesting, huge numbers, half characters, other types": "refused",
+    "reports of seven megabytes for every run": "refused",
+    "a new command's memory is looked for between its fork and its program": "refused",
+    "the project's end of an isolated oracle is flooded with connections": "refused",
+    "the place where both ends meet is taken over": "residual: under Docker",
+    "odd lines, descriptors and signals for the project's end": (
+        "succeeded: a deeply nested line ended it; the verdict stayed missed"
+    ),
+    "a background process that waits for the next oracle": "refused",
+    "a file that the oracle handed over is opened anew": "residual: written, with the local runtime",
+    "environment, memory and folders of the oracle's processes": "refused",
+    "files planted where the oracle's process may import them": "refused",
+    "exit codes that are signals for the oracle's side": "refused",
+    "the protocol of node's runner spoken by the project": "residual",
+    "node's runner traced by a project that the oracle starts": "residual",
+    "a failure of a million line ends": "succeeded: the supervisor's patterns took the square of it",
+    "entities declared behind an instruction in node's report": "refused",
+    "native modules and packages ahead of the tree's source": "refused",
+    "proc mounted anew, and writable, in a user namespace": "refused",
+    "the sandbox's own control group mounted in a user namespace": "succeeded: the limit of processes was lifted",
+    "the names of the machine's keys": "succeeded: read in /proc/keys",
+    "the instance's id and the oracle's place in mounts and command lines": "refused",
+    "a set below /usr/src, /opt, /srv and beside the programs of /usr/local": "refused",
+    "a set below /usr/share or /usr/lib": "succeeded: read, with the local runtime",
+    "a variable with an option for bubblewrap behind a zero byte": "refused",
+    "variables and working folders of the system's or the harness's": "refused",
+    "metadata of an install that is a pipe or a link into /proc": "refused",
+    "signals and forged messages from an install": "refused",
+    "the interpreter that reads an agent's tree is replaced": "refused",
+    "a tree that tells of git's own files is put into a clone": (
+        "succeeded against the part that writes, which no tree reaches"
+    ),
+    "names, contents and links that are no UTF-8": "succeeded: such a link ended the step with an error of Python's",
+    "two hundred thousand folders, pipes, sockets, sparse files": "refused",
+    "diffs of many thousand files, hunks and escapes": "refused",
+    "a repository, filters and drivers of git inside an agent's tree": "refused",
+    "a conftest.py that ends pass_to_pass with success": "residual",
+}

@@ -1,0 +1,103 @@
+"""Attacks by somebody who had read the harness: those of the forty that said most; see hostile/white_box.py."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hostile import white_box
+from test_channel import play
+
+from pytest_crab.errors import DiffRejected
+from pytest_crab.harness.inside import javascript
+from pytest_crab.protocols import CLIENT_LIMITS
+from pytest_crab.protocols import FileChange
+from pytest_crab.runtimes import trees
+from pytest_crab.types import Ending
+from pytest_crab.types import Isolation
+
+if TYPE_CHECKING:
+    from conftest import Place
+
+local = pytest.mark.parametrize(
+    "place", [pytest.param("local", marks=pytest.mark.bubblewrap)], indirect=True, scope="session"
+)
+RED = "def test_it():\n    import forge\n    assert not forge.done\n"
+
+
+def live(text: str) -> bool:
+    """Whether a text does what it is after where no sandbox and no harness is in its way."""
+    done = subprocess.run([sys.executable, "-c", f"{text}\nprint('done', done)"], capture_output=True, check=True)
+    return done.stdout.endswith(b"done True\n")
+
+
+@local
+@pytest.mark.parametrize("name", white_box.TEXTS)
+def test_a_text_reaches_nothing_of_the_machine(confined: Place, name: str) -> None:
+    text = white_box.TEXTS[name]
+    assert live(text), "the attack shows nothing"
+    run = play(confined, RED, Isolation.NONE, {"forge.py": text})
+    assert (run.ending, [test.outcome for test in run.tests]) == (Ending.COMPLETED, ["passed"]), run.detail
+
+
+@local
+def test_no_signal_ends_process_1(confined: Place) -> None:
+    twin = [sys.executable, "-c", "import time; time.sleep(60)"]
+    with subprocess.Popen(twin, stderr=subprocess.DEVNULL, start_new_session=True) as process:
+        time.sleep(0.5)
+        process.send_signal(2)
+        assert process.wait(30) != 0
+    run = play(confined, RED, Isolation.NONE, {"forge.py": white_box.SIGNALS})
+    assert (run.ending, [test.outcome for test in run.tests]) == (Ending.COMPLETED, ["failed"]), run.detail
+
+
+@local
+def test_a_report_without_end_is_read_for_as_long_as_the_run_may_take(confined: Place) -> None:
+    run = play(confined, RED, Isolation.NONE, {"forge.py": white_box.ENDLESS}, seconds=2)
+    assert (run.ending, run.detail) == (Ending.TIMEOUT, None)
+
+
+@local
+def test_a_guest_that_says_what_is_no_sentence_is_sent_away(confined: Place) -> None:
+    called = "import os, subprocess\ndef test_it():\n    call = [os.environ['CRAB_PYTHON'], '-c']\n"
+    called += "    assert not subprocess.call([*call, 'import forge']) and not subprocess.call([*call, 'pass'])\n"
+    run = play(confined, called, Isolation.PROCESS, {"forge.py": white_box.NESTED})
+    assert (run.ending, [test.outcome for test in run.tests]) == (Ending.COMPLETED, ["passed"]), run.detail
+
+
+@pytest.mark.parametrize("jest", [True, False])
+@pytest.mark.parametrize("text", ["\n" * (1 << 20), " at /tree/" * (1 << 17), " " * (1 << 20)])
+def test_the_text_of_a_failure_takes_no_time(text: str, *, jest: bool) -> None:
+    spec = {"jest": jest, "root": "/tree", "file": "a.test.js", "name": "x"}
+    began = time.process_time()
+    javascript.describe(spec, text)  # type: ignore[no-untyped-call]
+    assert time.process_time() - began < 2
+
+
+@local
+def test_a_link_to_a_name_that_is_no_text_is_a_revision_that_cannot_be_told(confined: Place) -> None:
+    assert confined.snapshot is not None
+    with confined.runtime.workspace(confined.image, confined.snapshot, limits=CLIENT_LIMITS) as workspace:
+        done = workspace.run(["sh", "-c", r"ln -s $(printf '\377') link"], seconds=60)
+        assert done.exit_code == 0
+        with pytest.raises(DiffRejected, match="UTF-8"):
+            workspace.diff()
+
+
+@pytest.mark.parametrize("path", [".git/config", "below/.GIT/hooks/pre-commit"])
+def test_nothing_of_gits_own_is_put_into_a_clone(tmp_path: Path, path: str) -> None:
+    mark = tmp_path / "mark"
+    content = f"[core]\n\tfsmonitor = touch {mark} #\n".encode()
+    careless = tmp_path / "careless"
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+    subprocess.run(["git", "init", "-q", str(careless)], check=True, env=environment)
+    (careless / ".git" / "config").write_bytes(content)
+    subprocess.run(["git", "-C", str(careless), "status"], check=False, capture_output=True, env=environment)
+    assert mark.exists(), "the attack shows nothing"
+    with pytest.raises(ValueError, match="git's own"):
+        trees.put(tmp_path, [FileChange(path=path, mode="100644", content=content)])
