@@ -52,7 +52,8 @@ class OwnEngine:
         argv += ["--containerd-namespace=crab-faults", "--containerd-plugins-namespace=crab-faults-plugins"]
         argv += ["--shutdown-timeout=1", f"--cgroup-parent=/{self.groups}"]
         with (self.folder / "log").open("ab") as log:
-            self.process = subprocess.Popen(argv, stdout=log, stderr=log, start_new_session=True)
+            env = {**os.environ, "TMPDIR": str(self.folder)}
+            self.process = subprocess.Popen(argv, env=env, stdout=log, stderr=log, start_new_session=True)
         deadline = time.monotonic() + 60
         while self.tell("version") is None:
             if self.process.poll() is not None or time.monotonic() > deadline:
