@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import tarfile
 from pathlib import Path
@@ -17,6 +16,7 @@ from pytest_crab.clients.prompting import shown_diff
 from pytest_crab.instances import load_instance
 from pytest_crab.instances.document import read_document
 from pytest_crab.parsing.findings import read_review
+from pytest_crab.protocols import FileChange
 from pytest_crab.runtimes import trees
 
 
@@ -33,9 +33,10 @@ def test_an_archive_with_one_folder_is_unpacked(tmp_path: Path) -> None:
     members = [("top/a", tarfile.REGTYPE, "x"), ("top/b/c", tarfile.REGTYPE, "x")]
     with pytest.raises(AssertionError, match="the archive was taken"):
         paths.unpacking(*members)(tmp_path)
-    with tarfile.open(fileobj=io.BytesIO(paths.pack([("f/a/b", tarfile.REGTYPE, "x")], tmp_path, "w:"))) as tar:
-        assert len(tar.getmembers()) == 1
-    trees.put(tmp_path, trees.received(paths.pack([("f/a/b", tarfile.REGTYPE, "x")], tmp_path, "w:")))
+
+
+def test_a_file_in_a_folder_is_put_into_a_tree(tmp_path: Path) -> None:
+    trees.put(tmp_path, [FileChange(path="a/b", mode="100644", content=b"x")])
     assert (tmp_path / "a" / "b").read_text() == "x"
 
 
