@@ -269,7 +269,8 @@ def keyed(folder: Path) -> str:
     raise AssertionError("the object was written")
 
 
-DIFF, INSTANCES, ARCHIVE = "missed (does not apply)", "the instance is refused", "unknown (broken)"
+#: In a whole run a diff is replayed, and a recorded one that does not apply is not on record.
+DIFF, INSTANCES, ARCHIVE = "unknown (agent error)", "the instance is refused", "unknown (broken)"
 
 
 def path(name: str, attempt: Any, twin: Any, said: str, becomes: str, plant: Any = None) -> Refusal:
