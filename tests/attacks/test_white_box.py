@@ -47,7 +47,8 @@ def test_a_text_reaches_nothing_of_the_machine(confined: Place, name: str) -> No
 
 @local
 def test_no_signal_ends_process_1(confined: Place) -> None:
-    twin = [sys.executable, "-c", "import time; time.sleep(60)"]
+    heeding = "import signal, time; signal.signal(2, signal.default_int_handler); time.sleep(60)"
+    twin = [sys.executable, "-c", heeding]  # where the suite runs in the background the signal is ignored
     with subprocess.Popen(twin, stderr=subprocess.DEVNULL, start_new_session=True) as process:
         time.sleep(0.5)
         process.send_signal(2)

@@ -326,10 +326,10 @@ def test_codex_reviews_and_claude_code_revises_in_containers(place: Place, engin
     done = place.run(*arguments)
     assert done.returncode == 0, done.stdout + done.stderr
     trial = place.trial()
-    assert {result.get("label") for result in trial["scores"]} == {"caught"}
+    assert {score.get("label") for score in trial["scores"] if score["unit"] == "comment"} == {"caught"}
     assert len(trial["review"]["findings"]) == len(place.comments)
-    known = {"input_tokens": 100, "output_tokens": 20, "requests": 1, "cost_usd": 0.0006, "models": ["scripted-model"]}
-    assert trial["review"]["usage"] == known
+    known = {"input_tokens": 100, "output_tokens": 20, "requests": 1, "tries": 1, "cost_usd": 0.0006}
+    assert trial["review"]["usage"] == {**known, "models": ["scripted-model"]}
     assert trial["revision"]["usage"]["requests"] == 2
     assert trial["revision"]["usage"]["cost_usd"] == pytest.approx(0.0012)
     told = trial["versions"]

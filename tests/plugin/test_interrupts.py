@@ -51,6 +51,7 @@ KEPT = re.compile(r"(?m)^crab: ended by (.+); finished steps are kept in \S+\.cr
 def heed_interrupts() -> None:
     """What a shell starts in the background ignores them, and so would all that these tests start."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def sleepers(lab: Any) -> set[int]:

@@ -32,7 +32,7 @@ sys.exit(done.returncode)
 #: A sandbox with a process space of its own, whose first process holds the streams of what it runs.
 _SANDBOX = ["bwrap", "--bind", "/", "/", "--dev", "/dev", "--unshare-pid", "--proc", "/proc", "--die-with-parent"]
 
-#: What a careless command is: its words, and behind them the file; ``python`` is the one that ``careless`` chooses.
+#: What a careless command is: its words, and behind them the file; a first ``python`` is the one of ``careless``.
 COMMANDS = {
     "plain": ["python", "-m", "pytest", "test_c0.py"],
     "no ini": ["python", "-m", "pytest", *_NO_INI],
@@ -42,7 +42,7 @@ COMMANDS = {
     "python on PATH": ["/usr/bin/env", "python", "-m", "pytest", *_NO_INI],
     "pytest on PATH": ["/usr/bin/env", "pytest", *_NO_INI],
     "env on PATH": ["sh", "-c", 'env LANG=C python -m pytest "$@"', "sh", *_NO_INI],
-    "a supervisor in a sandbox": [*_SANDBOX, "python", "-c", _SUPERVISOR, *_NO_INI],
+    "a supervisor in a sandbox": [*_SANDBOX, sys.executable, "-c", _SUPERVISOR, *_NO_INI],
     "the tree's venv": [
         "sh", "-c", 'python=python; test -x .venv/bin/python && python=.venv/bin/python; exec $python -m pytest "$@"',
         "sh", *_NO_INI,
@@ -86,7 +86,8 @@ def careless(attack: Revision, tree: Mapping[str, str | bytes], folder: Path) ->
     env = {"PATH": path, "HOME": str(folder), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "", SECRET: os.environ[SECRET]}
     env["PYTEST_ADDOPTS"] = _WITHOUT
     env["PYTHONPATH"] = os.pathsep.join(str(place / root) for root in attack.roots.split(":"))
-    argv = [python if word == "python" else word for word in COMMANDS[attack.command]]
+    first, *others = COMMANDS[attack.command]
+    argv = [python if first == "python" else first, *others]
     done = subprocess.run(argv, cwd=place, env=env, capture_output=True, text=True, errors="replace", timeout=60)
     if attack.reads == "junit":
         return 'failures="0"' in (place / "report.xml").read_text()
