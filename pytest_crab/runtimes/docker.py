@@ -30,7 +30,7 @@ from pytest_crab.runtimes import relaying
 from pytest_crab.runtimes import trees
 from pytest_crab.runtimes.engine import USERS
 from pytest_crab.runtimes.engine import Engine
-from pytest_crab.runtimes.environments import MEETING
+from pytest_crab.runtimes.environments import MEETING_NAME
 from pytest_crab.runtimes.environments import TMP
 from pytest_crab.runtimes.environments import described
 from pytest_crab.runtimes.environments import image_key
@@ -117,7 +117,7 @@ class DockerRuntime:
                 "built": facts["built"],
                 **{name: facts[name] for name in ("node", "node_version") if name in facts},
                 "env": dict(instance.required_environment.env),
-                "meeting": MEETING,
+                "meeting": MEETING_NAME,
             },
         )
 
@@ -140,7 +140,6 @@ class DockerRuntime:
                 limits=limits,
                 workdir=image.workdir,
                 env=env,
-                meeting=not alone,
             ) as container,
         ):
             if alone:

@@ -26,7 +26,6 @@ from pytest_crab.errors import EngineError
 from pytest_crab.protocols import Command
 from pytest_crab.protocols import Limits
 from pytest_crab.runtimes import runs
-from pytest_crab.runtimes.environments import MEETING
 from pytest_crab.runtimes.environments import TMP
 from pytest_crab.runtimes.runs import Run
 
@@ -199,7 +198,6 @@ class Engine:
         *,
         limits: Limits,
         workdir: str | None,
-        meeting: bool = False,
         writable: bool = False,
         env: Mapping[str, str] | None = None,
         readable: Mapping[str, Path] | None = None,
@@ -211,8 +209,6 @@ class Engine:
         the project's user may write.
         """
         tmpfs = {TMP: _tmpfs(limits, "mode=1777")}
-        if meeting:
-            tmpfs[MEETING] = _tmpfs(limits, "mode=1777")
         if not writable and workdir is not None:
             tmpfs[workdir] = _tmpfs(limits, "mode=0755,uid=1000,gid=1000")
         if home is not None:

@@ -27,6 +27,12 @@ if TYPE_CHECKING:
 local = pytest.mark.parametrize(
     "place", [pytest.param("local", marks=pytest.mark.bubblewrap)], indirect=True, scope="session"
 )
+confining = pytest.mark.parametrize(
+    "place",
+    [pytest.param("local", marks=pytest.mark.bubblewrap), pytest.param("docker", marks=pytest.mark.docker)],
+    indirect=True,
+    scope="session",
+)
 RED = "def test_it():\n    import forge\n    assert not forge.done\n"
 
 
@@ -69,6 +75,15 @@ def test_a_guest_that_says_what_is_no_sentence_is_sent_away(confined: Place) -> 
     called += "    assert not subprocess.call([*call, 'import forge']) and not subprocess.call([*call, 'pass'])\n"
     run = play(confined, called, Isolation.PROCESS, {"forge.py": white_box.NESTED})
     assert (run.ending, [test.outcome for test in run.tests]) == (Ending.COMPLETED, ["passed"]), run.detail
+
+
+@confining
+def test_nobody_but_the_harness_answers_the_commands_of_an_oracle(confined: Place) -> None:
+    called = "import os, subprocess\ndef test_it():\n    call = [os.environ['CRAB_PYTHON'], '-c']\n"
+    called += "    subprocess.call([*call, 'import forge'])\n"
+    called += "    assert subprocess.call([*call, 'raise SystemExit(3)']) == 0\n"
+    run = play(confined, called, Isolation.PROCESS, {"forge.py": white_box.TAKEN})
+    assert (run.ending, [test.outcome for test in run.tests]) == (Ending.COMPLETED, ["failed"]), run.detail
 
 
 @pytest.mark.parametrize("jest", [True, False])

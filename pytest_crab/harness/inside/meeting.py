@@ -53,8 +53,12 @@ def main(supervisor):
 
 
 def address(job):
-    """Return where the two ends meet."""
-    return os.path.join(job["meeting"], "crab.sock")
+    """Return where the two ends meet: a socket in a folder, or with @ a name of the kernel's own.
+
+    Such a name is no file: nothing can take it over while its listener lives.
+    """
+    place = job["meeting"]
+    return "\0" + place[1:] if place.startswith("@") else os.path.join(place, "crab.sock")
 
 
 def given():
@@ -121,24 +125,32 @@ class Server:
         self.guests = []
         self.control = None
         self.before = {}
-        self.listener = self.given = given()
-        if self.given is None:  # else the other end may wait there already
-            self.listen()
+        self.listener = given()
+        self.lasting = self.listener is not None or supervisor.job["meeting"].startswith("@")
+        if self.listener is None:  # else the other end may wait there already
+            self.open()
 
     def listen(self):
-        """Open the meeting place anew, whatever lies there; where it was given, send away who still waits there."""
-        if self.given is not None:
-            while select.select([self.given], [], [], 0)[0]:
-                self.given.accept()[0].close()
+        """Listen anew: a file is opened anew, whatever lies there; of a lasting place whoever waits is sent away."""
+        if not self.lasting:
+            self.open()
             return
+        while select.select([self.listener], [], [], 0)[0]:
+            self.listener.accept()[0].close()
+
+    def open(self):
+        """Open the meeting place."""
         place = address(self.supervisor.job)
         if self.listener:
             self.listener.close()
-        if os.path.lexists(place):
-            os.unlink(place)
         self.listener = socket.socket(socket.AF_UNIX)
-        self.listener.bind(place)
-        os.chmod(place, 0o777)  # noqa: S103 - the oracle's user connects
+        if place.startswith("\0"):
+            self.listener.bind(place)
+        else:
+            if os.path.lexists(place):
+                os.unlink(place)
+            self.listener.bind(place)
+            os.chmod(place, 0o777)  # noqa: S103 - the oracle's user connects
         self.listener.listen(16)
 
     def serve(self):

@@ -65,6 +65,29 @@ done = True
 """
 
 #: Tells the project's end a line that no parser follows to its end.
+#: Takes over the place where an isolated oracle meets the project, and says of every command that it ended with 0.
+TAKEN = """\
+import os, socket, time
+if os.fork() == 0:
+    os.setsid()
+    for place in ("/meet/crab.sock", "\\0crab"):
+        listener = socket.socket(socket.AF_UNIX)
+        try:
+            if os.path.lexists(place):
+                os.unlink(place)
+            listener.bind(place)
+            if place[0] == "/":
+                os.chmod(place, 0o777)
+        except (OSError, ValueError):
+            continue
+        listener.listen(16)
+        while os.fork() == 0:
+            while True:
+                listener.accept()[0].sendall(b"0\\n")
+    os._exit(0)
+time.sleep(1)
+"""
+
 NESTED = """\
 import socket
 with socket.socket(socket.AF_UNIX) as place:
@@ -89,7 +112,9 @@ FIRST_RUN: dict[str, str] = {
     "reports of seven megabytes for every run": "refused",
     "a new command's memory is looked for between its fork and its program": "refused",
     "the project's end of an isolated oracle is flooded with connections": "refused",
-    "the place where both ends meet is taken over": "residual: under Docker",
+    "the place where both ends meet is taken over": (
+        "succeeded: under Docker the project answered the oracle's commands"
+    ),
     "odd lines, descriptors and signals for the project's end": (
         "succeeded: a deeply nested line ended it; the verdict stayed missed"
     ),
