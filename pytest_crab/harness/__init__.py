@@ -317,7 +317,8 @@ def _unfinished(
         Ending.LOST: True,
     }
     ending = next(ending for ending, applies in causes.items() if applies)
-    names = {line["run"].get("id") for line in told if isinstance(line.get("run"), Mapping)}
+    named = (line["run"].get("id") for line in told if isinstance(line.get("run"), Mapping))
+    names = {name for name in named if isinstance(name, str)}
     started = foreign or bool(told and "hello" in told[0])
     runs = []
     for run in job.runs:

@@ -185,17 +185,15 @@ LISTEN = f"""{MEETING}
 listener = given()
 if listener is None:
     listener = socket.socket(socket.AF_UNIX)
-    listener.bind("/meet/crab.sock")
-    os.chmod("/meet/crab.sock", 0o777)
+    listener.bind(address({{"meeting": sys.argv[1]}}))
     listener.listen(1)
 listener.accept()[0].sendall(sys.stdin.buffer.read())
 """
-CONNECT = """
-import socket, sys, time
+CONNECT = f"""{MEETING}
 while True:
     try:
         door = socket.socket(socket.AF_UNIX)
-        door.connect("/meet/crab.sock")
+        door.connect(address({{"meeting": sys.argv[1]}}))
         break
     except OSError:
         time.sleep(0.05)
@@ -204,21 +202,21 @@ sys.stdout.buffer.write(door.makefile("rb").read())
 
 
 def test_commands_meet_in_one_sandbox(place: Place) -> None:
-    python = place.image.python
-    first = Command(argv=("sh", "-c", f'{python} -ISc "$1"; id -u', "sh", CONNECT))
-    listen = f'id -u; {python} -ISc "$1"'
-    second = Command(argv=("sh", "-c", listen, "sh", LISTEN), stdin=b"hello\n", user="oracle")
+    python, where = place.image.python, str(place.image.facts["meeting"])
+    first = Command(argv=("sh", "-c", f'{python} -ISc "$1" "$2"; id -u', "sh", CONNECT, where))
+    listen = f'id -u; {python} -ISc "$1" "$2"'
+    second = Command(argv=("sh", "-c", listen, "sh", LISTEN, where), stdin=b"hello\n", user="oracle")
     one, two = place.runtime.execute(place.image, [first, second], limits=LIMITS_OF_TWO, seconds=20)
     assert (one.stdout, one.exit_code) == (b"hello\n1000\n", 0)
     assert (two.stdout, two.exit_code) == (b"1001\n", 0)
 
 
 def test_commands_cannot_reach_each_other(place: Place) -> None:
-    python = place.image.python
+    python, where = place.image.python, str(place.image.facts["meeting"])
     look = "kill -9 -1; sleep 0.5; cat /tmp/secret /proc/[0-9]*/environ 2>/dev/null | grep -c OWN"
-    first = Command(argv=("sh", "-c", f'{look}; {python} -ISc "$1"', "sh", CONNECT))
-    script = f'umask 077; echo OWN > /tmp/secret; {python} -ISc "$1"; cat /tmp/secret'
-    second = Command(argv=("sh", "-c", script, "sh", LISTEN), user="oracle", env={"OWN": "OWN"})
+    first = Command(argv=("sh", "-c", f'{look}; {python} -ISc "$1" "$2"', "sh", CONNECT, where))
+    script = f'umask 077; echo OWN > /tmp/secret; {python} -ISc "$1" "$2"; cat /tmp/secret'
+    second = Command(argv=("sh", "-c", script, "sh", LISTEN, where), user="oracle", env={"OWN": "OWN"})
     one, two = place.runtime.execute(place.image, [first, second], limits=LIMITS_OF_TWO, seconds=20)
     assert one.stdout.strip() in (b"0", b"")
     assert (two.stdout, two.exit_code) == (b"OWN\n", 0)
