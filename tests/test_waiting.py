@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 import pytest
 
 from pytest_crab.waiting import waiting
 from pytest_crab.waiting import waits_counted
-
-
-@pytest.fixture
-def passes(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    """``passes(seconds)`` lets time pass, which stands still otherwise."""
-    now = [0.0]
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
-
-    def wait(seconds: float) -> None:
-        now[0] += seconds
-
-    return wait
 
 
 def test_what_is_waited_inside_counts_and_the_innermost_is_told(passes: Callable[[float], None]) -> None:

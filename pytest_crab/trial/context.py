@@ -196,10 +196,11 @@ class TrialContext:
         with self._timed(step.name, step=True) as clock, contextlib.ExitStack() as locks:
             store, named = self.world.store, step.keys()
             results = self._stored(step, named)
-            for key in sorted({key for subject, key in named.items() if subject not in results}):
+            unknown = {subject: key for subject, key in named.items() if subject not in results}
+            for key in sorted(set(unknown.values())):
                 locks.enter_context(store.lock(step.name, key, self.world.cancelled))
-            if len(results) < len(named):  # another trial may have made them while this one waited for the lock
-                results = self._stored(step, named)
+            # Another trial may have made them while this one waited for the locks.
+            results |= self._stored(step, unknown)
             missing = [subject for subject in named if subject not in results]
             clock.reused, clock.deadline = not missing, step.deadline
             if missing:

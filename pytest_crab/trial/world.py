@@ -123,17 +123,3 @@ class World:
             f"{instance.id} with {crew.spec.reviewer} and {crew.spec.agent} needs a sandbox, and {self.no_sandbox}: "
             "install bubblewrap, use --crab-runtime=docker, or say --crab-allow-unconfined"
         )
-
-    def remembered(self, step: str, key: str, make: Callable[[], Any]) -> tuple[Any, bool]:
-        """The plain value of a step from the store, or made under its lock and kept; and whether it was there."""
-        if step not in self.fresh:
-            value = self.store.get(step, key)
-            if value is not None:
-                return value, True
-        with self.store.lock(step, key, self.cancelled):
-            value = None if step in self.fresh else self.store.get(step, key)
-            if value is not None:
-                return value, True
-            value = make()
-            self.store.put(step, key, value)
-        return value, False

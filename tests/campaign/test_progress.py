@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
-
-import pytest
 
 from pytest_crab.campaign.progress import PATIENCE
 from pytest_crab.campaign.progress import Line
@@ -16,18 +13,6 @@ from pytest_crab.campaign.progress import progress_text
 from pytest_crab.waiting import FOR_A_SLOT
 
 WAITS = f"proof{FOR_A_SLOT}"
-
-
-@pytest.fixture
-def passes(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    """``passes(seconds)`` lets time pass, which stands still otherwise."""
-    now = [0.0]
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
-
-    def wait(seconds: float) -> None:
-        now[0] += seconds
-
-    return wait
 
 
 def test_a_wait_is_no_part_of_the_seconds_of_a_step(passes: Callable[[float], None]) -> None:

@@ -11,6 +11,7 @@ from pytest_crab import harness
 from pytest_crab import verdict
 from pytest_crab.errors import DiffRejected
 from pytest_crab.instances.files import diff_text
+from pytest_crab.lazy import lazy
 from pytest_crab.scoring.oracles import keys
 from pytest_crab.scoring.oracles.oracle_runs import OracleRequest
 from pytest_crab.scoring.oracles.oracle_runs import OracleResults
@@ -73,6 +74,11 @@ class ProofStep:
 
     def keys(self) -> Mapping[str, str]:
         """See scoring.protocols.Step."""
+        return self._named
+
+    @lazy
+    def _named(self) -> Mapping[str, str]:
+        """The keys, for which every oracle's files are read."""
         return keys.proofs(self._context, harness.VERSION)
 
     def run(self, subjects: Sequence[str]) -> Mapping[str, ProofResult]:
