@@ -12,6 +12,7 @@ from pytest_crab.trial import World
 from pytest_crab.trial.plan import RUNS
 from pytest_crab.trial.plan import plan_trial
 from pytest_crab.types import Instance
+from pytest_crab.types import TrialId
 
 
 def plan_lines(world: World, trials: Sequence[tuple[Instance, Crew, int]]) -> Iterator[str]:
@@ -20,8 +21,8 @@ def plan_lines(world: World, trials: Sequence[tuple[Instance, Crew, int]]) -> It
     costs: dict[tuple[str, str], list[float]] = {}
     for instance, crew, repeat in trials:
         seen = plan_trial(instance, crew, world, repeat=repeat)
-        name = f"{instance.id}::{crew.spec.reviewer}" + ("" if repeat == 1 else f"[{repeat}]")
-        yield f"{name}  {seen.problem or '; '.join(f'{step} {state}' for step, state in seen.steps.items())}"
+        states = "; ".join(f"{step} {state}" for step, state in seen.steps.items())
+        yield f"{TrialId(instance.id, crew.spec.reviewer, repeat)}  {seen.problem or states}"
         for step, state in seen.steps.items():
             runs[crew.spec.reviewer, step] += state.startswith(RUNS)
         for step, cost in seen.costs.items():

@@ -76,7 +76,7 @@ class Watch:
 def progress_text(progress: Progress, total: int, noun: str = "trials") -> str:
     """Say it in one line, without control characters."""
     parts = [f"{progress.done}/{total} {noun}"]
-    running = [f"{_name(key)} {step} {seconds:.0f}s" for key, step, seconds in progress.running[:NAMED]]
+    running = [f"{key} {step} {seconds:.0f}s" for key, step, seconds in progress.running[:NAMED]]
     if len(progress.running) > NAMED:
         running.append(f"{len(progress.running) - NAMED} more")
     if running:
@@ -84,10 +84,6 @@ def progress_text(progress: Progress, total: int, noun: str = "trials") -> str:
     if progress.cost_usd is not None:
         parts.append(f"{dollars(progress.cost_usd)} USD")
     return " | ".join(parts)
-
-
-def _name(key: Hashable) -> str:
-    return "::".join(map(str, key[:2])) if isinstance(key, tuple) else str(key)
 
 
 class SlotsWanted:

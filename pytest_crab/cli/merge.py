@@ -20,7 +20,7 @@ from pytest_crab.report.loading import trials_file
 from pytest_crab.report.rendering import remake
 from pytest_crab.report.terminal import summary_lines
 from pytest_crab.types import Reason
-from pytest_crab.types import Trial
+from pytest_crab.types import TrialId
 
 
 @click.command()
@@ -62,14 +62,6 @@ def merge(reports: Sequence[Path], into: Path, *, incomplete: bool) -> None:
         click.echo(line.text)
 
 
-#: One trial: instance, reviewer, repeat.
-_Key = tuple[str, str, int]
-
-
-def _key(trial: Trial) -> _Key:
-    return trial.instance, trial.reviewer, trial.repeat
-
-
 def _insist(into: Path, shards: set[str]) -> None:
     """Raise BadInput if a shard that belongs to these, as in 2/4, is not among them."""
     sizes = sorted({int(shard.partition("/")[2]) for shard in shards})
@@ -84,7 +76,7 @@ def _order(files: Sequence[Path], shards: set[str]) -> list[tuple[Path, int]]:
 
     The ``shards`` that trials were run in are added to the set.
     """
-    chosen: dict[_Key, tuple[bool, tuple[Path, int]]] = {}
+    chosen: dict[TrialId, tuple[bool, tuple[Path, int]]] = {}
     reviewers: dict[str, int] = {}
     for file in files:
         for start, trial in locate_trials(file):
@@ -92,8 +84,8 @@ def _order(files: Sequence[Path], shards: set[str]) -> list[tuple[Path, int]]:
             if "shard" in trial.versions:
                 shards.add(str(trial.versions["shard"]))
             ran = any(result.reason is not Reason.NOT_RUN for result in trial.results)
-            before = chosen.get(_key(trial))
+            before = chosen.get(trial.id)
             if before is None or ran or not before[0]:
-                chosen[_key(trial)] = ran, (file, start)
-    ordered = sorted(chosen, key=lambda key: (key[0], reviewers[key[1]], key[2]))
-    return [chosen[key][1] for key in ordered]
+                chosen[trial.id] = ran, (file, start)
+    ordered = sorted(chosen, key=lambda trial: (trial.instance, reviewers[trial.reviewer], trial.repeat))
+    return [chosen[trial][1] for trial in ordered]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Iterator
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,9 +17,9 @@ from pytest_crab.report.files import read_trials
 from pytest_crab.report.text import one_line
 from pytest_crab.types import Instance
 from pytest_crab.types import Trial
+from pytest_crab.types import TrialId
 
 _SHOWN = 5
-_TRIAL = re.compile(r"(?:.*/)?(?P<instance>[^/:]+)(?:::(?P<reviewer>[^\[]+)(?:\[(?P<repeat>\d+)\])?)?")
 
 
 def instance_files(names: Sequence[str]) -> list[Path]:
@@ -48,32 +47,36 @@ def named_trials(name: str, report: Path) -> list[Trial]:
     The start of an instance's id will do; without a reviewer or a number all of them are meant. Raises click's errors
     for a name that stands for none, or for several instances.
     """
-    match = _TRIAL.fullmatch(name.replace(f"/{FILE}", "", 1))
-    if match is None:
-        raise click.UsageError(f"{name} is no trial's name; it should be INSTANCE::REVIEWER or INSTANCE::REVIEWER[N]")
-    path = report / "trials.jsonl" if report.is_dir() or not report.suffix else report
-    if not path.is_file():
-        raise click.ClickException(f"{path} is not there; run pytest first, or name a report with --report")
-    names: dict[tuple[str, str, int], None] = {}
+    path, _, contestant = name.replace(f"/{FILE}", "", 1).partition("::")
+    instance = path.rpartition("/")[2]
+    try:
+        wanted = TrialId.parse(f"{instance}::{contestant or '*'}")
+    except ValueError as error:
+        raise click.UsageError(f"{name}: {error}") from error
+    is_repeat_named = contestant.endswith("]")
+    records = report / "trials.jsonl" if report.is_dir() or not report.suffix else report
+    if not records.is_file():
+        raise click.ClickException(f"{records} is not there; run pytest first, or name a report with --report")
+    names: dict[TrialId, None] = {}
     exact: list[Trial] = []
     starting: list[Trial] = []
-    for one in read_trials(path):
-        names[one.instance, one.reviewer, one.repeat] = None
-        if match["reviewer"] not in (None, one.reviewer) or match["repeat"] not in (None, str(one.repeat)):
+    for one in read_trials(records):
+        names[one.id] = None
+        if (contestant and one.reviewer != wanted.reviewer) or (is_repeat_named and one.repeat != wanted.repeat):
             continue
-        if one.instance == match["instance"]:
+        if one.instance == instance:
             exact.append(one)
-        elif one.instance.startswith(match["instance"]):
+        elif one.instance.startswith(instance):
             starting.append(one)
     found = exact or starting
     instances = sorted({one.instance for one in found})
     if len(instances) > 1:
         raise click.UsageError(f"{name} may be a trial of {', '.join(instances[:_SHOWN])}; write more of the id")
     if not found:
-        known = list(dict.fromkeys(f"{instance}::{reviewer}" for instance, reviewer, _ in names))
+        known = list(dict.fromkeys(f"{one.instance}::{one.reviewer}" for one in names))
         near = difflib.get_close_matches(name, known, n=3, cutoff=0.3)
         told = f"; there is {', '.join(map(one_line, near))}" if near else ""
-        raise click.ClickException(f"{one_line(name)} is not among the {len(names)} trials of {path}{told}")
+        raise click.ClickException(f"{one_line(name)} is not among the {len(names)} trials of {records}{told}")
     return found
 
 

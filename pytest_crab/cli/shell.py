@@ -106,7 +106,7 @@ def shell(
 def _one_trial(name: str, report: Path) -> Trial:
     found = named_trials(name, report)
     if len(found) > 1:
-        ids = ", ".join(f"{one.instance}::{one.reviewer}[{one.repeat}]" for one in found[:5])
+        ids = ", ".join(str(one.id) for one in found[:5])
         raise click.UsageError(f"{name} stands for {len(found)} trials; name one of them: {ids}")
     return found[0]
 
@@ -116,14 +116,14 @@ def _revised(trial: Trial) -> Callable[[Snapshot], str]:
     revision = trial.revision
     if revision is None:
         why = trial.error or trial.skipped or "it was not run"
-        raise click.ClickException(f"{trial.instance}::{trial.reviewer} came to no revision: {one_line(why)}")
+        raise click.ClickException(f"{trial.id} came to no revision: {one_line(why)}")
     diff = diffs.normalise(revision.diff)
 
     def state(snapshot: Snapshot) -> str:
         try:
             return snapshot.apply(diff) if diff else snapshot.head_tree
         except DiffRejected as error:
-            raise EngineError(f"the revision of {trial.instance}::{trial.reviewer} does not apply: {error}") from error
+            raise EngineError(f"the revision of {trial.id} does not apply: {error}") from error
 
     return state
 

@@ -20,6 +20,7 @@ from pytest_crab.locks import locked_folder
 from pytest_crab.models.normal import difference
 from pytest_crab.models.normal import lines_of
 from pytest_crab.protocols import SHORTEST_SECRET
+from pytest_crab.types import TrialId
 
 SCHEMA = 1
 
@@ -175,15 +176,17 @@ class Scope:
 
     instance: str
     step: str
-    repeat: str
+    repeat: int
 
     @classmethod
     def of(cls, label: str) -> Scope:
         """The scope of a label: INSTANCE::REVIEWER[REPEAT] STEP."""
-        trial, _, step = label.rpartition(" ")
-        instance, _, reviewer = trial.partition("::")
-        found = re.search(r"\[(\d+)\]$", reviewer)
-        return cls(instance=instance, step=step, repeat=found.group(1) if found else "1")
+        name, _, step = label.rpartition(" ")
+        try:
+            trial = TrialId.parse(name)
+        except ValueError:  # what asks is no trial
+            trial = TrialId(name, "")
+        return cls(instance=trial.instance, step=step, repeat=trial.repeat)
 
     def beside(self, labels: Iterable[str]) -> str:
         """In what the scopes of these labels differ from this one, in words."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
@@ -44,22 +43,8 @@ from pytest_crab.trial import unmeasured
 from pytest_crab.types import Instance
 from pytest_crab.types import Reason
 from pytest_crab.types import Trial
+from pytest_crab.types import TrialId
 from pytest_crab.types import Verdict
-
-_ITEM_NAME = re.compile(r"(?P<reviewer>.+?)(?:\[(?P<repeat>\d+)\])?")
-
-
-class TrialKey(NamedTuple):
-    """What tells one trial of a run from another."""
-
-    instance: str
-    reviewer: str
-    repeat: int
-
-    @classmethod
-    def of(cls, trial: Trial) -> TrialKey:
-        """The key of a trial."""
-        return cls(trial.instance, trial.reviewer, trial.repeat)
 
 
 class Planned(NamedTuple):
@@ -70,9 +55,9 @@ class Planned(NamedTuple):
     repeat: int
 
     @property
-    def key(self) -> TrialKey:
+    def key(self) -> TrialId:
         """The key of its trial."""
-        return TrialKey(self.instance.id, self.reviewer, self.repeat)
+        return TrialId(self.instance.id, self.reviewer, self.repeat)
 
 
 class Account:
@@ -82,7 +67,7 @@ class Account:
         self.options = options
         self.crews = crews
         self.config = config
-        self.trials: dict[TrialKey, Trial] = {}
+        self.trials: dict[TrialId, Trial] = {}
         self.foreign_failures = 0
         self.decision: Decision | None = None
         self.problems: list[str] = []
@@ -137,9 +122,9 @@ class Account:
 
     def add(self, trial: Trial) -> None:
         """Put a trial on the record, once."""
-        if TrialKey.of(trial) in self.trials:
+        if trial.id in self.trials:
             return
-        self.trials[TrialKey.of(trial)] = trial
+        self.trials[trial.id] = trial
         if trial.error is not None and trial.error.startswith(GIVEN_UP):
             self.given_up[trial.error] = None
         try:
@@ -204,9 +189,7 @@ class Account:
         """The trials in the order of their items, whichever was reported first."""
         ids = [node for node in self._expected if node in self._reported]
         ids.sort(key=self._places.__getitem__)  # all the same but for items that were put into another order to be run
-        listed = {
-            TrialKey.of(trial): trial for trial in (*(self._reported[node] for node in ids), *self.trials.values())
-        }
+        listed = {trial.id: trial for trial in (*(self._reported[node] for node in ids), *self.trials.values())}
         return list(listed.values())
 
     def _decide(
@@ -277,12 +260,14 @@ class Account:
         if planned is not None:
             return planned
         path, *names = node.split("::")
-        match = _ITEM_NAME.fullmatch(names[-1]) if names else None
-        if match is None or match["reviewer"] not in self.crews.by_reviewer:
+        if not names or not names[-1]:
+            return None
+        trial = TrialId.parse(f"{path}::{names[-1]}")
+        if trial.reviewer not in self.crews.by_reviewer:
             return None
         for instance in self._instances(path):
             if len(names) == 1 or names[0] == instance.id:
-                return Planned(instance, match["reviewer"], int(match["repeat"] or 1))
+                return Planned(instance, trial.reviewer, trial.repeat)
         return None
 
     def _instances(self, path: str) -> Sequence[Instance]:
@@ -353,8 +338,7 @@ class Account:
             for trial in self.in_order():
                 if trial.error in self.given_up:  # said once, below
                     continue
-                repeat = "" if trial.repeat == 1 else f"[{trial.repeat}]"
-                reporter.write_line(f"{trial.instance}::{trial.reviewer}{repeat}  {instance_line(trial)}")
+                reporter.write_line(f"{trial.id}  {instance_line(trial)}")
         if self.trials and reporter.verbosity >= -1:
             self._print_tables(reporter)
         for sentence in self.given_up:

@@ -32,6 +32,7 @@ from pytest_crab.types import Instance
 from pytest_crab.types import Provenance
 from pytest_crab.types import Reason
 from pytest_crab.types import Trial
+from pytest_crab.types import TrialId
 from pytest_crab.types import Verdict
 
 if TYPE_CHECKING:
@@ -211,7 +212,7 @@ def items_of(instance: Instance, parent: pytest.Collector) -> Iterator[pytest.It
     plugin = session_of(parent.config)
     for reviewer in plugin.crews.by_reviewer:
         for repeat in range(1, plugin.options.repeat + 1):
-            name = reviewer if repeat == 1 else f"{reviewer}[{repeat}]"
+            name = TrialId(instance.id, reviewer, repeat).item_name
             item: TrialItem = TrialItem.from_parent(
                 parent, name=name, instance=instance, reviewer=reviewer, repeat=repeat, plugin=plugin
             )

@@ -20,7 +20,6 @@ from pytest_crab.errors import CrabError
 from pytest_crab.instances import load_instance
 from pytest_crab.plugin import INSTANCE_FILE
 from pytest_crab.plugin.account import Account
-from pytest_crab.plugin.account import TrialKey
 from pytest_crab.plugin.collect import InstanceFile
 from pytest_crab.plugin.collect import TrialItem
 from pytest_crab.plugin.collect import Unmeasured
@@ -43,6 +42,7 @@ from pytest_crab.trial import unmeasured
 from pytest_crab.types import Instance
 from pytest_crab.types import Reason
 from pytest_crab.types import Trial
+from pytest_crab.types import TrialId
 from pytest_crab.types import Verdict
 
 if TYPE_CHECKING:
@@ -216,7 +216,7 @@ class CrabSession:
             line.show(progress_text(progress, len(self._items)))
 
         try:
-            trial = self.work.result(TrialKey(instance.id, reviewer, repeat), tick)
+            trial = self.work.result(TrialId(instance.id, reviewer, repeat), tick)
         except KeyboardInterrupt:
             self.work.leaving.at_the_next_interrupt()
             raise

@@ -29,7 +29,6 @@ from pytest_crab.errors import CrabError
 from pytest_crab.errors import StoreError
 from pytest_crab.lazy import lazy
 from pytest_crab.models import Gateway
-from pytest_crab.plugin.account import TrialKey
 from pytest_crab.plugin.collect import TrialItem
 from pytest_crab.plugin.crew import Crews
 from pytest_crab.plugin.leaving import Leaving
@@ -51,6 +50,7 @@ from pytest_crab.trial.world import versions_here
 from pytest_crab.types import Instance
 from pytest_crab.types import PullRequest
 from pytest_crab.types import Trial
+from pytest_crab.types import TrialId
 
 if TYPE_CHECKING:
     from pytest_crab.campaign.cluster.executor import ClusterExecutor
@@ -214,7 +214,7 @@ class Work:
             if self._campaign is None:
                 self._campaign = self._start()
         work = TrialWork(instance=instance, crew=self.crews.by_reviewer[reviewer], repeat=repeat, here=self._perform)
-        self._campaign.submit(TrialKey(instance.id, reviewer, repeat), work)
+        self._campaign.submit(TrialId(instance.id, reviewer, repeat), work)
 
     def _perform(self, work: TrialWork, notice: Notice) -> Trial:
         """Run a trial in this process."""
@@ -235,7 +235,7 @@ class Work:
             self._note_subject(work.instance, shown)
         self._hear(work, trial)
 
-    def result(self, key: TrialKey, tick: Callable[[Progress], None]) -> Trial | None:
+    def result(self, key: TrialId, tick: Callable[[Progress], None]) -> Trial | None:
         """Wait for a trial; None if it was never run to its end."""
         return None if self._campaign is None else self._campaign.result(key, tick)
 
@@ -337,7 +337,7 @@ class Work:
     def _ended(self, trial: Trial) -> None:
         """Take a reviewer's trials out of the queue once it is given up."""
         if self.giving_up.note(trial) and self._campaign is not None:
-            self._campaign.drop(lambda key: isinstance(key, TrialKey) and key.reviewer == trial.reviewer)
+            self._campaign.drop(lambda key: isinstance(key, TrialId) and key.reviewer == trial.reviewer)
 
 
 def runs_items(config: pytest.Config) -> bool:

@@ -80,13 +80,8 @@ def explain(trial: Trial) -> list[str]:
     if trial.damage is not None:
         lines.append("tests that passed before are broken" if trial.damage else "tests that passed before still pass")
     if trial.transcripts and trial.error is not None:
-        lines.append(f"to see what was said: pytest-crab show {one_line(trial_name(trial))} --transcript")
+        lines.append(f"to see what was said: pytest-crab show {one_line(str(trial.id))} --transcript")
     return lines
-
-
-def trial_name(trial: Trial) -> str:
-    """The name that a trial has on the command line."""
-    return f"{trial.instance}::{trial.reviewer}" + (f"[{trial.repeat}]" if trial.repeat > 1 else "")
 
 
 def _told_at_length(trial: Trial) -> Iterator[str]:

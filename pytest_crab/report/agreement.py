@@ -73,8 +73,8 @@ class Agreement:
 
 def agreements(trials: Iterable[Trial], recording: Recording) -> tuple[Agreement, ...]:
     """Compare trials with a recording, reviewer by reviewer; of several records of one trial the last one counts."""
-    last = {(trial.reviewer, trial.instance, trial.repeat): trial for trial in trials}
-    reviewers = dict.fromkeys(reviewer for reviewer, _, _ in last if reviewer in recording.results)
+    last = {trial.id: trial for trial in trials}
+    reviewers = dict.fromkeys(one.reviewer for one in last if one.reviewer in recording.results)
     return tuple(
         _agreement(name, [trial for trial in last.values() if trial.reviewer == name], recording) for name in reviewers
     )

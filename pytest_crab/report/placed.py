@@ -14,7 +14,6 @@ from unidiff.patch import PatchSet
 from pytest_crab import diffs
 from pytest_crab.money import dollars
 from pytest_crab.report.account import review_faults
-from pytest_crab.report.account import trial_name
 from pytest_crab.report.account import why
 from pytest_crab.report.subjects import Subject
 from pytest_crab.report.text import counted
@@ -70,7 +69,7 @@ def placed(trial: Trial, subject: Subject | None) -> Iterator[Line]:
 
 def said(trial: Trial, transcripts: Iterable[Transcript]) -> Iterator[Line]:
     """Yield the lines of a trial's transcripts, with their controls escaped."""
-    yield Line(one_line(trial_name(trial)), "heading")
+    yield Line(one_line(str(trial.id)), "heading")
     if trial.error is not None:
         yield Line(one_line(trial.error, 500), "bad")
     found = list(transcripts)

@@ -42,6 +42,7 @@ from pytest_crab.types import Kind
 from pytest_crab.types import Provenance
 from pytest_crab.types import Reason
 from pytest_crab.types import Trial
+from pytest_crab.types import TrialId
 from pytest_crab.types import Verdict
 
 #: The fixed sentence beside every number that an agent without understanding of findings took part in.
@@ -220,20 +221,19 @@ class Summing:
     """A summary in the making, for who reads the trials for something else too; see ``summarise``."""
 
     def __init__(self) -> None:
-        self._rows: dict[tuple[str, str, int], Row] = {}
+        self._rows: dict[TrialId, Row] = {}
         self._superseded = 0
 
     def add(self, trial: Trial) -> None:
         """Take a trial in; nothing of its texts is kept."""
-        key = (trial.reviewer, trial.instance, trial.repeat)
-        self._superseded += key in self._rows
-        self._rows[key] = row_of(trial)
+        self._superseded += trial.id in self._rows
+        self._rows[trial.id] = row_of(trial)
 
     def summary(self, *, errors_as_misses: bool = False) -> Summary:
         """The numbers of the trials so far."""
         by_reviewer: dict[str, list[Row]] = {}
-        for reviewer, instance, repeat in sorted(self._rows, key=_place):
-            by_reviewer.setdefault(reviewer, []).append(self._rows[reviewer, instance, repeat])
+        for trial in sorted(self._rows, key=lambda one: (one.instance, one.repeat)):
+            by_reviewer.setdefault(trial.reviewer, []).append(self._rows[trial])
         unasked = _unasked(by_reviewer.values())
         found = [_reviewer(name, own, unasked, strict=errors_as_misses) for name, own in by_reviewer.items()]
         honest = [own for own in found if own.arm is None and own.reviewer not in (*own.privileged, *own.leaky)]
@@ -245,11 +245,6 @@ class Summing:
             together=together([_contestant(own) for own in honest]),
             digests={row.instance: row.digest for row in rows if row.digest is not None},
         )
-
-
-def _place(key: tuple[str, str, int]) -> tuple[str, int]:
-    _, instance, repeat = key
-    return instance, repeat
 
 
 def _unasked(reviewers: Iterable[Sequence[Row]]) -> AbstractSet[Key]:

@@ -37,6 +37,7 @@ from pytest_crab.trial.world import World
 from pytest_crab.types import Instance
 from pytest_crab.types import PullRequest
 from pytest_crab.types import StepRecord
+from pytest_crab.types import TrialId
 from pytest_crab.types import Usage
 from pytest_crab.types import total_usage
 from pytest_crab.waiting import FOR_A_SLOT
@@ -128,15 +129,14 @@ class TrialContext:
         """Ways to the code for one contestant in the present step; ``failure`` is its family's error."""
         if self.world.no_sandbox is not None:
             self.world.permit(self.instance, self.crew)
-        spec = self.crew.spec
-        trial = f"{self.instance.id}::{spec.reviewer}[{repeat}]"
+        trial = TrialId(self.instance.id, self.crew.spec.reviewer, repeat)
         return TrialCheckout(
             self.instance,
             self.snapshot,
             self.world,
             lambda: self.image,
             failure,
-            trial=trial,
+            trial=str(trial),
             step=self.step,
             attempt=len(self.attempts) + 1,
             spent=self.spent,

@@ -35,6 +35,7 @@ from pytest_crab.types.trials import SCHEMA
 from pytest_crab.types.trials import TRIAL_SCHEMA
 from pytest_crab.types.trials import StepRecord
 from pytest_crab.types.trials import Trial
+from pytest_crab.types.trials import TrialId
 from pytest_crab.types.words import Artefact
 from pytest_crab.types.words import Category
 from pytest_crab.types.words import Ending
@@ -88,6 +89,7 @@ __all__ = [
     "TestOutcome",
     "TreeSource",
     "Trial",
+    "TrialId",
     "Unit",
     "Usage",
     "Verdict",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
 from typing import Any
+from typing import NamedTuple
 
 from pytest_crab.types.contestants import Review
 from pytest_crab.types.contestants import Revision
@@ -25,6 +27,30 @@ PASS_TO_PASS = "pass_to_pass"  # noqa: S105 - the field's term
 
 #: The version of the trial record; older ones are still read.
 TRIAL_SCHEMA = 2
+
+
+class TrialId(NamedTuple):
+    """The name of a trial in a run: INSTANCE::REVIEWER, and INSTANCE::REVIEWER[N] from the second repeat on."""
+
+    instance: str
+    reviewer: str
+    repeat: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.instance}::{self.item_name}"
+
+    @property
+    def item_name(self) -> str:
+        """The part behind the instance: the name of the trial's pytest item."""
+        return self.reviewer if self.repeat == 1 else f"{self.reviewer}[{self.repeat}]"
+
+    @classmethod
+    def parse(cls, text: str) -> TrialId:
+        """Read a name; the first repeat may be spelled out. Raises ValueError."""
+        match = re.fullmatch(r"(.+?)::(.+?)(?:\[(\d+)\])?", text)
+        if match is None:
+            raise ValueError(f"{text!r} names no trial; it should be INSTANCE::REVIEWER or INSTANCE::REVIEWER[N]")
+        return cls(match[1], match[2], int(match[3] or 1))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +110,11 @@ class Trial:
     off_diff: tuple[str, ...] | None = None
     transcripts: tuple[str, ...] = ()
     failed: Usage | None = None
+
+    @property
+    def id(self) -> TrialId:
+        """Its name in the run."""
+        return TrialId(self.instance, self.reviewer, self.repeat)
 
     @property
     def usages(self) -> tuple[Usage | None, ...]:

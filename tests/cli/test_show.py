@@ -212,7 +212,7 @@ def test_a_transcript_goes_by_its_key_as_errors_name_it() -> None:
         (["other"], "other may be a trial of other-1, other-2; write more of the id"),
         (["shop-1::z"], "shop-1::z is not among the 5 trials of .crab/report/trials.jsonl; there is shop-1::"),
         (["shop-1", "--report=nowhere"], "nowhere/trials.jsonl is not there; run pytest first"),
-        (["shop-1[2]::"], "is no trial's name"),
+        (["shop-1[2]::"], "is not among"),
     ],
 )
 def test_what_is_not_there_is_one_sentence(arguments: list[str], telling: str) -> None:

@@ -143,7 +143,7 @@ def test_who_spends_what_its_trial_may_cost_has_missed_it(lab: Any, provider: Sc
             ("missed", "over the trial's budget")
         }
         assert (trial["status"], "review" in trial) == ("limit", False)
-        assert trial["error"].startswith(f"review: the budget of trial {trial['instance']}::bot[1] is spent (0.0003 of")
+        assert trial["error"].startswith(f"review: the budget of trial {trial['instance']}::bot is spent (0.0003 of")
     assert len(provider.asked) == 2
 
 
@@ -182,7 +182,7 @@ def test_a_stored_review_counts_towards_what_its_trial_may_cost(lab: Any, provid
         lab.run("--reviewer=bot", "--agent=editor", "instances/till-2").assert_outcomes(failed=1)
         (trial,) = lab.records()
         assert {each["reason"] for each in trial["scores"]} == {"over the trial's budget"}
-        assert trial["error"].startswith("revision: the budget of trial till-2::bot[1] is spent (0.0006 of 0.0004 USD)")
+        assert trial["error"].startswith("revision: the budget of trial till-2::bot is spent (0.0006 of 0.0004 USD)")
         assert len(provider.asked) == asked - 1
 
 

@@ -43,6 +43,7 @@ from pytest_crab.trial.world import secrets_of
 from pytest_crab.trial.world import versions_here
 from pytest_crab.types import Instance
 from pytest_crab.types import PullRequest
+from pytest_crab.types import TrialId
 
 #: A worker's own settings: the folder of its store, its runtime, and its base image.
 STORE, RUNTIME, BASE_IMAGE = "CRAB_STORE", "CRAB_RUNTIME", "CRAB_BASE_IMAGE"
@@ -138,7 +139,7 @@ class WorkerRun:
                 self._idle.notify_all()
 
     def _perform(self, task: TrialTask, instance: Instance, world: World) -> dict[str, Any]:
-        label = f"{instance.id}::{task.crew}[{task.repeat}]"
+        label = str(TrialId(instance.id, task.crew, task.repeat))
 
         def notice(step: str) -> None:
             self.send({"key": task.key, "notice": step})

@@ -40,6 +40,7 @@ from pytest_crab.report.transcripts import drop_transcripts
 from pytest_crab.report.transcripts import read_transcript
 from pytest_crab.statistics.comparison import Interval
 from pytest_crab.types import Trial
+from pytest_crab.types import TrialId
 
 #: The page's name in a report's folder.
 FILE = "index.html"
@@ -66,8 +67,8 @@ class Page:
     def __init__(self, report: Path, blocks: IO[bytes]) -> None:
         self._report = report
         self._blocks = blocks
-        self._rows: dict[tuple[str, str, int], dict[str, Any]] = {}
-        self._near: dict[tuple[str, str, int], Counter[str]] = {}
+        self._rows: dict[TrialId, dict[str, Any]] = {}
+        self._near: dict[TrialId, Counter[str]] = {}
         self._subjects: dict[str, int | None] = {}
         self._named: set[str] = set()
         self._room = ROOM
@@ -75,7 +76,7 @@ class Page:
 
     def add(self, trial: Trial) -> None:
         """Take a trial in; a later record of the same one replaces it. Raises BadInput for a damaged subject."""
-        key = (trial.reviewer, trial.instance, trial.repeat)
+        key = trial.id
         if trial.instance not in self._subjects:
             subject = read_subject(self._report, trial.instance)
             self._subjects[trial.instance] = None if subject is None else self._block(subject_detail(subject))
@@ -102,8 +103,8 @@ class Page:
 
     def _chunks(self, summary: Summary) -> Iterator[bytes]:
         near: dict[str, Counter[str]] = {}
-        for (reviewer, _, _), words in self._near.items():
-            near.setdefault(reviewer, Counter()).update(words)
+        for trial, words in self._near.items():
+            near.setdefault(trial.reviewer, Counter()).update(words)
         head, tail = _render(summary, near, list(self._rows.values()))
         yield head.encode()
         self._blocks.seek(0)
