@@ -16,6 +16,7 @@ class Subcommand(NamedTuple):
 
 
 COMMANDS = {
+    "audit-table": Subcommand("pytest_crab.cli.audit_table:audit_table", "Check printed results for counts that fit."),
     "certify": Subcommand(
         "pytest_crab.cli.certify:certify", "Prove oracles, finding environments where none is given."
     ),

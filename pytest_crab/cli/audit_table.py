@@ -1,0 +1,44 @@
+"""The audit-table command: printed results held against the integer counts that must stand behind them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from pytest_crab import plain
+from pytest_crab.errors import BadInput
+from pytest_crab.instances.document import read_document
+from pytest_crab.statistics.consistency import Table
+from pytest_crab.statistics.consistency import audit
+
+
+@click.command("audit-table")
+@click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+def audit_table(files: tuple[Path, ...]) -> None:
+    """Check tables of recall, precision and so on, as a paper prints them, for consistency.
+
+    FILES are YAML, with the numbers as they are printed: the decimals count. Exit status 1 if a table has a fault.
+    """
+    faulty = False
+    for file in files:
+        table = read_table(file)
+        faults = audit(table)
+        click.echo(f"{table.title}: {len(table.rows)} rows, {len(faults) or 'no'} inconsistencies")
+        for fault in faults:
+            click.echo(f"  {fault.where}: {fault.sentence}")
+        faulty = faulty or bool(faults)
+    if faulty:
+        raise SystemExit(1)
+
+
+def read_table(file: Path) -> Table:
+    """Return the table of a YAML file. Raises click.ClickException with every fault of the file."""
+    problems: list[str] = []
+    try:
+        table = plain.read(Table, read_document(file), problems)
+    except BadInput as error:
+        raise click.ClickException(str(error)) from error
+    if table is None:
+        raise click.ClickException(str(BadInput(str(file), problems)))
+    return table

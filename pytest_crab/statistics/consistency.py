@@ -1,0 +1,261 @@
+"""Consistency of printed results: the integer counts that must stand behind a table's rounded rates.
+
+A rate printed as 35.75 of 1,505 comments is some k / 1505 that rounds to it. The columns of a row share such counts:
+recall and precision share their hits, and a whole is the sum of its parts.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import field
+from fractions import Fraction
+
+#: The largest number of comments that is tried where a table does not print it.
+MOST_COMMENTS = 100_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval:
+    """All values from ``low`` to ``high`` that are printed as one number; both ends belong to it."""
+
+    low: Fraction
+    high: Fraction
+
+    @classmethod
+    def of_printed(cls, text: str, *, percent: bool = True) -> Interval:
+        """Return the values that round to ``text``, a number with as many decimals as count."""
+        value = Fraction(text)
+        half = Fraction(1, 2 * 10 ** len(text.partition(".")[2]))
+        scale = 100 if percent else 1
+        return cls(low=max(Fraction(0), value - half) / scale, high=(value + half) / scale)
+
+    def __contains__(self, value: Fraction) -> bool:
+        return self.low <= value <= self.high
+
+    def counts(self, total: int) -> range:
+        """Return the whole numbers k with k / ``total`` inside."""
+        return range(math.ceil(self.low * total), math.floor(self.high * total) + 1)
+
+    def totals(self, count: int, most: int) -> range:
+        """Return the whole numbers n up to ``most`` with ``count`` / n inside."""
+        first = math.ceil(count / self.high) if self.high else most + 1
+        last = math.floor(count / self.low) if self.low else most
+        return range(max(1, first), min(most, last) + 1)
+
+    def overlaps(self, other: Interval) -> bool:
+        """Return whether a value lies in both."""
+        return self.low <= other.high and other.low <= self.high
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One printed row. Rates are percent as printed, ``snr`` a plain ratio; None where the table has no such column.
+
+    ``recall`` is hits / gold comments, ``precision`` hits / comments of the review, ``usefulness`` useful comments /
+    comments, ``snr`` useful comments / the others, ``parts`` the recall in each part of the gold comments.
+    """
+
+    name: str
+    group: str = ""
+    recall: str | None = None
+    precision: str | None = None
+    f1: str | None = None
+    usefulness: str | None = None
+    snr: str | None = None
+    hits: int | None = None
+    comments: int | None = None
+    parts: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("recall", "precision", "f1", "usefulness", "snr"):
+            _require_number(name, getattr(self, name))
+        for part, text in self.parts.items():
+            _require_number(f"parts.{part}", text)
+
+    @property
+    def label(self) -> str:
+        """The group and the name."""
+        return f"{self.group} / {self.name}" if self.group else self.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Printed rows over ``gold`` comments, of which ``parts`` lie in each part."""
+
+    title: str
+    gold: int
+    rows: tuple[Row, ...]
+    parts: Mapping[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if min([self.gold, *self.parts.values()]) < 1:
+            raise ValueError("gold and each of parts should be a number of comments from 1")
+        if self.parts and sum(self.parts.values()) != self.gold:
+            raise ValueError(f"parts add up to {sum(self.parts.values())}, and gold is {self.gold}")
+        for row in self.rows:
+            if row.parts and set(row.parts) != set(self.parts):
+                raise ValueError(f"the row {row.label} should have the parts {', '.join(self.parts) or '(none)'}")
+
+
+def _require_number(name: str, text: str | None) -> None:
+    if text is not None and not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6})?", text):
+        raise ValueError(f"{name} is {text!r}; it should be a number as it is printed, such as 35.75")
+
+
+@dataclass(frozen=True, slots=True)
+class Inconsistency:
+    """One fault of a table: the row or group that has it, and one sentence."""
+
+    where: str
+    sentence: str
+
+
+def audit(table: Table) -> tuple[Inconsistency, ...]:
+    """Return every fault of a table, row by row; then the groups whose labels were permuted between two columns."""
+    rows = [Inconsistency(row.label, sentence) for row in table.rows for sentence in _row_faults(table, row)]
+    groups = list(dict.fromkeys(row.group for row in table.rows))
+    swapped = ((group, _permutation(table, [row for row in table.rows if row.group == group])) for group in groups)
+    return (*rows, *(Inconsistency(group or table.title, sentence) for group, sentence in swapped if sentence))
+
+
+def _row_faults(table: Table, row: Row) -> Iterator[str]:
+    rates = {"recall": (row.recall, table.gold)}
+    rates |= {f"recall in {part}": (text, table.parts[part]) for part, text in row.parts.items()}
+    for name, (text, total) in rates.items():
+        if text is not None and not Interval.of_printed(text).counts(total):
+            yield f"{name} is {text}%, and no whole number of {total} gives that"
+    if row.recall is not None and not _parts_fit(table, row, row.recall):
+        yield f"the parts give {_part_sum(table, row)} of {table.gold}, and recall is {row.recall}%"
+    yield from _derived_faults(row)
+    yield from _shared_counts(table, row)
+
+
+def _part_counts(table: Table, row: Row) -> tuple[int, int]:
+    counts = [Interval.of_printed(text).counts(table.parts[part]) for part, text in row.parts.items()]
+    return sum(each.start for each in counts), sum(each.stop - 1 for each in counts)
+
+
+def _part_sum(table: Table, row: Row) -> str:
+    low, high = _part_counts(table, row)
+    rate = f"{100 * low / table.gold:.2f}%"
+    return f"{low} ({rate})" if low >= high else f"{low} to {high} ({rate} and more)"
+
+
+def _parts_fit(table: Table, row: Row, recall: str) -> bool:
+    """Return whether the parts can add up to this recall; True where the row has no parts."""
+    if not row.parts:
+        return True
+    low, high = _part_counts(table, row)
+    whole = Interval.of_printed(recall).counts(table.gold)
+    return bool(whole) and low < whole.stop and whole.start <= high
+
+
+def _derived_faults(row: Row) -> Iterator[str]:
+    """Check the columns that follow from two others by themselves."""
+    if row.f1 is not None and row.recall is not None and row.precision is not None:
+        recall, precision = Interval.of_printed(row.recall), Interval.of_printed(row.precision)
+        f1 = Interval(low=_harmonic(recall.low, precision.low), high=_harmonic(recall.high, precision.high))
+        if not f1.overlaps(Interval.of_printed(row.f1)):
+            yield f"F1 is {row.f1}%, and recall {row.recall}% with precision {row.precision}% gives {_percent(f1)}"
+    if row.snr is not None and row.usefulness is not None:
+        useful = Interval.of_printed(row.usefulness)
+        if useful.high < 1:
+            ratio = Interval(low=useful.low / (1 - useful.low), high=useful.high / (1 - useful.high))
+            if not ratio.overlaps(Interval.of_printed(row.snr, percent=False)):
+                between = f"{float(ratio.low):.2f} to {float(ratio.high):.2f}"
+                yield f"the signal-to-noise ratio is {row.snr}, and usefulness {row.usefulness}% gives {between}"
+
+
+def _harmonic(one: Fraction, other: Fraction) -> Fraction:
+    return 2 * one * other / (one + other) if one + other else Fraction(0)
+
+
+def _percent(interval: Interval) -> str:
+    return f"{100 * float(interval.low):.2f} to {100 * float(interval.high):.2f}%"
+
+
+def _shared_counts(table: Table, row: Row) -> Iterator[str]:
+    """Look for one number of hits and one of comments behind all rates of a row, else for two numbers of hits."""
+    if row.recall is None or row.precision is None:
+        return
+    hits = Interval.of_printed(row.recall).counts(table.gold)
+    if not hits or any(_one_count(table, row, count) for count in hits):
+        return
+    found = next(filter(None, (_two_counts(table, row, count) for count in hits)), None)
+    if found is None:
+        yield f"no counts up to {MOST_COMMENTS} comments give its rates together"
+    else:
+        other, comments = found
+        yield (
+            f"no one number of hits gives its rates together: recall has {hits.start} of {table.gold}, and precision "
+            f"for instance {other} of {comments} comments"
+        )
+
+
+def _one_count(table: Table, row: Row, hits: int) -> bool:
+    assert row.precision is not None
+    if row.hits is not None and row.hits != hits:
+        return False
+    totals = Interval.of_printed(row.precision).totals(hits, MOST_COMMENTS)
+    return any(_fits(table, row, hits, hits, comments) for comments in totals)
+
+
+def _two_counts(table: Table, row: Row, hits: int) -> tuple[int, int] | None:
+    """Return hits among the comments and the comments, where hits among the gold comments are another number."""
+    assert row.precision is not None
+    precision = Interval.of_printed(row.precision)
+    totals = range(1, MOST_COMMENTS + 1) if row.comments is None else [row.comments]
+    pairs = ((other, comments) for comments in totals for other in precision.counts(comments))
+    return next((pair for pair in pairs if _fits(table, row, hits, *pair)), None)
+
+
+def _fits(table: Table, row: Row, gold_hits: int, hits: int, comments: int) -> bool:
+    """Return whether these counts give the other rates of a row."""
+    if row.comments is not None and row.comments != comments:
+        return False
+    if row.f1 is not None:
+        f1 = _harmonic(Fraction(gold_hits, table.gold), Fraction(hits, comments))
+        if f1 not in Interval.of_printed(row.f1):
+            return False
+    if row.usefulness is None:
+        return True
+    snr = None if row.snr is None else Interval.of_printed(row.snr, percent=False)
+    return any(
+        useful >= hits and (snr is None or (useful < comments and Fraction(useful, comments - useful) in snr))
+        for useful in Interval.of_printed(row.usefulness).counts(comments)
+    )
+
+
+def _permutation(table: Table, rows: Sequence[Row]) -> str | None:
+    """Return the sentence on labels that were permuted between the parts and the recall of these rows."""
+    wrong = [row for row in rows if row.recall is not None and not _parts_fit(table, row, row.recall)]
+    fits = {row.name: [other.name for other in wrong if _parts_fit(table, row, other.recall or "")] for row in wrong}
+    matched = _match(fits)
+    if len(wrong) < 2 or len(matched) < len(wrong):
+        return None
+    pairs = ", ".join(f"those of {name} give the recall of {other}" for name, other in matched.items())
+    return f"the labels of its rows are permuted between the parts and the recall: {pairs}"
+
+
+def _match(fits: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Return a largest one-to-one matching (augmenting paths)."""
+    owners: dict[str, str] = {}
+
+    def assign(name: str, seen: set[str]) -> bool:
+        for other in fits[name]:
+            if other not in seen:
+                seen.add(other)
+                if other not in owners or assign(owners[other], seen):
+                    owners[other] = name
+                    return True
+        return False
+
+    for name in fits:
+        assign(name, set())
+    found = {name: other for other, name in owners.items()}
+    return {name: found[name] for name in fits if name in found}
