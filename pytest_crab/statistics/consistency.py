@@ -47,9 +47,9 @@ class Interval:
         last = math.floor(count / self.low) if self.low else most
         return range(max(1, first), min(most, last) + 1)
 
-    def overlaps(self, other: Interval) -> bool:
-        """Return whether a value lies in both."""
-        return self.low <= other.high and other.low <= self.high
+    def overlap(self, other: Interval) -> Interval:
+        """Return the values of both; ``low`` is above ``high`` where there is none."""
+        return Interval(low=max(self.low, other.low), high=min(self.high, other.high))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,8 +131,10 @@ def _row_faults(table: Table, row: Row) -> Iterator[str]:
             yield f"{name} is {text}%, and no whole number of {total} gives that"
     if row.recall is not None and not _parts_fit(table, row, row.recall):
         yield f"the parts give {_part_sum(table, row)} of {table.gold}, and recall is {row.recall}%"
-    yield from _derived_faults(row)
-    yield from _shared_counts(table, row)
+    derived = list(_derived_faults(row))
+    yield from derived
+    if not derived:
+        yield from _shared_counts(table, row)
 
 
 def _part_counts(table: Table, row: Row) -> tuple[int, int]:
@@ -160,15 +162,20 @@ def _derived_faults(row: Row) -> Iterator[str]:
     if row.f1 is not None and row.recall is not None and row.precision is not None:
         recall, precision = Interval.of_printed(row.recall), Interval.of_printed(row.precision)
         f1 = Interval(low=_harmonic(recall.low, precision.low), high=_harmonic(recall.high, precision.high))
-        if not f1.overlaps(Interval.of_printed(row.f1)):
+        if _disjoint(f1, Interval.of_printed(row.f1)):
             yield f"F1 is {row.f1}%, and recall {row.recall}% with precision {row.precision}% gives {_percent(f1)}"
     if row.snr is not None and row.usefulness is not None:
         useful = Interval.of_printed(row.usefulness)
         if useful.high < 1:
             ratio = Interval(low=useful.low / (1 - useful.low), high=useful.high / (1 - useful.high))
-            if not ratio.overlaps(Interval.of_printed(row.snr, percent=False)):
+            if _disjoint(ratio, Interval.of_printed(row.snr, percent=False)):
                 between = f"{float(ratio.low):.2f} to {float(ratio.high):.2f}"
                 yield f"the signal-to-noise ratio is {row.snr}, and usefulness {row.usefulness}% gives {between}"
+
+
+def _disjoint(one: Interval, other: Interval) -> bool:
+    both = one.overlap(other)
+    return both.low > both.high
 
 
 def _harmonic(one: Fraction, other: Fraction) -> Fraction:
@@ -199,36 +206,46 @@ def _shared_counts(table: Table, row: Row) -> Iterator[str]:
 
 def _one_count(table: Table, row: Row, hits: int) -> bool:
     assert row.precision is not None
-    if row.hits is not None and row.hits != hits:
+    if row.hits not in {None, hits}:
         return False
-    totals = Interval.of_printed(row.precision).totals(hits, MOST_COMMENTS)
-    return any(_fits(table, row, hits, hits, comments) for comments in totals)
-
-
-def _two_counts(table: Table, row: Row, hits: int) -> tuple[int, int] | None:
-    """Return hits among the comments and the comments, where hits among the gold comments are another number."""
-    assert row.precision is not None
-    precision = Interval.of_printed(row.precision)
-    totals = range(1, MOST_COMMENTS + 1) if row.comments is None else [row.comments]
-    pairs = ((other, comments) for comments in totals for other in precision.counts(comments))
-    return next((pair for pair in pairs if _fits(table, row, hits, *pair)), None)
-
-
-def _fits(table: Table, row: Row, gold_hits: int, hits: int, comments: int) -> bool:
-    """Return whether these counts give the other rates of a row."""
-    if row.comments is not None and row.comments != comments:
-        return False
-    if row.f1 is not None:
-        f1 = _harmonic(Fraction(gold_hits, table.gold), Fraction(hits, comments))
-        if f1 not in Interval.of_printed(row.f1):
-            return False
-    if row.usefulness is None:
-        return True
-    snr = None if row.snr is None else Interval.of_printed(row.snr, percent=False)
+    precise, useful = _allowed(table, row, hits)
+    comments = range(1, MOST_COMMENTS + 1) if row.comments is None else range(row.comments, row.comments + 1)
+    totals = Interval.of_printed(row.precision).totals(hits, comments.stop - 1)
     return any(
-        useful >= hits and (snr is None or (useful < comments and Fraction(useful, comments - useful) in snr))
-        for useful in Interval.of_printed(row.usefulness).counts(comments)
+        total in comments and Fraction(hits, total) in precise and _useful_counts(useful, hits, total)
+        for total in totals
     )
+
+
+def _two_counts(table: Table, row: Row, gold_hits: int) -> tuple[int, int] | None:
+    """Return hits among the comments and the comments, where hits among the gold comments are another number."""
+    precise, useful = _allowed(table, row, gold_hits)
+    if precise.low > precise.high or useful.low > useful.high:
+        return None
+    totals = range(1, MOST_COMMENTS + 1) if row.comments is None else [row.comments]
+    pairs = ((hits, total) for total in totals for hits in precise.counts(total))
+    return next((pair for pair in pairs if _useful_counts(useful, *pair)), None)
+
+
+def _allowed(table: Table, row: Row, gold_hits: int) -> tuple[Interval, Interval]:
+    """Return the precision that fits F1 too, and the share of useful comments that fits the signal-to-noise ratio."""
+    assert row.precision is not None
+    precision, useful = Interval.of_printed(row.precision), Interval(low=Fraction(0), high=Fraction(1))
+    if row.f1 is not None:
+        f1, recall = Interval.of_printed(row.f1), Fraction(gold_hits, table.gold)
+        low, high = (f * recall / (2 * recall - f) if f < 2 * recall else Fraction(1) for f in (f1.low, f1.high))
+        precision = precision.overlap(Interval(low=low, high=high))
+    if row.usefulness is not None:
+        useful = Interval.of_printed(row.usefulness)
+    if row.snr is not None:
+        snr = Interval.of_printed(row.snr, percent=False)
+        useful = useful.overlap(Interval(low=snr.low / (1 + snr.low), high=snr.high / (1 + snr.high)))
+    return precision, useful
+
+
+def _useful_counts(useful: Interval, hits: int, comments: int) -> bool:
+    counts = useful.counts(comments)
+    return bool(counts) and counts.stop - 1 >= hits
 
 
 def _permutation(table: Table, rows: Sequence[Row]) -> str | None:

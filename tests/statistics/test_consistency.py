@@ -38,3 +38,9 @@ def test_rows_whose_parts_fit_their_own_recall_are_no_permutation() -> None:
     table = Table(title="t", gold=20, parts={"x": 10, "y": 10}, rows=(right, wrong))
     (fault,) = audit(table)
     assert fault.where == "b"
+
+
+def test_rates_that_no_counts_give_together_end_the_search() -> None:
+    row = Row(name="a", recall="25.0000", precision="8.0000", f1="12.1213", comments=500)
+    (fault,) = audit(Table(title="t", gold=160, rows=(row,)))
+    assert "no counts" in fault.sentence
