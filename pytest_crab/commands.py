@@ -25,10 +25,10 @@ from typing import NamedTuple
 from pytest_crab import plain
 from pytest_crab.errors import AgentError
 from pytest_crab.errors import ReviewerError
-from pytest_crab.protocols import SHORTEST_SECRET
 from pytest_crab.protocols import Checkout
 from pytest_crab.protocols import Completed
 from pytest_crab.protocols import Workspace
+from pytest_crab.redaction import Redactor
 from pytest_crab.types import SCHEMA
 from pytest_crab.types import Finding
 from pytest_crab.types import PullRequest
@@ -122,14 +122,13 @@ class CommandSettings:
         return not self.pass_env
 
     def redact(self, text: str) -> str:
-        """``text`` with the values that ``pass_env`` passes replaced by their names."""
-        for name, value in self._secrets():
-            text = text.replace(value, f"[{name}]")
-        return text
+        """Return ``text`` with the values that ``pass_env`` passes replaced by their names."""
+        return self._redactor().text(text)
 
     def leaked(self, text: str) -> str | None:
-        """The name of a variable in ``pass_env`` whose value is in ``text``."""
-        return next((name for name, value in self._secrets() if value in text), None)
+        """Return the name of a variable in ``pass_env`` whose value is in ``text``."""
+        found = self._redactor().find(text)
+        return None if found is None else found.strip("[]")
 
     def bad_output(self, problems: Sequence[str]) -> Exception:
         """The family's error for output that is not what the contract asks for."""
@@ -210,10 +209,8 @@ class CommandSettings:
     def _passed(self) -> dict[str, str]:
         return {name: os.environ[name] for name in self.pass_env if name in os.environ}
 
-    def _secrets(self) -> list[tuple[str, str]]:
-        """The longest first, so that a value within another leaves no rest."""
-        long = ((name, value) for name, value in self._passed().items() if len(value) >= SHORTEST_SECRET)
-        return sorted(long, key=lambda pair: -len(pair[1]))
+    def _redactor(self) -> Redactor:
+        return Redactor.of_variables(self.pass_env, os.environ)
 
     # --- what came of it ---------------------------------------------------------------------------------------------
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from collections.abc import Sequence
+from contextlib import contextmanager
 
 
 class CrabError(Exception):
@@ -64,8 +66,8 @@ class InstallFailed(CrabError):
     """A revised tree's own install command failed where the head's succeeded: the revision's doing."""
 
 
-class ContestantError(CrabError):
-    """What reviewers and agents fail with; ``status`` is the word that a client's output was read as, where it was.
+class StatusError(CrabError):
+    """A failure with a ``status``, a word of the status table.
 
     ``final``: the gateway has asked the provider as often as it may be asked, so the step is not made again. Never
     raised itself.
@@ -75,6 +77,33 @@ class ContestantError(CrabError):
         super().__init__(message)
         self.status = status
         self.final = False
+
+
+class ModelError(StatusError):
+    """A model gave no usable answer; the caller that asked says whose failure that is. Never raised itself."""
+
+
+class ModelUnavailable(ModelError):
+    """No answer came: the provider is overloaded, broken or too slow, or it refused the key or the request."""
+
+
+class ModelRefused(ModelError):
+    """The model refuses to answer."""
+
+
+class MalformedAnswer(ModelError):
+    """The answer is cut, not in its provider's protocol, or not what was asked for."""
+
+
+class BudgetSpent(ModelError):
+    """The models that were asked have cost all that one trial may cost."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, status="limit")
+
+
+class ContestantError(StatusError):
+    """A reviewer's or an agent's failure. Never raised itself."""
 
 
 class ReviewerError(ContestantError):
@@ -102,3 +131,16 @@ class Cancelled(CrabError):
 
 class StoreError(CrabError):
     """The store cannot be read or written: no space, no permission, or a folder that is not a store."""
+
+
+@contextmanager
+def model_errors_as(failure: type[ContestantError]) -> Iterator[None]:
+    """Raise a ModelError of the block as the failure of the contestant that asked, and BudgetSpent as LimitSpent."""
+    try:
+        yield
+    except BudgetSpent as error:
+        raise LimitSpent(str(error)) from error
+    except ModelError as error:
+        mapped = failure(str(error), error.status)
+        mapped.final = error.final
+        raise mapped from error

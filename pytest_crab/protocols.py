@@ -20,10 +20,6 @@ from pytest_crab.types import Review
 from pytest_crab.types import Revision
 from pytest_crab.types import Usage
 
-#: Shorter values of secret variables are words like "1" or "true": taking them out of what is kept would hide nothing
-#: and garble everything.
-SHORTEST_SECRET = 6
-
 #: Folders inside a sandbox that are the harness's own: no tree lies in one, or around one.
 OWN_PLACES = {
     "tmp": "/tmp",  # noqa: S108 - inside the sandbox
@@ -287,7 +283,7 @@ class Models(Protocol):
         """Access for one attempt at a step to these providers (None: to all); the token is void once the context ends.
 
         ``spent`` is what the trial's steps that come from the store have cost, in US dollars. Raises GatewayError, and
-        LimitSpent where the step spent what its trial may cost.
+        BudgetSpent where the step spent what its trial may cost.
         """
 
     def usage(self, access: ModelAccess) -> Usage:
@@ -297,11 +293,37 @@ class Models(Protocol):
         """Break off every access of this process, from any thread; their steps raise Cancelled."""
 
 
+class Services(Protocol):
+    """What one step may use besides code, be it a reviewer's, an agent's, a scorer's or a curator's.
+
+    Asking a model raises ModelError and GatewayError; whoever asks says whose failure a ModelError is.
+    """
+
+    def models(self, *providers: str) -> AbstractContextManager[ModelAccess]:
+        """Access to the models of these providers (none named: of all) for this step.
+
+        Raises GatewayError where the run has no gateway, and BudgetSpent once the trial may cost no more.
+        """
+
+    def usage(self, access: ModelAccess) -> Usage:
+        """Return what that access has used so far. Raises GatewayError."""
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass, for callers that poll a service. Raises Cancelled once the run is stopped."""
+
+    def keep(self, name: str, text: str) -> str:
+        """Keep a transcript in the store, every token and key in it taken out; return its key."""
+
+
 # --- contestants -----------------------------------------------------------------------------------------------------
 
 
 class Checkout(Protocol):
-    """Ways to the code for one reviewer or agent, made when asked for and gone when their context ends."""
+    """The code for one reviewer or agent: file trees and commands in them, gone when their context ends."""
+
+    @property
+    def services(self) -> Services:
+        """The services of the step that this checkout was made for."""
 
     def clone(
         self,
@@ -321,21 +343,6 @@ class Checkout(Protocol):
         ``readable`` trees are found at the same paths inside, read-only.
         """
 
-    def models(self, *providers: str) -> AbstractContextManager[ModelAccess]:
-        """Access to the models of these providers (none named: of all) for this step.
-
-        Raises GatewayError where the run has no gateway, and LimitSpent once the trial may cost no more.
-        """
-
-    def usage(self, access: ModelAccess) -> Usage:
-        """What that access has used so far. Raises GatewayError."""
-
-    def wait(self, seconds: float) -> None:
-        """Let time pass for who asks a service again and again. Raises Cancelled once the run is stopped."""
-
-    def keep(self, name: str, text: str) -> str:
-        """Keep a client's raw output in the store, every token and key in it taken out; the key that it is under."""
-
 
 class Reviewer(Protocol):
     """A contestant: reads a pull request, returns findings.
@@ -348,7 +355,7 @@ class Reviewer(Protocol):
         """What decides the review besides the pull request."""
 
     def review(self, pull_request: PullRequest, checkout: Checkout) -> Review:
-        """Review the pull request. Raises ReviewerError, Cancelled."""
+        """Review the pull request. Raises ReviewerError, ModelError, Cancelled."""
 
 
 class Agent(Protocol):
@@ -362,7 +369,7 @@ class Agent(Protocol):
         """What decides the revision besides pull request and findings."""
 
     def revise(self, pull_request: PullRequest, findings: Sequence[Finding], checkout: Checkout) -> Revision:
-        """Revise the code. Raises AgentError, Cancelled."""
+        """Revise the code. Raises AgentError, ModelError, Cancelled."""
 
 
 class PrivilegedReviewer(Protocol):

@@ -10,17 +10,18 @@ from dataclasses import field
 from typing import Any
 from typing import ClassVar
 
-from pytest_crab.clients.asking import AskingSettings
+from pytest_crab.clients.chat import ChatSettings
+from pytest_crab.clients.client_run import LONGEST_NOTES
+from pytest_crab.clients.conversation import open_conversation
 from pytest_crab.clients.prompting import prompt
 from pytest_crab.clients.tool_loop import TOOLS
 from pytest_crab.clients.tool_loop import ToolLoop
 from pytest_crab.clients.tool_loop import ToolLoopSettings
 from pytest_crab.protocols import Checkout
+from pytest_crab.redaction import Redactor
 from pytest_crab.types import Finding
 from pytest_crab.types import PullRequest
 from pytest_crab.types import Revision
-
-_NOTES = 16_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,20 +35,25 @@ class AnthropicAgent(ToolLoopSettings):
     simulated: bool = field(default=False, init=False)
 
     def identity(self) -> Mapping[str, Any] | None:
-        """As that of every asker, with the tools."""
+        """Return the identity of every chat, with the tools."""
         tools = [dataclasses.asdict(tool) for tool in TOOLS]
-        return {**(AskingSettings.identity(self) or {}), "adapter": "anthropic agent", "tools": tools}
+        return {**(ChatSettings.identity(self) or {}), "adapter": "anthropic agent", "tools": tools}
 
     def revise(self, pull_request: PullRequest, findings: Sequence[Finding], checkout: Checkout) -> Revision:
-        """What the model changes. Raises AgentError, GatewayError, Cancelled, EngineError."""
-        with checkout.models(self.provider) as access, checkout.workspace(models=access) as workspace:
-            loop = ToolLoop(self, checkout, access, workspace)
-            said = loop.run(prompt(self.told(), pull_request, findings))
-            kept = loop.keep()
+        """Let the model change the code. Raises ModelError, GatewayError, Cancelled, EngineError."""
+        services = checkout.services
+        with (
+            services.models(self.provider) as access,
+            checkout.workspace(models=access) as workspace,
+            open_conversation(self, access, TOOLS) as conversation,
+        ):
+            loop = ToolLoop(self, services, access, conversation, workspace)
+            last = loop.run(prompt(self.instructions(), pull_request, findings))
+            redactor = Redactor({access.token: "[token]"})  # it is void after the step
             return Revision(
-                diff=workspace.diff().replace(access.token, "[token]"),  # it is void after the step
-                usage=checkout.usage(access),
+                diff=redactor.text(workspace.diff()),
+                usage=loop.usage(),
                 version=self.model,
-                notes=said.replace(access.token, "[token]")[:_NOTES] or None,
-                transcript=kept,
+                notes=redactor.text(last)[:LONGEST_NOTES] or None,
+                transcript=loop.keep(),
             )

@@ -9,8 +9,6 @@ from typing import ClassVar
 
 from pytest_crab.clients import codex
 from pytest_crab.clients.prompting import prompt
-from pytest_crab.errors import AgentError
-from pytest_crab.errors import ReviewerError
 from pytest_crab.protocols import Checkout
 from pytest_crab.types import Finding
 from pytest_crab.types import PullRequest
@@ -22,11 +20,10 @@ class CodexAgent(codex.CodexSettings):
     """Runs ``codex exec`` with nothing of the pull request's own configuration."""
 
     role: ClassVar[str] = "agent"
-    failure: ClassVar[type[ReviewerError | AgentError]] = AgentError
     simulated: bool = field(default=False, init=False)
 
     def revise(self, pull_request: PullRequest, findings: Sequence[Finding], checkout: Checkout) -> Revision:
-        """What codex changes. Raises AgentError, GatewayError, Cancelled, EngineError."""
+        """Let codex change the code. Raises AgentError, GatewayError, Cancelled, EngineError."""
         with self.session(checkout) as session:
-            told = codex.run(session, self, prompt(self.told(), pull_request, findings), "-")
-            return session.revised(told.message or "")
+            told = codex.run(session, self, prompt(self.instructions(), pull_request, findings), "-")
+            return session.revision(told.message or "")

@@ -11,7 +11,7 @@ from pytest_crab.commands import CommandSettings
 from pytest_crab.commands import request
 from pytest_crab.errors import AgentError
 from pytest_crab.errors import ReviewerError
-from pytest_crab.parsing.remarks import read_remarks
+from pytest_crab.parsing.agent_output import read_agent_output
 from pytest_crab.protocols import Checkout
 from pytest_crab.types import Finding
 from pytest_crab.types import PullRequest
@@ -37,7 +37,7 @@ class CommandAgent(CommandSettings):
                 f"the command agent {self.command[0]} wrote the value of {name} into the code; no secret is kept, "
             )
             raise AgentError(sentence + "so put it under env instead of pass_env if it is none")
-        told = read_remarks(stdout)
+        told = read_agent_output(stdout)
         if told.problems:
             raise self.bad_output(told.problems)
         return Revision(diff=diff, usage=told.usage, version=fingerprint, notes=told.notes and self.redact(told.notes))

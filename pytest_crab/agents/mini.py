@@ -10,14 +10,12 @@ from dataclasses import field
 from typing import Any
 from typing import ClassVar
 
+from pytest_crab.clients.client_run import ClientSettings
+from pytest_crab.clients.client_run import Session
+from pytest_crab.clients.client_run import ending
+from pytest_crab.clients.client_run import last_words
+from pytest_crab.clients.client_run import require_above_zero
 from pytest_crab.clients.prompting import prompt
-from pytest_crab.clients.running import ClientSettings
-from pytest_crab.clients.running import Session
-from pytest_crab.clients.running import ending
-from pytest_crab.clients.running import last_words
-from pytest_crab.clients.running import require_above_zero
-from pytest_crab.errors import AgentError
-from pytest_crab.errors import ReviewerError
 from pytest_crab.protocols import Checkout
 from pytest_crab.protocols import Completed
 from pytest_crab.types import Finding
@@ -45,7 +43,6 @@ class MiniAgent(ClientSettings):
 
     client: ClassVar[str] = "mini"
     role: ClassVar[str] = "agent"
-    failure: ClassVar[type[ReviewerError | AgentError]] = AgentError
 
     provider: str = "openai"
     max_turns: int = 250
@@ -58,19 +55,19 @@ class MiniAgent(ClientSettings):
         require_above_zero(max_turns=self.max_turns)
 
     def revise(self, pull_request: PullRequest, findings: Sequence[Finding], checkout: Checkout) -> Revision:
-        """What mini changes. Raises AgentError, GatewayError, Cancelled, EngineError."""
+        """Let mini change the code. Raises AgentError, GatewayError, Cancelled, EngineError."""
         with self.session(checkout) as session:
             python = str(session.installed.program.parent / "python")
             argv = [python, *ISOLATION, "-c", _START, "-m", f"openai/{self.model}", "-y", "--exit-immediately"]
             argv += ["-l", "0", "-c", f"agent.step_limit={self.max_turns}", *self.args]
             argv += ["-o", f"{session.home}/trajectory.json"]
-            asked = prompt(self.told(), pull_request, findings)
+            asked = prompt(self.instructions(), pull_request, findings)
             completed = session.run(argv, env=_variables(session), stdin=asked)
             trajectory = b"" if completed.timed_out else session.read(_READ, session.home) or b""
             session.keep({"stdout": completed.stdout, "stderr": completed.stderr, "trajectory": trajectory})
-            info, last = _told(trajectory)
+            info, last = _ending(trajectory)
             session.judge(facts(completed, info, last))
-            return session.revised(str(info.get("submission") or ""))
+            return session.revision(str(info.get("submission") or ""))
 
 
 def _variables(session: Session) -> dict[str, str]:
@@ -87,8 +84,8 @@ def _variables(session: Session) -> dict[str, str]:
     }
 
 
-def _told(trajectory: bytes) -> tuple[Mapping[str, Any], str]:
-    """How its trajectory says that it ended, and its last message, which is the error if one ended it; else empty."""
+def _ending(trajectory: bytes) -> tuple[Mapping[str, Any], str]:
+    """Return how its trajectory ended, and its last message, which is the error if one ended it; else empty."""
     try:
         document = json.loads(trajectory)
         info, last = document["info"], document["messages"][-1].get("content")
@@ -98,7 +95,7 @@ def _told(trajectory: bytes) -> tuple[Mapping[str, Any], str]:
 
 
 def facts(completed: Completed, info: Mapping[str, Any], last: str = "") -> dict[str, Any]:
-    """What the table of statuses looks at."""
+    """Return the facts for the status table."""
     status = str(info.get("exit_status") or "")
     words = "" if status == "Submitted" else last or status or last_words(completed)
     return {"ending": ending(completed), "exit_status": status, "words": words}

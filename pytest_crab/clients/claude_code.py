@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from typing import Any
 from typing import ClassVar
 
-from pytest_crab.clients.running import ClientSettings
-from pytest_crab.clients.running import Session
-from pytest_crab.clients.running import ending
-from pytest_crab.clients.running import last_words
-from pytest_crab.clients.running import require_above_zero
+from pytest_crab.clients.client_run import ClientSettings
+from pytest_crab.clients.client_run import Session
+from pytest_crab.clients.client_run import ending
+from pytest_crab.clients.client_run import last_words
+from pytest_crab.clients.client_run import require_above_zero
 from pytest_crab.protocols import Completed
 
 #: What keeps the pull request's own hooks, MCP servers, settings and CLAUDE.md from being loaded.
 ISOLATION = ("--setting-sources", "user", "--strict-mcp-config")
 #: The flags leave out what lies at the tree's root; this too what lies beside any file that it reads on its way.
-UNTOLD = {"CLAUDE_CODE_DISABLE_CLAUDE_MDS": "1"}
+NO_MEMORY_FILES = {"CLAUDE_CODE_DISABLE_CLAUDE_MDS": "1"}
 #: The provider would look things up for these, the pull request itself among them.
 _NO_WEB = ("--disallowedTools", "WebSearch,WebFetch")
 _RETRIES = "1"
@@ -40,7 +40,7 @@ class ClaudeCodeSettings(ClientSettings):
 
 
 def run(session: Session, settings: ClaudeCodeSettings, prompt: str, *more: str) -> Mapping[str, Any]:
-    """Run the client on a prompt; the result that it printed. Raises the family's error."""
+    """Run the client on a prompt; the result that it printed. Raises the role's error."""
     argv = [session.program, "-p", "--output-format", "json", "--dangerously-skip-permissions", *ISOLATION, *_NO_WEB]
     argv += ["--model", settings.model] if settings.model else []
     argv += ["--max-turns", str(settings.max_turns)] if settings.max_turns is not None else []
@@ -62,7 +62,7 @@ def _variables(session: Session) -> dict[str, str]:
         "API_TIMEOUT_MS": str(int(session.settings.timeout * 1000)),
         "DISABLE_AUTOUPDATER": "1",
         "IS_SANDBOX": "1",
-        **UNTOLD,
+        **NO_MEMORY_FILES,
     }
 
 
@@ -76,7 +76,7 @@ def _result(completed: Completed) -> dict[str, Any]:
 
 
 def facts(completed: Completed, result: Mapping[str, Any]) -> dict[str, Any]:
-    """What the table of statuses looks at; absent facts are empty."""
+    """Return the facts for the status table; absent facts are empty."""
     told = {"error": "yes" if result.get("is_error") else "no"} if result else {}
     if str(result.get("subtype", "")).startswith("error"):
         told["error"] = "yes"

@@ -11,10 +11,10 @@ from typing import Any
 from typing import ClassVar
 from typing import NamedTuple
 
-from pytest_crab.clients.running import ClientSettings
-from pytest_crab.clients.running import Session
-from pytest_crab.clients.running import ending
-from pytest_crab.clients.running import last_words
+from pytest_crab.clients.client_run import ClientSettings
+from pytest_crab.clients.client_run import Session
+from pytest_crab.clients.client_run import ending
+from pytest_crab.clients.client_run import last_words
 from pytest_crab.protocols import Completed
 
 #: What keeps the pull request's own configuration, rules, hooks, skills and AGENTS.md from being loaded.
@@ -43,10 +43,10 @@ class CodexSettings(ClientSettings):
     provider: str = "openai"
 
 
-class Told(NamedTuple):
-    """What a run of codex left: its last message, and the review as codex itself structures it, if there is one.
+class CodexOutput(NamedTuple):
+    """The last message of a run of codex, and the review as codex itself structures it, if there is one.
 
-    ``unread``: its records could not be read, so that nobody knows whether there is a review; ``changed``: the tree is
+    ``unread``: its records could not be read, so that there may be a review; ``changed``: the tree is
     no longer what it was.
     """
 
@@ -56,8 +56,8 @@ class Told(NamedTuple):
     changed: bool = False
 
 
-def run(session: Session, settings: CodexSettings, prompt: str, *more: str) -> Told:
-    """Run the client on a prompt; what it said. Raises the family's error."""
+def run(session: Session, settings: CodexSettings, prompt: str, *more: str) -> CodexOutput:
+    """Run the client on a prompt; what it said. Raises the role's error."""
     argv = [session.program, "exec", *ISOLATION, *_QUIET, *_provider(session.base, settings.timeout)]
     argv += ["-c", f"model={json.dumps(settings.model)}"] if settings.model else []
     argv += ["--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", *settings.args, "--json", *more]
@@ -69,9 +69,9 @@ def run(session: Session, settings: CodexSettings, prompt: str, *more: str) -> T
     events = list(_lines(completed.stdout))
     message = _message(events)
     changed = message is None and settings.role == "agent" and bool(session.workspace.diff())
-    told = Told(message, _review(_lines(records or b"")), unread=records is None, changed=changed)
-    session.judge(facts(completed, events, told))
-    return told
+    output = CodexOutput(message, _review(_lines(records or b"")), unread=records is None, changed=changed)
+    session.judge(facts(completed, events, output))
+    return output
 
 
 def _provider(base: str, seconds: float) -> tuple[str, str, str, str]:
@@ -116,29 +116,31 @@ def _review(records: Iterator[Mapping[str, Any]]) -> Mapping[str, Any] | None:
     return None
 
 
-def facts(completed: Completed, events: Sequence[Mapping[str, Any]], told: Told) -> dict[str, Any]:
-    """What the table of statuses looks at."""
+def facts(completed: Completed, events: Sequence[Mapping[str, Any]], output: CodexOutput) -> dict[str, Any]:
+    """Return the facts for the status table."""
     failed = ""
     for event in events:
         if event.get("type") == "turn.failed":
             failed = str((event.get("error") or {}).get("message") or "it does not say why")
     done = any(event.get("type") == "turn.completed" for event in events)
     message = (
-        "yes" if (told.message or "").strip() else ("no" if told.message is None and not told.changed else "empty")
+        "yes"
+        if (output.message or "").strip()
+        else ("no" if output.message is None and not output.changed else "empty")
     )
     return {
         "ending": ending(completed),
         "failed": failed,
         "completed": "yes" if done else "no",
         "message": message,
-        "records": "no" if told.unread else "yes",
-        "review": _form(told.review),
+        "records": "no" if output.unread else "yes",
+        "review": _form(output.review),
         "words": failed or ("" if done or completed.timed_out else last_words(completed)),
     }
 
 
 def _form(review: Mapping[str, Any] | None) -> str:
-    """Whether a review is one: codex puts an answer that it could not read into the explanation, without findings."""
+    """Return the form of a review: codex puts an answer that it could not read into the explanation alone."""
     if review is None:
         return "no"
     if review.get("findings") or review.get("overall_correctness"):

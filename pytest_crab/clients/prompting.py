@@ -29,10 +29,10 @@ _NOTICE = (
 )
 
 
-def instructions(role: str, path: Path | None) -> str:
-    """The instructions for a role, ``review`` or ``revise``: the file's text, else ours. Raises OSError, ValueError."""
-    if path is not None:
-        return path.read_text("utf-8").strip()
+def instructions(role: str, file: str | None, folder: str) -> str:
+    """Return the text of ``file``, relative to ``folder``, else ours for the role. Raises OSError, ValueError."""
+    if file is not None:
+        return Path(folder, file).expanduser().read_text("utf-8").strip()
     return (resources.files("pytest_crab") / "clients" / "prompts" / f"{role}.md").read_text("utf-8").strip()
 
 

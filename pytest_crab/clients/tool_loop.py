@@ -10,21 +10,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_crab.clients.answers import Unanswered
-from pytest_crab.clients.asking import AskingSettings
-from pytest_crab.clients.failures import Status
-from pytest_crab.clients.running import require_above_zero
-from pytest_crab.clients.running import shortened
-from pytest_crab.clients.tool_calls import Conversation
-from pytest_crab.clients.tool_calls import Tool
-from pytest_crab.clients.tool_calls import ToolCall
-from pytest_crab.clients.tool_calls import ToolResult
-from pytest_crab.clients.tool_calls import open_conversation
-from pytest_crab.errors import AgentError
+from pytest_crab.clients.chat import Chat
+from pytest_crab.clients.chat import ChatSettings
+from pytest_crab.clients.client_run import require_above_zero
+from pytest_crab.clients.client_run import shortened
+from pytest_crab.clients.conversation import Conversation
+from pytest_crab.clients.conversation import Tool
+from pytest_crab.clients.conversation import ToolCall
+from pytest_crab.clients.conversation import ToolResult
+from pytest_crab.clients.status_table import Status
 from pytest_crab.money import dollars
-from pytest_crab.protocols import Checkout
 from pytest_crab.protocols import Completed
 from pytest_crab.protocols import ModelAccess
+from pytest_crab.protocols import Services
 from pytest_crab.protocols import Workspace
 
 #: The most of one command's output, in characters, that the model is shown: its start and its end.
@@ -58,11 +56,11 @@ TOOLS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolLoopSettings(AskingSettings):
-    """What the loop is told beside the model.
+class ToolLoopSettings(ChatSettings):
+    """Settings of the loop beside the model.
 
     It ends as ``limit``, and its oracles unknown, after ``max_turns`` answers, ``total_tokens`` read and written,
-    ``max_usd`` by the prices in crab.yaml, or ``seconds`` in all; ``timeout`` is for one answer or command. Tokens that
+    ``max_usd`` by the gateway's prices, or ``seconds`` in all; ``timeout`` is for one answer or command. Tokens that
     the provider does not count are guessed from the length of what was said.
     """
 
@@ -78,73 +76,66 @@ class ToolLoopSettings(AskingSettings):
         )
 
 
-class ToolLoop:
+class ToolLoop(Chat):
     """One conversation with its limits: the model uses its tools until it says that it is done."""
 
+    _settings: ToolLoopSettings
+
     def __init__(
-        self, settings: ToolLoopSettings, checkout: Checkout, access: ModelAccess, workspace: Workspace
+        self,
+        settings: ToolLoopSettings,
+        services: Services,
+        access: ModelAccess,
+        conversation: Conversation,
+        workspace: Workspace,
     ) -> None:
-        self._settings = settings
-        self._checkout = checkout
-        self._access = access
+        super().__init__(settings, services, access, conversation)
         self._workspace = workspace
-        self._messages: list[dict[str, Any]] = []
         self._end = time.monotonic() + settings.seconds
         self._guessed = 0  # tokens, where the provider does not count them
 
     def run(self, question: str) -> str:
-        """Work until the model is done; the text of its last answer. Raises AgentError."""
-        with open_conversation(self._settings, self._access, TOOLS, question) as conversation:
-            self._messages = conversation.messages
-            try:
-                return self._converse(conversation)
-            except Unanswered as error:
-                raise self._failed(error.status, str(error)) from error
-
-    def keep(self) -> str:
-        """Keep the conversation in the store; the key that it is under."""
-        return self._checkout.keep("tool-loop", json.dumps(self._messages, indent=1))
-
-    def _converse(self, conversation: Conversation) -> str:
+        """Work until the model is done; return the text of its last answer. Raises ModelError."""
+        conversation = self._conversation
+        conversation.messages.append({"role": "user", "content": question})
         for _ in range(self._settings.max_turns):
-            turn = conversation.next_turn()
+            turn = self._next_turn(self._settings.timeout)
             if not turn.calls:
                 return turn.text
             conversation.add_results([self._result(call) for call in turn.calls])
-            self._guessed += len(json.dumps(self._messages)) // _CHARACTERS
+            self._guessed += len(json.dumps(conversation.messages)) // _CHARACTERS
             self._check()
-        raise self._failed(Status.LIMIT, f"it reached max_turns, {self._settings.max_turns}")
+        raise self.failed(Status.LIMIT, f"it reached max_turns, {self._settings.max_turns}")
 
-    def _failed(self, status: Status, sentence: str) -> AgentError:
-        """The error that carries the status."""
-        kept = f"; its transcript is {self.keep()[:12]} in the store"
-        return AgentError(f"{self._settings.model} ended as {status}: {sentence}{kept}", status=str(status))
+    def keep(self) -> str:
+        """Keep the conversation in the store; return its key."""
+        return self._services.keep("tool-loop", json.dumps(self._conversation.messages, indent=1))
 
     def _check(self) -> None:
-        settings, usage = self._settings, self._checkout.usage(self._access)
+        settings, usage = self._settings, self.usage()
         counted = usage.input_tokens is not None and usage.output_tokens is not None
         tokens = (usage.input_tokens or 0) + (usage.output_tokens or 0) if counted else self._guessed
         if time.monotonic() > self._end:
-            raise self._failed(Status.LIMIT, f"it took longer than seconds, {settings.seconds:g}")
+            raise self.failed(Status.LIMIT, f"it took longer than seconds, {settings.seconds:g}")
         if tokens > settings.total_tokens:
-            raise self._failed(Status.LIMIT, f"it used {tokens} tokens, and total_tokens is {settings.total_tokens}")
+            raise self.failed(Status.LIMIT, f"it used {tokens} tokens, and total_tokens is {settings.total_tokens}")
         if settings.max_usd is None:
             return
         if usage.cost_usd is None:
             missing = f"what {settings.model} costs is not known, so max_usd cannot be kept; give it models.prices"
-            raise self._failed(Status.CLIENT_ERROR, f"{missing} in crab.yaml")
+            raise self.failed(Status.CLIENT_ERROR, f"{missing} in crab.yaml")
         if usage.cost_usd > settings.max_usd:
             cost = dollars(usage.cost_usd)
-            raise self._failed(Status.LIMIT, f"it cost {cost} USD, and max_usd is {settings.max_usd:g}")
+            raise self.failed(Status.LIMIT, f"it cost {cost} USD, and max_usd is {settings.max_usd:g}")
 
     def _result(self, call: ToolCall) -> ToolResult:
         text, fine = self._use(call.name, call.arguments or {})
         return ToolResult(id=call.id, text=text, failed=not fine)
 
     def _use(self, tool: str, given: Mapping[str, Any]) -> tuple[str, bool]:
-        """What a tool says, and whether it did what it was asked to."""
+        """Return what a tool says, and whether it did what it was asked to."""
         if tool == "shell" and isinstance(given.get("command"), str):
-            return _said(self._shell(given["command"]))
+            return _output_of(self._shell(given["command"]))
         if tool == "edit" and all(isinstance(given.get(name), str) for name in ("path", "old", "new")):
             return self._edit(given["path"], given["old"], given["new"])
         return f"there is no tool {tool!r} that takes this", False
@@ -153,25 +144,26 @@ class ToolLoop:
         place = shlex.quote(path)
         if not old:
             folder = shlex.quote(posixpath.dirname(path) or ".")
-            return _said(self._shell(f"test ! -e {place} && mkdir -p {folder} && cat > {place}", new))
+            return _output_of(self._shell(f"test ! -e {place} && mkdir -p {folder} && cat > {place}", new))
         found = self._shell(f"cat {place}")
         if found.exit_code != 0:
-            return _said(found)
+            return _output_of(found)
         text = found.stdout.decode(errors="surrogateescape")
         if text.count(old) != 1:
             return f"`old` occurs {text.count(old)} times in {path}; it must occur once", False
-        return _said(self._shell(f"cat > {place}", text.replace(old, new)))
+        return _output_of(self._shell(f"cat > {place}", text.replace(old, new)))
 
     def _shell(self, command: str, stdin: str = "") -> Completed:
         seconds = max(1.0, min(self._settings.timeout, self._end - time.monotonic()))
         data = stdin.encode(errors="surrogateescape")
         done = self._workspace.run(["sh", "-c", command], stdin=data, seconds=seconds)
         if done.too_much_disk:
-            raise self._failed(Status.LIMIT, "its commands wrote more to the disk than they may")
+            raise self.failed(Status.LIMIT, "its commands wrote more to the disk than they may")
         return done
 
 
-def _said(done: Completed) -> tuple[str, bool]:
+def _output_of(done: Completed) -> tuple[str, bool]:
+    """Return what a command printed as the model is shown it, and whether it succeeded."""
     text = shortened((done.stdout + done.stderr).decode(errors="replace"), _SHOWN)
     if done.exit_code == 0:
         return text or "(nothing printed)", True

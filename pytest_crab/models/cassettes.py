@@ -19,7 +19,7 @@ from pytest_crab import plain
 from pytest_crab.locks import locked_folder
 from pytest_crab.models.normal import difference
 from pytest_crab.models.normal import lines_of
-from pytest_crab.protocols import SHORTEST_SECRET
+from pytest_crab.redaction import Redactor
 from pytest_crab.types import TrialId
 
 SCHEMA = 1
@@ -98,14 +98,11 @@ class Cassettes:
         """Keep the n-th answer of a label; what the label had from there on is replaced. Raises OSError."""
         path = self._path(question.key)
         path.parent.mkdir(parents=True, exist_ok=True)
-        secrets = {**self._secrets, **dict.fromkeys(also, "<token>")}
-        body = answer.body
-        for secret, stand_in in secrets.items():
-            body = without(body, secret, stand_in)
+        redactor = Redactor({**self._secrets, **dict.fromkeys(also, "<token>")})
         with locked_folder(self.folder):
-            tape = self._load(path) or _blank(question, secrets)
+            tape = self._load(path) or _blank(question, redactor)
             answers = tape["answers"].setdefault(question.label, [])
-            answers[question.number :] = [dataclasses.replace(answer, body=body).plain()]
+            answers[question.number :] = [dataclasses.replace(answer, body=redactor.body(answer.body)).plain()]
             lines = (f"{json.dumps(name)}: {json.dumps(tape[name], sort_keys=True)}" for name in sorted(tape))
             _write(path, "{{\n{}\n}}\n".format(",\n".join(lines)).encode())
 
@@ -199,36 +196,14 @@ class Scope:
         return "; ".join(told[:_MOST_NAMED]) + (f" and {len(told) - _MOST_NAMED} more" * (len(told) > _MOST_NAMED))
 
 
-def without(body: bytes, secret: str, stand_in: str) -> bytes:
-    """A body without a secret, as it is and as JSON writes it."""
-    if len(secret) < SHORTEST_SECRET:
-        return body
-    for spelled in {secret, json.dumps(secret)[1:-1]}:
-        body = body.replace(spelled.encode(), stand_in.encode())
-    return body
-
-
-def _blank(question: Question, secrets: Mapping[str, str]) -> dict[str, Any]:
+def _blank(question: Question, redactor: Redactor) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "provider": question.provider,
         "path": question.path,
-        "request": _redacted(question.content, secrets),
+        "request": redactor.data(question.content),
         "answers": {},
     }
-
-
-def _redacted(value: Any, secrets: Mapping[str, str]) -> Any:
-    """The same content with no secret in any of its texts."""
-    if isinstance(value, str):
-        for secret, stand_in in secrets.items():
-            value = value.replace(secret, stand_in) if len(secret) >= SHORTEST_SECRET else value
-        return value
-    if isinstance(value, list):
-        return [_redacted(item, secrets) for item in value]
-    if isinstance(value, Mapping):
-        return {_redacted(name, secrets): _redacted(item, secrets) for name, item in value.items()}
-    return value
 
 
 def _write(path: Path, content: bytes) -> None:

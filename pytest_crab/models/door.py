@@ -21,7 +21,6 @@ from pytest_crab.models.cassettes import Answer
 from pytest_crab.models.cassettes import Cassettes
 from pytest_crab.models.cassettes import Miss
 from pytest_crab.models.cassettes import Question
-from pytest_crab.models.cassettes import without
 from pytest_crab.models.dialects import DIALECTS
 from pytest_crab.models.dialects import Dialect
 from pytest_crab.models.dialects import forwarded
@@ -34,7 +33,6 @@ from pytest_crab.models.exchange import server_tool
 from pytest_crab.models.forwarding import RETRIED
 from pytest_crab.models.forwarding import Cut
 from pytest_crab.models.forwarding import Reply
-from pytest_crab.models.forwarding import Retries
 from pytest_crab.models.forwarding import Unreachable
 from pytest_crab.models.forwarding import ask
 from pytest_crab.models.metering import BodyMeter
@@ -45,6 +43,8 @@ from pytest_crab.models.metering import estimate
 from pytest_crab.models.metering import price_of
 from pytest_crab.models.normal import key_of
 from pytest_crab.models.normal import normalise
+from pytest_crab.redaction import Redactor
+from pytest_crab.retry_policy import RetryPolicy
 from pytest_crab.settings import Api
 from pytest_crab.settings import ModelSettings
 from pytest_crab.settings import Provider
@@ -75,7 +75,7 @@ class Door:
     keys: Mapping[str, str]
     accounts: Accounts
     cassettes: Cassettes
-    retries: Retries
+    retries: RetryPolicy
     replay: bool = False
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
@@ -212,7 +212,7 @@ class Door:
     async def _whole(self, exchange: Exchange, reply: Reply, key: str | None) -> web.StreamResponse:
         body = b"".join([chunk async for chunk in reply.chunks()])
         if key is not None:  # some providers repeat a key that they do not like
-            body = without(body, key, "<key>")
+            body = Redactor({key: "<key>"}).body(body)
         self._book(exchange)
         answer = Answer(status=reply.status, type=reply.headers.get("content-type", ""), body=body)
         self._record(exchange, answer)

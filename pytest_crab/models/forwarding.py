@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import email.utils
-import random
-import time
 from collections.abc import AsyncIterator
 from collections.abc import Awaitable
 from collections.abc import Callable
@@ -18,6 +15,8 @@ import aiohttp
 
 from pytest_crab.models.metering import BodyMeter
 from pytest_crab.models.metering import StreamMeter
+from pytest_crab.retry_policy import RetryPolicy
+from pytest_crab.retry_policy import retry_after
 
 #: Answers that may be another one in a moment.
 RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
@@ -33,37 +32,12 @@ class Unreachable(Exception):
     """No try brought an answer; the text says why."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Retries:
-    """How often to try again, and the seconds before the first time; each further wait is twice as long."""
-
-    most: int
-    wait: float
-
-    def pause(self, tries: int, headers: Mapping[str, str]) -> float | None:
-        """Seconds until the next try after so many; None: there is none."""
-        if tries > self.most:
-            return None
-        asked = asked_wait(headers, time.time())
-        if asked is not None:
-            return asked if asked <= MOST_WAIT else None
-        return min(self.wait * 2.0 ** (tries - 1) * random.uniform(0.75, 1.25), MOST_WAIT)  # noqa: S311 - no secret
-
-
-def asked_wait(headers: Mapping[str, str], now: float) -> float | None:
-    """The seconds that a Retry-After asks for, given as a number or as a date; None if it asks for nothing."""
-    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        text = headers.get(name, "")
-        try:
-            return max(float(text) * unit, 0.0)
-        except ValueError:
-            pass  # no number, perhaps a date
-        if text:
-            try:
-                return max(email.utils.parsedate_to_datetime(text).timestamp() - now, 0.0)
-            except ValueError:
-                return None
-    return None
+def _pause(policy: RetryPolicy, tries: int, headers: Mapping[str, str]) -> float | None:
+    """Return the seconds until the next try, as long as the provider asks for; None: there is none."""
+    pause, asked = policy.pause(tries), retry_after(headers)
+    if pause is None or asked is None:
+        return pause
+    return asked if asked <= policy.longest else None
 
 
 @dataclass(kw_only=True)
@@ -103,7 +77,7 @@ async def ask(
     url: str,
     headers: Mapping[str, str],
     body: bytes,
-    retries: Retries,
+    retries: RetryPolicy,
     note: Callable[[int], None] = lambda _tries: None,
 ) -> AsyncIterator[Reply]:
     """An answer of the provider, be it good or bad, whose first bytes are there; ``note`` gets the number of each try.
@@ -117,15 +91,15 @@ async def ask(
         try:
             response = await session.post(url, data=body, headers=headers, timeout=_TIMEOUT, allow_redirects=False)
         except (aiohttp.ClientError, OSError, asyncio.TimeoutError) as error:
-            pause, why = retries.pause(tries, {}), _why(error)
+            pause, why = _pause(retries, tries, {}), _why(error)
         else:
             async with response:
-                pause = retries.pause(tries, response.headers) if response.status in RETRIED else None
+                pause = _pause(retries, tries, response.headers) if response.status in RETRIED else None
                 if pause is None:
                     try:
                         reply = await _begin(response)
                     except Cut as cut:
-                        pause, why = retries.pause(tries, {}), str(cut)
+                        pause, why = _pause(retries, tries, {}), str(cut)
                     else:
                         yield reply
                         return

@@ -17,11 +17,11 @@ from typing import Any
 from typing import NamedTuple
 
 from pytest_crab import plain
+from pytest_crab.errors import BudgetSpent
 from pytest_crab.errors import Cancelled
-from pytest_crab.errors import ContestantError
 from pytest_crab.errors import CrabError
 from pytest_crab.errors import GatewayError
-from pytest_crab.errors import LimitSpent
+from pytest_crab.errors import StatusError
 from pytest_crab.locks import locked_file
 from pytest_crab.models.line import Line
 from pytest_crab.models.line import join
@@ -54,7 +54,7 @@ class Ended(NamedTuple):
     ``gave_up``: it failed at a request as often as one is tried.
     """
 
-    fault: GatewayError | LimitSpent | None
+    fault: GatewayError | BudgetSpent | None
     lasting: bool
     gave_up: bool
 
@@ -142,7 +142,7 @@ class Gateway:
                 ended = self._end(line, access)
                 if ended.fault is not None:
                     raise ended.fault from error
-                if isinstance(error, ContestantError):
+                if isinstance(error, StatusError):
                     error.final = error.final or ended.gave_up
                 raise
             self._abandon(line, access)
@@ -211,7 +211,7 @@ class Gateway:
         if told["fault"] is None:
             return Ended(None, lasting=False, gave_up=gave_up)
         if told["overspent"]:
-            return Ended(LimitSpent(str(told["fault"])), lasting=True, gave_up=gave_up)
+            return Ended(BudgetSpent(str(told["fault"])), lasting=True, gave_up=gave_up)
         return Ended(GatewayError(str(told["fault"])), lasting=bool(told["lasting"]), gave_up=gave_up)
 
     def _abandon(self, line: Line, access: ModelAccess) -> None:

@@ -23,7 +23,8 @@ from pytest_crab import plain
 from pytest_crab.models.accounts import Accounts
 from pytest_crab.models.cassettes import Cassettes
 from pytest_crab.models.door import Door
-from pytest_crab.models.forwarding import Retries
+from pytest_crab.models.forwarding import MOST_WAIT
+from pytest_crab.retry_policy import RetryPolicy
 from pytest_crab.settings import ModelSettings
 
 #: The longest request that is taken, in bytes.
@@ -173,7 +174,9 @@ async def serve(configuration: Configuration, stdin: Any) -> None:
             accounts=accounts,
             cassettes=Cassettes(Path(configuration.cassettes), keys.values()),
             replay=configuration.replay,
-            retries=Retries(most=configuration.models.retries, wait=configuration.models.retry_wait),
+            retries=RetryPolicy(
+                most=configuration.models.retries, wait=configuration.models.retry_wait, longest=MOST_WAIT
+            ),
         )
         app = web.Application(client_max_size=MOST_BODY)
         app.router.add_route("*", "/{provider}{path:.*}", door.handle)

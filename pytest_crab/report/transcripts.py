@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_crab import plain
-from pytest_crab.clients.running import shortened
+from pytest_crab.clients.client_run import shortened
 from pytest_crab.errors import BadInput
 from pytest_crab.errors import StoreError
 from pytest_crab.protocols import Store

@@ -9,13 +9,8 @@ from typing import Any
 from typing import ClassVar
 
 from pytest_crab.clients import claude_code
-from pytest_crab.clients.failures import Status
 from pytest_crab.clients.prompting import prompt
 from pytest_crab.commands import Place
-from pytest_crab.diffs import touched_paths
-from pytest_crab.errors import AgentError
-from pytest_crab.errors import ReviewerError
-from pytest_crab.parsing.findings import review_of
 from pytest_crab.protocols import Checkout
 from pytest_crab.types import PullRequest
 from pytest_crab.types import Review
@@ -48,19 +43,12 @@ class ClaudeCodeReviewer(claude_code.ClaudeCodeSettings):
     """Runs Claude Code with nothing of the pull request's own configuration."""
 
     role: ClassVar[str] = "reviewer"
-    failure: ClassVar[type[ReviewerError | AgentError]] = ReviewerError
 
     place: Place = field(default=Place.CLONE, metadata={"key": "in"})
 
     def review(self, pull_request: PullRequest, checkout: Checkout) -> Review:
-        """What Claude Code finds. Raises ReviewerError, GatewayError, Cancelled, EngineError."""
+        """Run Claude Code. Raises ReviewerError, GatewayError, Cancelled, EngineError."""
         with self.session(checkout) as session:
-            asked = prompt(self.told(), pull_request)
+            asked = prompt(self.instructions(), pull_request)
             result = claude_code.run(session, self, asked, "--json-schema", json.dumps(SCHEMA))
-            problems: list[str] = []
-            findings = session.redact(json.dumps(result["structured_output"]))
-            files = touched_paths(pull_request.diff)
-            review = review_of(json.loads(findings), problems, root=session.workspace.root, files=files)
-            if review is None:
-                raise session.failed(Status.BAD_OUTPUT, f"its findings cannot be read: {problems[0]}")
-            return session.reviewed(review)
+            return session.review(result["structured_output"].get("findings"), pull_request)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+import importlib.util
 import json
 import os
 import re
@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from typing import Any
 from typing import ClassVar
 
-from pytest_crab.clients.forge import Pull
-from pytest_crab.clients.forge import comments_of
-from pytest_crab.clients.forge import findings_of
-from pytest_crab.clients.forge import latest_commit
-from pytest_crab.clients.hosted import Asker
-from pytest_crab.clients.hosted import Service
+from pytest_crab.clients.github import Forge
+from pytest_crab.clients.github import findings_of
+from pytest_crab.clients.github import is_pull_request
+from pytest_crab.clients.http_service import Caller
+from pytest_crab.clients.http_service import HttpService
 from pytest_crab.errors import ReviewerError
 from pytest_crab.protocols import Checkout
+from pytest_crab.redaction import Redactor
 from pytest_crab.types import Instance
 from pytest_crab.types import PullRequest
 from pytest_crab.types import Review
@@ -88,61 +88,62 @@ class BoundDevinReviewer:
         return {"adapter": "devin", "version": VERSION, "at": [self.pull_request, self.commit], "settings": kept}
 
     def review(self, pull_request: PullRequest, checkout: Checkout) -> Review:
-        """What the bot wrote on the commit. Raises ReviewerError, Cancelled."""
+        """Ask for a review and read the bot's comments on the commit. Raises ReviewerError, Cancelled."""
         settings = self.settings
-        keys = {name: os.environ.get(name, "") for name in (settings.key_env, settings.forge_key_env)}
-        asker = Asker(
+        names = (settings.key_env, settings.forge_key_env)
+        redactor = Redactor.of_variables(names, os.environ)
+        caller = Caller(
             client="devin",
-            checkout=checkout,
+            services=checkout.services,
             until=time.monotonic() + settings.timeout,
-            pause=settings.poll,
-            secrets=keys,
+            poll=settings.poll,
+            redactor=redactor,
         )
-        pull = Pull.of(self.pull_request)
-        if pull is None or not self.commit:
-            raise asker.failed({"state": "not public"}, "the instance names no commit of a public pull request")
-        key, token = keys[settings.key_env], keys[settings.forge_key_env] or None
-        if not key:
-            raise asker.failed({"state": "no key"}, f"{settings.key_env} is not set")
-        if not _is_key(key) or not _is_key(token or key):
-            wrong = settings.forge_key_env if _is_key(key) else settings.key_env
-            raise asker.failed({"state": "no key"}, f"{wrong} holds something that is no key")
-        with (
-            closing(Service(asker, "Devin", settings.url, key)) as devin,
-            closing(Service(asker, "the forge", settings.forge_url, token)) as forge,
-        ):
-            state = _Reviews(asker, devin, forge, pull, self).completed()
-            asker.wait(settings.settle, "no time was left to read the comments")
-            comments = comments_of(forge, asker, pull, login=settings.bot, commit=self.commit)
-        kept = asker.hide(json.dumps({"review": state, "comments": comments}, indent=1))
-        findings = findings_of(comments, self.commit, pull_request.diff)
+        if not is_pull_request(self.pull_request) or not self.commit:
+            raise caller.failed({"state": "not public"}, "the instance names no commit of a public pull request")
+        key, token = self._keys(caller)
+        forge = Forge(caller=caller, url=settings.forge_url, token=token)
+        with closing(HttpService(caller, "Devin", settings.url, key)) as devin:
+            state = _Reviews(caller, devin, forge, self).wait_for_completed()
+            caller.wait(settings.settle, "no time was left to read the comments")
+            comments = forge.comments(self.pull_request, login=settings.bot, commit=self.commit)
+        kept = redactor.text(json.dumps({"review": state, "comments": comments}, indent=1))
         return Review(
-            findings=tuple(dataclasses.replace(one, body=asker.hide(one.body)) for one in findings),
+            findings=findings_of(redactor.data(comments), self.commit, pull_request.diff),
             version=VERSION,
-            transcript=checkout.keep("devin", kept),
+            transcript=checkout.services.keep("devin", kept),
         )
 
-
-def _is_key(text: str) -> bool:
-    """Whether this can be sent as a key: one word of printable ASCII."""
-    return re.fullmatch(r"[!-~]+", text) is not None
+    def _keys(self, caller: Caller) -> tuple[str, str | None]:
+        """Return Devin's key and the forge's, which may be missing. Raises ReviewerError."""
+        for module in ("httpx2", "tenacity", "github"):
+            if importlib.util.find_spec(module) is None:
+                raise ReviewerError(f"devin needs {module}: install pytest-crab with its extra [hosted]")
+        names = (self.settings.key_env, self.settings.forge_key_env)
+        key, token = (os.environ.get(name, "") for name in names)
+        if not key:
+            raise caller.failed({"state": "no key"}, f"{names[0]} is not set")
+        for name, value in zip(names, (key, token or key), strict=True):
+            if not re.fullmatch(r"[!-~]+", value):  # one word of printable ASCII
+                raise caller.failed({"state": "no key"}, f"{name} holds something that is no key")
+        return key, token or None
 
 
 class _Reviews:
     """Devin's reviews of one pull request."""
 
-    def __init__(self, asker: Asker, devin: Service, forge: Service, pull: Pull, bound: BoundDevinReviewer) -> None:
-        self._asker = asker
+    def __init__(self, caller: Caller, devin: HttpService, forge: Forge, bound: BoundDevinReviewer) -> None:
+        self._caller = caller
         self._devin = devin
         self._forge = forge
-        self._pull = pull
+        self._pull = bound.pull_request
         self._commit = bound.commit
         self._poll = bound.settings.poll
         organization = bound.settings.organization
         self._path = f"/organizations/{organization}/pr-reviews" if organization else "/enterprise/pr-reviews"
 
-    def completed(self) -> Mapping[str, Any]:
-        """The completed review of the commit, asked for if there is none. Raises ReviewerError, Cancelled."""
+    def wait_for_completed(self) -> Mapping[str, Any]:
+        """Return the completed review of the commit, asked for if there is none. Raises ReviewerError, Cancelled."""
         before = self._state()
         asked = before is None or before["status"] == "errored"
         if asked:
@@ -150,33 +151,30 @@ class _Reviews:
         state = self._state() if asked else before
         while state is None or state["status"] != "completed":
             if state is not None and state["status"] == "errored" and state != before:
-                raise self._asker.failed({"state": "errored"}, f"its review of {self._pull.url} errored")
+                raise self._caller.failed({"state": "errored"}, f"its review of {self._pull} errored")
             what = "no review was begun" if state is None else f"the review is {state['status']}"
-            self._asker.wait(self._poll, f"{what}, and its time is over")
+            self._caller.wait(self._poll, f"{what}, and its time is over")
             state = self._state()
         return state
 
     def _ask(self) -> None:
         """Ask for a review, which is always one of the latest commit."""
-        latest = latest_commit(self._forge, self._asker, self._pull)
+        latest = self._forge.latest_commit(self._pull)
         if latest != self._commit:
-            raise self._asker.failed(
+            raise self._caller.failed(
                 {"state": "moved"},
-                f"the latest commit of {self._pull.url} is {latest[:12]}, which is what would be reviewed, and "
+                f"the latest commit of {self._pull} is {latest[:12]}, which is what would be reviewed, and "
                 f"{self._commit[:12]} is measured",
             )
-        self._devin.post(self._path, {"pr_url": self._pull.url})
+        self._devin.post(self._path, {"pr_url": self._pull})
 
     def _state(self) -> Mapping[str, Any] | None:
-        """The review of the commit; None: there is none."""
-        answer = self._devin.get(self._path, pr_url=self._pull.url, commit_sha=self._commit)
-        if answer is None:
+        """Return the review of the commit; None: there is none."""
+        state = self._devin.get(self._path, pr_url=self._pull, commit_sha=self._commit)
+        if state is None:
             return None
-        if not isinstance(answer.data, dict) or answer.data.get("status") not in _STATES:
-            raise self._unreadable("its answer holds no status that is known")
-        if answer.data.get("commit_sha", self._commit) != self._commit:
-            raise self._unreadable("its answer is about another commit")
-        return answer.data
-
-    def _unreadable(self, sentence: str) -> ReviewerError:
-        return self._asker.failed({"state": "garbage"}, sentence)
+        if not isinstance(state, dict) or state.get("status") not in _STATES:
+            raise self._caller.failed({"state": "garbage"}, "its answer holds no status that is known")
+        if state.get("commit_sha", self._commit) != self._commit:
+            raise self._caller.failed({"state": "garbage"}, "its answer is about another commit")
+        return state

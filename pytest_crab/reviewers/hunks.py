@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from pytest_crab.clients.asking import AskingSettings
-from pytest_crab.clients.failures import Status
+from pytest_crab.clients.chat import ChatSettings
 from pytest_crab.clients.prompting import as_data
 from pytest_crab.clients.prompting import shown_diff
 from pytest_crab.clients.retrieval import Context
@@ -20,10 +19,13 @@ from pytest_crab.clients.retrieval import Search
 from pytest_crab.clients.retrieval import by_meaning
 from pytest_crab.clients.retrieval import by_words
 from pytest_crab.clients.retrieval import pieces_of
+from pytest_crab.clients.status_table import Status
 from pytest_crab.diffs import Hunk
 from pytest_crab.diffs import hunks_of
 from pytest_crab.errors import ReviewerError
 from pytest_crab.protocols import Checkout
+from pytest_crab.reviewers.chat import ask_for_findings
+from pytest_crab.reviewers.chat import recorded
 from pytest_crab.types import Finding
 from pytest_crab.types import PullRequest
 from pytest_crab.types import Review
@@ -35,7 +37,7 @@ _LIBRARIES = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HunksReviewer(AskingSettings):
+class HunksReviewer(ChatSettings):
     """Goes through the diff hunk by hunk.
 
     ``context`` none, bm25 or embedding adds the ``k`` pieces of the head's code that are most like the hunk; the last
@@ -52,7 +54,7 @@ class HunksReviewer(AskingSettings):
     most: int = 200
 
     def __post_init__(self) -> None:
-        AskingSettings.__post_init__(self)
+        ChatSettings.__post_init__(self)
         if self.k < 1 or self.most < 1:
             raise ValueError("k and most should be at least 1")
         if (self.context is Context.EMBEDDING) != (self.embedding is not None):
@@ -62,7 +64,7 @@ class HunksReviewer(AskingSettings):
             raise ValueError(f"context {self.context} needs {module}: install pytest-crab with its extra [{extra}]")
 
     def review(self, pull_request: PullRequest, checkout: Checkout) -> Review:
-        """What the model finds, in the diff's order. Raises ReviewerError, GatewayError, Cancelled."""
+        """Ask about each hunk, in the diff's order. Raises ReviewerError, ModelError, GatewayError, Cancelled."""
         hunks = list(_hunks(pull_request))
         if len(hunks) > self.most:
             raise ReviewerError(
@@ -72,14 +74,14 @@ class HunksReviewer(AskingSettings):
         search = self._search(checkout) if hunks else None
         findings: list[Finding] = []
         set_aside: list[str] = []
-        with self.asking(checkout) as asking:
+        with self.chat(checkout.services) as chat:
             for path, hunk in hunks:
                 context = [] if search is None else self._beside(search, path, hunk)
-                told = as_data(self.told(), _text(pull_request, path, hunk, context))
-                _, review = asking.ask_for_findings([{"role": "user", "content": told}], path=path)
+                asked = as_data(self.instructions(), _text(pull_request, path, hunk, context))
+                _, review = ask_for_findings(chat, [{"role": "user", "content": asked}], path=path)
                 findings += _within(review.findings, hunk)
                 set_aside += review.set_aside
-            return asking.reviewed(Review(findings=tuple(findings), set_aside=tuple(set_aside)))
+            return recorded(Review(findings=tuple(findings), set_aside=tuple(set_aside)), chat, self.model)
 
     def _search(self, checkout: Checkout) -> Search | None:
         if self.context is Context.NONE:

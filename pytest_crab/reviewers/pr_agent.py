@@ -11,16 +11,11 @@ from dataclasses import field
 from typing import Any
 from typing import ClassVar
 
-from pytest_crab.clients.failures import Status
+from pytest_crab.clients.client_run import ClientSettings
+from pytest_crab.clients.client_run import Session
+from pytest_crab.clients.client_run import ending
 from pytest_crab.clients.prompting import shown_diff
-from pytest_crab.clients.running import ClientSettings
-from pytest_crab.clients.running import Session
-from pytest_crab.clients.running import ending
 from pytest_crab.commands import Place
-from pytest_crab.diffs import touched_paths
-from pytest_crab.errors import AgentError
-from pytest_crab.errors import ReviewerError
-from pytest_crab.parsing.findings import review_of
 from pytest_crab.protocols import Checkout
 from pytest_crab.protocols import Completed
 from pytest_crab.types import PullRequest
@@ -44,19 +39,18 @@ class PrAgentReviewer(ClientSettings):
 
     client: ClassVar[str] = "pr-agent"
     role: ClassVar[str] = "reviewer"
-    failure: ClassVar[type[ReviewerError | AgentError]] = ReviewerError
 
     provider: str = "openai"
     place: Place = field(default=Place.CLONE, metadata={"key": "in"})
     config: Mapping[str, str] = field(default_factory=dict)
     context: int = 128_000
 
-    def told(self) -> str:
-        """The extra instructions; none without ``prompt``."""
-        return super(PrAgentReviewer, self).told() if self.prompt else ""
+    def instructions(self) -> str:
+        """Return the extra instructions; none without ``prompt``."""
+        return super(PrAgentReviewer, self).instructions() if self.prompt else ""
 
     def review(self, pull_request: PullRequest, checkout: Checkout) -> Review:
-        """What PR-Agent finds. Raises ReviewerError, GatewayError, Cancelled, EngineError."""
+        """Run PR-Agent. Raises ReviewerError, GatewayError, Cancelled, EngineError."""
         with self.session(checkout) as session:
             argv = [session.program, "--diff-file", "pull-request.diff", "--output", "review.md"]
             argv += ["--json-output", "review.json", *self.args, "review"]
@@ -67,16 +61,11 @@ class PrAgentReviewer(ClientSettings):
             answer = _read(report)
             session.judge(facts(completed, report, answer))
             assert answer is not None
-            problems: list[str] = []
-            told = json.loads(session.redact(json.dumps(list(_findings(answer)))))
-            review = review_of({"findings": told}, problems, files=touched_paths(pull_request.diff))
-            if review is None:
-                raise session.failed(Status.BAD_OUTPUT, f"its findings cannot be read: {problems[0]}")
-            return session.reviewed(review)
+            return session.review(list(_findings(answer)), pull_request)
 
     def _variables(self, session: Session) -> dict[str, str]:
         own = {"config.model": f"openai/{self.model}"} if self.model else {}
-        told = {"pr_reviewer.extra_instructions": self.told()} if self.prompt else {}
+        more = {"pr_reviewer.extra_instructions": self.instructions()} if self.prompt else {}
         config = {
             "config.fallback_models": "[]",
             "config.custom_model_max_tokens": str(self.context),
@@ -84,7 +73,7 @@ class PrAgentReviewer(ClientSettings):
             "openai.key": session.token,
             "openai.api_base": f"{session.base}/v1",
             **own,
-            **told,
+            **more,
             **self.config,
         }
         variables = {name.upper().replace(".", "__"): value for name, value in config.items()}
@@ -107,7 +96,7 @@ def _read(report: bytes) -> Mapping[str, Any] | None:
 
 
 def facts(completed: Completed, report: bytes, answer: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What the table of statuses looks at; the exit code is 0 whatever happens."""
+    """Return the facts for the status table; the exit code is 0 whatever happens."""
     lines = (completed.stdout + b"\n" + completed.stderr).decode(errors="replace").splitlines()
     plain = [_COLOUR.sub("", line).strip() for line in lines]
     told = [line.partition(" - ")[2] for line in plain if _ERROR.search(line)] or [line for line in plain if line]

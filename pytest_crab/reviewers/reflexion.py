@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 from typing import ClassVar
 
 from pytest_crab import plain
-from pytest_crab.clients.asking import AskingSettings
+from pytest_crab.clients.chat import ChatSettings
+from pytest_crab.clients.chat import require_readable
 from pytest_crab.clients.prompting import instructions
 from pytest_crab.clients.prompting import prompt
 from pytest_crab.diffs import touched_paths
 from pytest_crab.protocols import Checkout
+from pytest_crab.reviewers.chat import ask_for_findings
+from pytest_crab.reviewers.chat import recorded
 from pytest_crab.types import PullRequest
 from pytest_crab.types import Review
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReflexionReviewer(AskingSettings):
+class ReflexionReviewer(ChatSettings):
     """Asks as single-shot does, then ``iterations`` times for a better list; the last list counts.
 
     ``reflection`` is a file of instructions for these, in place of ours.
@@ -32,31 +34,28 @@ class ReflexionReviewer(AskingSettings):
     reflection: str | None = None
 
     def __post_init__(self) -> None:
-        AskingSettings.__post_init__(self)
+        ChatSettings.__post_init__(self)
         if self.iterations < 1:
             raise ValueError("iterations should be at least 1; single-shot is the reviewer without any")
-        try:
-            self.reflected()
-        except (OSError, ValueError) as error:
-            raise ValueError(f"reflection {self.reflection} cannot be read: {error}") from error
+        require_readable("reflection", self.reflection, self.second_instructions)
 
-    def reflected(self) -> str:
-        """The instructions of an iteration."""
-        path = None if self.reflection is None else Path(self.folder, self.reflection).expanduser()
-        return instructions("reflexion", path)
+    def second_instructions(self) -> str:
+        """Return the instructions of an iteration."""
+        return instructions("reflexion", self.reflection, self.folder)
 
     def identity(self) -> Mapping[str, Any] | None:
-        """As that of single-shot, with the digest of the second prompt."""
-        known = AskingSettings.identity(self)
-        return {**(known or {}), "adapter": "reflexion", "reflection": plain.digest(self.reflected())}
+        """Return the identity of single-shot, with the digest of the second prompt."""
+        known = ChatSettings.identity(self)
+        return {**(known or {}), "adapter": "reflexion", "reflection": plain.digest(self.second_instructions())}
 
     def review(self, pull_request: PullRequest, checkout: Checkout) -> Review:
-        """What the model finds in the end. Raises ReviewerError, GatewayError, Cancelled."""
-        with self.asking(checkout) as asking:
-            messages = [{"role": "user", "content": prompt(self.told(), pull_request)}]
+        """Ask, and ask again for a better list. Raises ModelError, GatewayError, Cancelled."""
+        with self.chat(checkout.services) as chat:
+            messages = [{"role": "user", "content": prompt(self.instructions(), pull_request)}]
             files = touched_paths(pull_request.diff)
-            text, review = asking.ask_for_findings(messages, files=files)
+            text, review = ask_for_findings(chat, messages, files=files)
             for _ in range(self.iterations):
-                messages += [{"role": "assistant", "content": text}, {"role": "user", "content": self.reflected()}]
-                text, review = asking.ask_for_findings(messages, files=files)
-            return asking.reviewed(review)
+                again = {"role": "user", "content": self.second_instructions()}
+                messages += [{"role": "assistant", "content": text}, again]
+                text, review = ask_for_findings(chat, messages, files=files)
+            return recorded(review, chat, self.model)

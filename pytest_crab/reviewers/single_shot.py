@@ -5,23 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from pytest_crab.clients.asking import AskingSettings
+from pytest_crab.clients.chat import ChatSettings
 from pytest_crab.clients.prompting import prompt
 from pytest_crab.diffs import touched_paths
 from pytest_crab.protocols import Checkout
+from pytest_crab.reviewers.chat import ask_for_findings
+from pytest_crab.reviewers.chat import recorded
 from pytest_crab.types import PullRequest
 from pytest_crab.types import Review
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SingleShotReviewer(AskingSettings):
+class SingleShotReviewer(ChatSettings):
     """Asks once, and takes the findings in the answer."""
 
     role: ClassVar[str] = "single-shot"
 
     def review(self, pull_request: PullRequest, checkout: Checkout) -> Review:
-        """What the model finds. Raises ReviewerError, GatewayError, Cancelled."""
-        with self.asking(checkout) as asking:
-            asked = {"role": "user", "content": prompt(self.told(), pull_request)}
-            files = touched_paths(pull_request.diff)
-            return asking.reviewed(asking.ask_for_findings([asked], files=files)[1])
+        """Ask for all findings at once. Raises ModelError, GatewayError, Cancelled."""
+        with self.chat(checkout.services) as chat:
+            asked = {"role": "user", "content": prompt(self.instructions(), pull_request)}
+            _, review = ask_for_findings(chat, [asked], files=touched_paths(pull_request.diff))
+            return recorded(review, chat, self.model)

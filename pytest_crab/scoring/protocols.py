@@ -14,6 +14,7 @@ from pytest_crab.protocols import Command
 from pytest_crab.protocols import Completed
 from pytest_crab.protocols import Image
 from pytest_crab.protocols import Limits
+from pytest_crab.protocols import Services
 from pytest_crab.protocols import Snapshot
 from pytest_crab.types import Artefact
 from pytest_crab.types import Comment
@@ -110,6 +111,9 @@ class TrialContext(Protocol):
 
     def execute(self, commands: Sequence[Command], *, seconds: float) -> tuple[Completed, ...]:
         """Run commands beside each other in one fresh sandbox of the image. Raises EngineError, Cancelled."""
+
+    def services(self) -> Services:
+        """Models, waiting and transcripts for the step under way; what they cost is booked on this trial."""
 
     def reinstall(self, tree: str) -> Mapping[str, str]:
         """Install a revised tree; the project's metadata files. Raises InstallFailed, EngineError, Cancelled."""

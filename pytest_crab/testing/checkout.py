@@ -6,7 +6,6 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -17,9 +16,8 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from pytest_crab.clients.services import StepServices
 from pytest_crab.errors import DiffRejected
-from pytest_crab.errors import GatewayError
-from pytest_crab.plain import digest
 from pytest_crab.protocols import Completed
 from pytest_crab.protocols import ModelAccess
 from pytest_crab.protocols import Models
@@ -28,7 +26,6 @@ from pytest_crab.sources.git_cli import Git
 from pytest_crab.sources.git_cli import GitError
 from pytest_crab.sources.git_cli import create_checkout
 from pytest_crab.types import PullRequest
-from pytest_crab.types import Usage
 
 _WHO = {
     "GIT_AUTHOR_NAME": "pytest-crab",
@@ -102,8 +99,8 @@ class FakeWorkspace:
 class FakeCheckout:
     """A pull request of two commits in ``folder``, which must not exist; ``base`` and ``head`` map paths to contents.
 
-    ``origin`` is the repository, ``openings`` lists what was asked for, ``workspaces`` what was given, ``kept`` the raw
-    outputs by their keys. ``gateway`` is what gives access to models; without one there are none.
+    ``origin`` is the repository, ``openings`` lists what was asked for, ``workspaces`` what was given, ``kept`` the
+    transcripts by their keys. ``gateway`` is what gives access to models; without one there are none.
     """
 
     def __init__(
@@ -113,9 +110,8 @@ class FakeCheckout:
         base: Mapping[str, bytes] | None = None,
         gateway: Models | None = None,
     ) -> None:
-        self.gateway = gateway
         self.kept: dict[str, str] = {}
-        self._accesses: list[ModelAccess] = []
+        self.services = StepServices(gateway, self._keep, trial="a test", step="a step")
         self.openings: list[Opening] = []
         self.workspaces: list[FakeWorkspace] = []
         self._folder = folder
@@ -157,34 +153,9 @@ class FakeCheckout:
         with self._opened(Opening(place="workspace", readable=tuple(readable), models=models)) as workspace:
             yield workspace
 
-    @contextmanager
-    def models(self, *providers: str) -> Iterator[ModelAccess]:
-        """Access to the models of these providers, of all if none is named. Raises GatewayError without a gateway."""
-        if self.gateway is None:
-            raise GatewayError("this checkout was made without a gateway")
-        number = len(self._accesses) + 1
-        step: dict[str, Any] = {"trial": "a test", "step": "a step", "attempt": number}
-        with self.gateway.open(**step, providers=providers or None) as access:
-            self._accesses.append(access)
-            yield access
-
-    def usage(self, access: ModelAccess) -> Usage:
-        """What that access has used so far. Raises GatewayError."""
-        if self.gateway is None:
-            raise GatewayError("this checkout was made without a gateway")
-        return self.gateway.usage(access)
-
-    def wait(self, seconds: float) -> None:
-        """Let time pass."""
-        time.sleep(seconds)
-
-    def keep(self, name: str, text: str) -> str:
-        """Put the text into ``kept``, tokens taken out; its key."""
-        for access in self._accesses:
-            text = text.replace(access.token, "[token]")
-        key = digest([name, text])
-        self.kept[key] = text
-        return key
+    def _keep(self, step: str, key: str, value: Any) -> None:
+        del step
+        self.kept[key] = value["text"]
 
     @contextmanager
     def _opened(self, asked: Opening) -> Iterator[FakeWorkspace]:

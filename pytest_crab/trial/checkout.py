@@ -11,22 +11,17 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from pytest_crab import plain
+from pytest_crab.clients.services import StepServices
 from pytest_crab.errors import AgentError
-from pytest_crab.errors import Cancelled
-from pytest_crab.errors import GatewayError
 from pytest_crab.errors import ReviewerError
 from pytest_crab.instances.loading import FILE as INSTANCE_FILE
 from pytest_crab.lazy import lazy
 from pytest_crab.protocols import CLIENT_LIMITS
-from pytest_crab.protocols import SHORTEST_SECRET
 from pytest_crab.protocols import Command
 from pytest_crab.protocols import Completed
 from pytest_crab.protocols import Image
 from pytest_crab.protocols import ModelAccess
-from pytest_crab.protocols import Models
 from pytest_crab.protocols import Snapshot
 from pytest_crab.protocols import Workspace
 from pytest_crab.runtimes import hiding
@@ -38,8 +33,6 @@ from pytest_crab.runtimes.trees import put
 from pytest_crab.runtimes.unconfined import run_plain
 from pytest_crab.trial.world import World
 from pytest_crab.types import Instance
-from pytest_crab.types import Usage
-from pytest_crab.types import total_usage
 
 #: How far below what a contestant may read instances are looked for that this run has not loaded.
 _DEPTH, _FOLDERS = 3, 500
@@ -48,8 +41,7 @@ _DEPTH, _FOLDERS = 3, 500
 class TrialCheckout:
     """A protocols.Checkout; a new one for every step, so that nothing passes from reviewer to agent but findings.
 
-    ``failure`` is raised for a path that would show the contestant what it must not see; ``note`` is told the key of
-    each transcript that is kept.
+    ``failure`` is raised for a path that would show the contestant what it must not see.
     """
 
     def __init__(
@@ -59,25 +51,14 @@ class TrialCheckout:
         world: World,
         image: Callable[[], Image],
         failure: type[ReviewerError | AgentError],
-        *,
-        trial: str = "",
-        step: str = "",
-        attempt: int = 1,
-        spent: float = 0.0,
-        note: Callable[[str], None] = lambda _key: None,
+        services: StepServices,
     ) -> None:
         hiding.hide_set(instance)
         self._snapshot = snapshot
         self._world = world
         self._image = image
         self._failure = failure
-        self._trial = trial
-        self._step = step
-        self._attempt = attempt
-        self._spent = spent
-        self._note = note
-        self._tokens: list[str] = []
-        self._accesses: list[ModelAccess] = []
+        self.services = services
 
     @contextlib.contextmanager
     def clone(
@@ -110,53 +91,6 @@ class TrialCheckout:
                 workspace.home = str(scratch / "home") if unconfined else relaying.HOME
                 workspace.models_url = stack.enter_context(relaying.relay_here(models)) if unconfined else relaying.URL
             yield workspace
-
-    @contextlib.contextmanager
-    def models(self, *providers: str) -> Iterator[ModelAccess]:
-        """See protocols.Checkout."""
-        step: dict[str, Any] = {"trial": self._trial, "step": self._step, "attempt": self._attempt}
-        with self._models.open(**step, spent=self._spent, providers=providers or None) as access:
-            self._tokens.append(access.token)
-            self._accesses.append(access)
-            yield access
-
-    def usage(self, access: ModelAccess) -> Usage:
-        """See protocols.Checkout."""
-        return self._models.usage(access)
-
-    def used(self) -> Usage | None:
-        """What all accesses to models have used together, also after their end; None: there was none."""
-        return total_usage(self._usage_or_none(access) for access in self._accesses)
-
-    def _usage_or_none(self, access: ModelAccess) -> Usage | None:
-        try:
-            return self._models.usage(access)
-        except GatewayError:  # it is gone, and nobody knows
-            return None
-
-    @property
-    def _models(self) -> Models:
-        if self._world.models is None:
-            raise GatewayError("this run has no gateway, so no model can be asked")
-        return self._world.models
-
-    def wait(self, seconds: float) -> None:
-        """See protocols.Checkout."""
-        if self._world.cancelled.wait(seconds):
-            raise Cancelled(f"the run was stopped while {self._step} was waited for")
-
-    def keep(self, name: str, text: str) -> str:
-        """See protocols.Checkout."""
-        for token in self._tokens:
-            text = text.replace(token, "[token]")
-        for variable in self._world.secrets:
-            if len(os.environ.get(variable, "")) >= SHORTEST_SECRET:
-                text = text.replace(os.environ[variable], f"[{variable}]")
-        value = {"trial": self._trial, "step": self._step, "name": name, "text": text}
-        key = plain.digest(value)
-        self._world.store.put("transcript", key, value)
-        self._note(key)
-        return key
 
     def _refuse(self, path: Path) -> None:
         """Raise the family's error if a path is, holds or lies in a place that is hidden from contestants."""

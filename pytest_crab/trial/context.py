@@ -13,6 +13,7 @@ from typing import Any
 from typing import TypeVar
 
 from pytest_crab import plain
+from pytest_crab.clients.services import StepServices
 from pytest_crab.errors import AgentError
 from pytest_crab.errors import Cancelled
 from pytest_crab.errors import CrabError
@@ -68,10 +69,13 @@ class TrialContext:
     way, by class.
     """
 
-    def __init__(self, instance: Instance, crew: Crew, world: World, notice: Callable[[str], None]) -> None:
+    def __init__(
+        self, instance: Instance, crew: Crew, world: World, notice: Callable[[str], None], repeat: int = 1
+    ) -> None:
         self.instance = instance
         self.crew = crew
         self.world = world
+        self.repeat = repeat
         self.records: list[StepRecord] = []
         self.facts: dict[str, Any] = {}
         self.step = _FIRST
@@ -125,23 +129,25 @@ class TrialContext:
     def _commits(self) -> dict[str, str]:
         return {"base": self.snapshot.base, "head": self.snapshot.head}
 
-    def checkout(self, failure: type[ReviewerError | AgentError], repeat: int = 1) -> TrialCheckout:
-        """Ways to the code for one contestant in the present step; ``failure`` is its family's error."""
-        if self.world.no_sandbox is not None:
-            self.world.permit(self.instance, self.crew)
-        trial = TrialId(self.instance.id, self.crew.spec.reviewer, repeat)
-        return TrialCheckout(
-            self.instance,
-            self.snapshot,
-            self.world,
-            lambda: self.image,
-            failure,
-            trial=str(trial),
+    def services(self) -> StepServices:
+        """See scoring.protocols.TrialContext."""
+        return StepServices(
+            self.world.models,
+            self.world.store.put,
+            trial=str(TrialId(self.instance.id, self.crew.spec.reviewer, self.repeat)),
             step=self.step,
             attempt=len(self.attempts) + 1,
             spent=self.spent,
+            secrets=self.world.secrets,
+            cancelled=self.world.cancelled,
             note=self.transcripts.append,
         )
+
+    def checkout(self, failure: type[ReviewerError | AgentError]) -> TrialCheckout:
+        """Ways to the code for one contestant in the present step; ``failure`` is its family's error."""
+        if self.world.no_sandbox is not None:
+            self.world.permit(self.instance, self.crew)
+        return TrialCheckout(self.instance, self.snapshot, self.world, lambda: self.image, failure, self.services())
 
     def take_wasted(self) -> Usage | None:
         """What failed attempts have used so far; from here on it stands on the result of their step."""

@@ -61,7 +61,7 @@ class _Planner:
     """A trial's steps, looked up in their order."""
 
     def __init__(self, instance: Instance, crew: Crew, world: World, repeat: int) -> None:
-        self._run = TrialRun(TrialContext(instance, crew, world, lambda _step: None), repeat)
+        self._run = TrialRun(TrialContext(instance, crew, world, lambda _step: None, repeat), repeat)
         self.states = dict.fromkeys(("proof", "review", "revision", "verdict"), OPEN)
         self.costs: dict[str, float] = {}
 

@@ -62,7 +62,7 @@ def run_trial(
     each with a reason, and as one sentence in ``error``. A source that cannot be reached gives a skipped trial. Raises
     Cancelled when the run was stopped.
     """
-    run = TrialRun(TrialContext(instance, crew, world, notice), repeat)
+    run = TrialRun(TrialContext(instance, crew, world, notice, repeat), repeat)
     run.run()
     return run.trial()
 

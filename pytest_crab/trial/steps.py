@@ -17,6 +17,7 @@ from pytest_crab.errors import AgentError
 from pytest_crab.errors import CrabError
 from pytest_crab.errors import DiffRejected
 from pytest_crab.errors import ReviewerError
+from pytest_crab.errors import model_errors_as
 from pytest_crab.instances.resolved import settings_digest
 from pytest_crab.protocols import Agent
 from pytest_crab.protocols import Checkout
@@ -59,11 +60,12 @@ class _AdapterStep(Generic[R]):
     @contextlib.contextmanager
     def _attempt(self, failure: type[ReviewerError | AgentError]) -> Iterator[Checkout]:
         """A checkout for one attempt at the step; what a failed one has used is kept for the record."""
-        checkout = self._context.checkout(failure, self._repeat)
+        checkout = self._context.checkout(failure)
         try:
-            yield checkout
+            with model_errors_as(failure):
+                yield checkout
         except (CrabError, OSError):
-            self._context.wasted.append(checkout.used() or (FREE if self._is_free else None))
+            self._context.wasted.append(checkout.services.used() or (FREE if self._is_free else None))
             raise
 
     def lasts(self, result: R) -> bool:

@@ -21,12 +21,12 @@ from pytest_crab.protocols import Limits
 from pytest_crab.protocols import Models
 from pytest_crab.protocols import Runtime
 from pytest_crab.protocols import Store
+from pytest_crab.retry_policy import RetryPolicy
 from pytest_crab.runtimes import hiding
 from pytest_crab.runtimes.runs import Run
 from pytest_crab.settings import ModelSettings
 from pytest_crab.trial.crew import Crew
 from pytest_crab.trial.retries import RETRIES
-from pytest_crab.trial.retries import Patience
 from pytest_crab.types import Instance
 from pytest_crab.types import Provenance
 from pytest_crab.types import PullRequest
@@ -84,7 +84,7 @@ class World:
     versions: Mapping[str, Any] = field(default_factory=dict)
     models: Models | None = None
     secrets: Sequence[str] = KEYS
-    retries: Mapping[str, Patience] = field(default_factory=lambda: RETRIES)
+    retries: Mapping[str, RetryPolicy] = field(default_factory=lambda: RETRIES)
 
     def __post_init__(self) -> None:
         """Hide the store from every sandbox of this process."""

@@ -20,8 +20,10 @@ import pytest
 from pytest_crab import agents
 from pytest_crab import reviewers
 from pytest_crab.clients import installed
+from pytest_crab.clients.services import StepServices
 from pytest_crab.errors import AgentError
 from pytest_crab.errors import ReviewerError
+from pytest_crab.errors import model_errors_as
 from pytest_crab.models import Gateway
 from pytest_crab.protocols import Image
 from pytest_crab.protocols import Runtime
@@ -143,22 +145,31 @@ class Desk:
 
     def checkout(self, step: str) -> TrialCheckout:
         failure = ReviewerError if step == "review" else AgentError
-        return TrialCheckout(
-            self.instance, self.snapshot, self.world, lambda: self.image, failure, trial="calc-1::x[1]", step=step
+        world = self.world
+        services = StepServices(
+            self.gateway,
+            world.store.put,
+            trial="calc-1::x[1]",
+            step=step,
+            secrets=world.secrets,
+            cancelled=world.cancelled,
         )
+        return TrialCheckout(self.instance, self.snapshot, world, lambda: self.image, failure, services)
 
     def review(self, name: str, script: Any, **settings: Any) -> Review:
         """What a real reviewer says when the provider says this."""
         self.say(script)
         reviewer = reviewers.make(name, {"model": MODEL, "timeout": 60, **settings}, self.folder)
-        return reviewer.review(self.pull_request, self.checkout("review"))  # type: ignore[union-attr]
+        with model_errors_as(ReviewerError):
+            return reviewer.review(self.pull_request, self.checkout("review"))  # type: ignore[union-attr]
 
     def revise(self, name: str, script: Any, findings: Sequence[Finding] = (), **settings: Any) -> Revision:
         """What a real agent makes of the findings when the provider says this."""
         self.say(script)
         agent = self.agent(name, **settings)
         found = findings or [Finding(body="Guard against zero.", path="calc.py", start=2)]
-        revision: Revision = agent.revise(self.pull_request, found, self.checkout("revision"))
+        with model_errors_as(AgentError):
+            revision: Revision = agent.revise(self.pull_request, found, self.checkout("revision"))
         return revision
 
     def agent(self, name: str, **settings: Any) -> Any:

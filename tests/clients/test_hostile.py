@@ -116,7 +116,7 @@ def test_nothing_of_it_is_read_or_run(
     desk = make_desk(extra=HOSTILE)
     assert sentinels(desk, client) == set()
     monkeypatch.setattr(MODULES[client], "ISOLATION", ())
-    monkeypatch.setattr(claude_code, "UNTOLD", {})
+    monkeypatch.setattr(claude_code, "NO_MEMORY_FILES", {})
     assert sentinels(desk, client) >= FIRING[client]
 
 

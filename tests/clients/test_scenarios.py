@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from pytest_crab.clients import codex
-from pytest_crab.clients.failures import TABLE
 from pytest_crab.clients.installed import KINDS
+from pytest_crab.clients.status_table import TABLE
 from pytest_crab.errors import AgentError
 from pytest_crab.errors import GatewayError
 from pytest_crab.errors import ReviewerError

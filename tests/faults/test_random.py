@@ -36,6 +36,7 @@ from pytest_crab.protocols import Checkout
 from pytest_crab.protocols import Command
 from pytest_crab.protocols import Completed
 from pytest_crab.protocols import Image
+from pytest_crab.retry_policy import RetryPolicy
 from pytest_crab.runtimes.runs import Run
 from pytest_crab.store import FileStore
 from pytest_crab.trial import Crew
@@ -43,7 +44,6 @@ from pytest_crab.trial import CrewSpec
 from pytest_crab.trial import World
 from pytest_crab.trial import run_trial
 from pytest_crab.trial.retries import RETRIES
-from pytest_crab.trial.retries import Patience
 from pytest_crab.types import Finding
 from pytest_crab.types import Instance
 from pytest_crab.types import PullRequest
@@ -58,7 +58,7 @@ DIFF = (
     "diff --git a/value.py b/value.py\n--- a/value.py\n+++ b/value.py\n@@ -1,2 +1,2 @@\n"
     " def value():\n-    return 2\n+    return {}\n"
 )
-AT_ONCE = {name: Patience(most=patience.most, wait=0) for name, patience in RETRIES.items()}
+AT_ONCE = {name: RetryPolicy(most=patience.most, wait=0) for name, patience in RETRIES.items()}
 STATUSES = (None, "rate_limited", "overloaded", "timeout", "bad_output", "client_error")
 
 
@@ -348,7 +348,7 @@ def test_a_stopped_run_does_not_wait_for_its_next_try(instances: list[Instance],
             weather,
             tmp_path,
             cancelled=stopped,
-            retries={"rate_limited": Patience(most=1, wait=600)},
+            retries={"rate_limited": RetryPolicy(most=1, wait=600)},
         )
 
 

@@ -15,8 +15,8 @@ from typing import Any
 import httpx2
 import pytest
 
+from pytest_crab.errors import BudgetSpent
 from pytest_crab.errors import GatewayError
-from pytest_crab.errors import LimitSpent
 from pytest_crab.errors import ReviewerError
 from pytest_crab.testing.provider import garbage
 from pytest_crab.testing.provider import say
@@ -103,7 +103,7 @@ def test_a_trial_has_a_budget_of_its_own_over_its_steps(make: Any, client: Any, 
         gateway = make(trial_budget=1.5 * COST, replay=replay)
         with gateway.open(**STEP) as access, client(access) as http:
             assert http.post(messages.path, json=messages.body()).status_code == 200
-        with pytest.raises(LimitSpent, match=r"of trial i::r is spent \(0.0006 of 0.00045 USD\)") as caught:  # noqa: PT012
+        with pytest.raises(BudgetSpent, match=r"of trial i::r is spent \(0.0006 of 0.00045 USD\)") as caught:  # noqa: PT012
             with gateway.open(trial="i::r", step="revision", attempt=1) as access, client(access) as http:
                 assert http.post(messages.path, json=messages.body("2")).status_code == 200
                 assert http.post(messages.path, json=messages.body("3")).status_code == 400
@@ -123,7 +123,7 @@ def test_what_an_attempt_spent_that_the_world_broke_off_is_nobodys_doing(make: A
         with gateway.open(**{**STEP, "attempt": 2}) as access, client(access) as http:
             http.post(messages.path, json=messages.body())
     gateway.close()
-    with pytest.raises(LimitSpent):  # the ledger knows who spent what
+    with pytest.raises(BudgetSpent):  # the ledger knows who spent what
         with make("run", trial_budget=1.5 * COST).open(**STEP) as access, client(access) as http:
             http.post(messages.path, json=messages.body())
 
@@ -141,7 +141,7 @@ def test_answers_that_the_provider_cut_are_nobodys_doing(make: Any, client: Any,
                         http.post(messages.path, json=messages.body(**body))
                 assert http.post(messages.path, json=messages.body()).status_code == 400
         gateway.close()
-    with pytest.raises(LimitSpent):  # noqa: PT012
+    with pytest.raises(BudgetSpent):  # noqa: PT012
         with make("run", trial_budget=0.9).open(**{**STEP, "trial": "left"}) as access, client(access) as http:
             with http.stream("POST", messages.path, json=messages.body("left", **body)) as answer:
                 next(answer.iter_raw())

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_crab.models import metering
-from pytest_crab.models.forwarding import asked_wait
 from pytest_crab.models.metering import StreamMeter
 from pytest_crab.models.metering import Tokens
 from pytest_crab.models.metering import WithoutUsage
@@ -128,18 +127,3 @@ def test_the_longest_pattern_that_fits_gives_the_price() -> None:
     prices = {name: Price(input=number, output=0.0) for number, name in enumerate(("*", "claude-*", "claude-x"))}
     assert [price_of(model, prices).input for model in ("gpt", "claude-y", "claude-x")] == [0, 1, 2]  # type: ignore[union-attr]
     assert price_of("gpt", {"claude-*": prices["*"]}) is None
-
-
-@pytest.mark.parametrize(
-    ("headers", "seconds"),
-    [
-        ({}, None),
-        ({"retry-after": "3"}, 3.0),
-        ({"retry-after": "-3"}, 0.0),
-        ({"retry-after-ms": "250", "retry-after": "3"}, 0.25),
-        ({"retry-after": "Thu, 01 Jan 1970 00:01:40 GMT"}, 90.0),
-        ({"retry-after": "soon"}, None),
-    ],
-)
-def test_what_a_provider_asks_to_wait(headers: dict[str, str], seconds: float | None) -> None:
-    assert asked_wait(headers, now=10.0) == seconds

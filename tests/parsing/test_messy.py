@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from pytest_crab.parsing.loose import read_loose
+from pytest_crab.parsing.findings_in_text import read_findings
 
 FILES = {"src/app.py", "src/old.py", "a/kept.py"}
 ONE = {"path": "src/app.py", "start": 59, "end": 61, "title": "Zero", "body": "Divides by zero.", "severity": "high"}
@@ -99,14 +99,14 @@ MESSY: dict[str, tuple[str, list[str] | None]] = {
 def test_an_answer_is_findings_an_honest_empty_list_or_no_review(kind: str) -> None:
     text, bodies = MESSY[kind]
     problems: list[str] = []
-    review = read_loose(text, problems, files=FILES)
+    review = read_findings(text, problems, files=FILES)
     assert (None if review is None else [finding.body for finding in review.findings]) == bodies
     assert bool(problems) == (bodies is None)
 
 
 @pytest.mark.parametrize(("kind", "count"), [("one unreadable of three", 1), ("one without words", 2), ("bare", 0)])
 def test_what_is_set_aside_is_counted(kind: str, count: int) -> None:
-    review = read_loose(MESSY[kind][0], [], files=FILES)
+    review = read_findings(MESSY[kind][0], [], files=FILES)
     assert review is not None
     assert len(review.set_aside) == count
 
@@ -129,7 +129,7 @@ def test_what_is_set_aside_is_counted(kind: str, count: int) -> None:
     ],
 )
 def test_a_path_is_the_file_of_the_diff_that_it_means(path: str, meant: str) -> None:
-    review = read_loose(json.dumps([{**ONE, "path": path}]), [], files=FILES)
+    review = read_findings(json.dumps([{**ONE, "path": path}]), [], files=FILES)
     assert review is not None
     assert review.findings[0].path == meant
 
@@ -152,6 +152,6 @@ def test_a_path_is_the_file_of_the_diff_that_it_means(path: str, meant: str) -> 
 def test_whole_numbers_are_lines_however_they_are_written(
     start: object, end: object, lines: tuple[int | None, ...]
 ) -> None:
-    review = read_loose(json.dumps([{**ONE, "start": start, "end": end}]), [], files=FILES)
+    review = read_findings(json.dumps([{**ONE, "start": start, "end": end}]), [], files=FILES)
     assert review is not None
     assert (review.findings[0].start, review.findings[0].end) == lines

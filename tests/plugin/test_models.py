@@ -38,7 +38,7 @@ class Bot:
     def review(self, pull_request, checkout):
         said = f"{self.prompt}\\n{pull_request.title}\\n{pull_request.diff}"
         body = {"model": "scripted", "max_tokens": 9, "messages": [{"role": "user", "content": said}]}
-        with checkout.models() as access:
+        with checkout.services.models() as access:
             transport = httpx2.HTTPTransport(uds=str(access.socket), verify=False)
             with httpx2.Client(transport=transport, headers={"x-api-key": access.token}, timeout=200) as http:
                 for _ in range(self.times):
@@ -46,7 +46,7 @@ class Bot:
             if answer.status_code != 200:
                 raise ReviewerError(answer.text)
             found = json.loads(answer.json()["content"][0]["text"])
-        return Review(findings=tuple(Finding(**each) for each in found), usage=checkout.usage(access))
+        return Review(findings=tuple(Finding(**each) for each in found), usage=checkout.services.usage(access))
 """
 
 CRAB_YAML = """\

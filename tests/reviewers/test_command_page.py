@@ -12,10 +12,10 @@ import yaml
 from pytest_crab import reviewers
 from pytest_crab.commands import CommandSettings
 from pytest_crab.commands import request
+from pytest_crab.parsing.agent_output import read_agent_output
 from pytest_crab.parsing.findings import LONGEST_TEXT
 from pytest_crab.parsing.findings import MOST_FINDINGS
 from pytest_crab.parsing.findings import read_review
-from pytest_crab.parsing.remarks import read_remarks
 from pytest_crab.plain import key_of
 from pytest_crab.reviewers.command import CommandReviewer
 from pytest_crab.testing.checkout import FakeCheckout
@@ -83,7 +83,7 @@ def test_the_page_shows_what_is_read() -> None:
     assert review is not None, problems
     assert {name for name in names(Finding) if getattr(review.findings[0], name) is not None} == names(Finding)
     assert review.version == "todo 1.4"
-    remarks = read_remarks(block("json agent-output"))
+    remarks = read_agent_output(block("json agent-output"))
     assert remarks.usage == Usage(input_tokens=9000, output_tokens=700)
     assert remarks.notes == "Left the second finding alone."
 

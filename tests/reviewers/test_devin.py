@@ -116,7 +116,7 @@ class Hosts:
         if request.path == f"{PATH}/comments":
             page = int(request.query["page"])
             status, data, headers = self.pages[page - 1]
-            more = f'<{self.url}/elsewhere?page={page + 1}>; rel="next"'
+            more = f'<http://192.0.2.1/elsewhere?page={page + 1}>; rel="next"'
             return status, data, {**headers, "link": more} if page < len(self.pages) else headers
         return reply({"message": "no such place"}, 404)
 
@@ -230,7 +230,7 @@ def test_a_review_is_asked_for_awaited_and_read(desk: Desk) -> None:
     states = [one for one in desk.hosts.asked if one.method == "GET" and one.path == post.path]
     assert [one.query for one in states] == [{"pr_url": PULL, "commit_sha": HEAD}] * 5
     assert {one.key for one in desk.hosts.asked if "/pr-reviews" in one.path} == {f"Bearer {KEY}"}
-    assert {one.key for one in desk.hosts.asked if "/repos/" in one.path} == {f"Bearer {TOKEN}"}
+    assert {one.key for one in desk.hosts.asked if "/repos/" in one.path} == {f"token {TOKEN}"}
 
 
 def test_a_review_that_is_there_is_not_asked_for_again(desk: Desk) -> None:
@@ -410,9 +410,9 @@ def test_a_pull_request_that_went_on_is_not_reviewed(desk: Desk) -> None:
     desk.fails("client_error", f"is {OTHER[:12]}, which is what would be reviewed, and {HEAD[:12]} is measured")
     assert desk.hosts.posts == []
     desk.hosts.pull = NONE
-    desk.fails("client_error", f"the forge has no {PULL}")
+    desk.fails("client_error", f"the forge has no pull request of {PULL}")
     desk.hosts.pull = reply({})
-    desk.fails("bad_output", "no latest commit")
+    desk.fails("bad_output", "pull request of .* cannot be read")
 
 
 def test_an_instance_that_is_not_public_is_said_before_anybody_is_asked(desk: Desk, instance: Instance) -> None:
@@ -448,7 +448,7 @@ def test_a_stopped_run_does_not_wait(desk: Desk, monkeypatch: pytest.MonkeyPatch
     def stopped(seconds: float) -> None:
         raise Cancelled("stopped")
 
-    monkeypatch.setattr(desk.checkout, "wait", stopped)
+    monkeypatch.setattr(desk.checkout.services, "wait", stopped)
     desk.hosts.states = [state("running")]
     with pytest.raises(Cancelled):
         desk.review()

@@ -22,6 +22,7 @@ from pytest_crab.instances import load_instance
 from pytest_crab.models import Gateway
 from pytest_crab.protocols import Limits
 from pytest_crab.protocols import Runtime
+from pytest_crab.retry_policy import RetryPolicy
 from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.runtimes import bubblewrap
 from pytest_crab.runtimes.interpreters import running_version
@@ -38,7 +39,6 @@ from pytest_crab.trial import CrewSpec
 from pytest_crab.trial import World
 from pytest_crab.trial import run_trial
 from pytest_crab.trial.retries import RETRIES
-from pytest_crab.trial.retries import Patience
 from pytest_crab.types import Instance
 from pytest_crab.types import Trial
 
@@ -317,7 +317,7 @@ def each_lab(request: pytest.FixtureRequest, make_lab: Callable[..., Lab]) -> La
     return make_lab(request.param)
 
 
-AT_ONCE = {name: Patience(most=patience.most, wait=0) for name, patience in RETRIES.items()}
+AT_ONCE = {name: RetryPolicy(most=patience.most, wait=0) for name, patience in RETRIES.items()}
 
 
 class ModelPlace:

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from pytest_crab.clients.answers import address
-from pytest_crab.clients.answers import connection
-from pytest_crab.clients.answers import post
+from pytest_crab.clients.model_http import address
+from pytest_crab.clients.model_http import connection
+from pytest_crab.clients.model_http import post
 from pytest_crab.errors import ReviewerError
 from pytest_crab.protocols import Checkout
 from pytest_crab.report.summary import ReviewerSummary
@@ -69,12 +69,12 @@ class Flaky:
 
     def review(self, pull_request: PullRequest, checkout: Checkout) -> Review:
         body = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Well?"}]}
-        with checkout.models("anthropic") as access, connection(access) as client:
+        with checkout.services.models("anthropic") as access, connection(access) as client:
             post(client, f"{address('anthropic')}/v1/messages", body, token=access.token, timeout=60)
             self.failures -= 1
             if self.failures >= 0:
                 raise ReviewerError("too much to do", status="overloaded")
-            return Review(findings=(Finding(body="Well."),), usage=checkout.usage(access))
+            return Review(findings=(Finding(body="Well."),), usage=checkout.services.usage(access))
 
 
 def test_attempts_before_a_good_one_stay_on_the_record_also_where_it_is_reused(place: Any) -> None:

@@ -17,7 +17,7 @@ from typing import TypeVar
 from pytest_crab import harness
 from pytest_crab import plain
 from pytest_crab.errors import BadInput
-from pytest_crab.protocols import SHORTEST_SECRET
+from pytest_crab.redaction import SHORTEST_SECRET
 from pytest_crab.settings import ModelSettings
 from pytest_crab.trial import CrewSpec
 

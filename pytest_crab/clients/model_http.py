@@ -1,4 +1,4 @@
-"""One request to a model, through the gateway: how it is sent, and what its answer is where it is no whole one."""
+"""One request to a model through the gateway's socket, and the errors that stand for what is no whole answer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from typing import Any
 
-from pytest_crab.clients.failures import Status
+from pytest_crab.clients.status_table import Status
+from pytest_crab.clients.status_table import http_status
+from pytest_crab.clients.status_table import model_error
 
 if TYPE_CHECKING:
     import httpx2
@@ -23,22 +25,13 @@ _REFUSED = frozenset({"refusal", "content_filter"})
 #: Those of an answer that is whole and calls tools.
 CALLS = frozenset({"tool_use", "tool_calls", "function_call"})
 
-_STATUSES = {401: Status.AUTH, 403: Status.AUTH, 429: Status.RATE_LIMITED, 529: Status.OVERLOADED}
 #: The most characters of an error that a sentence repeats.
-_WORDS = 300
-
-
-class Unanswered(Exception):
-    """A request without a whole answer: the status that its step ends with, and a sentence that says why."""
-
-    def __init__(self, status: Status, sentence: str) -> None:
-        super().__init__(sentence)
-        self.status = status
+_LONGEST_QUOTE = 300
 
 
 @contextmanager
 def connection(access: ModelAccess) -> Iterator[httpx2.Client]:
-    """An HTTP client on the gateway's socket of this step."""
+    """Open an HTTP client on the gateway's socket of this step."""
     import httpx2
 
     with httpx2.Client(transport=httpx2.HTTPTransport(uds=str(access.socket))) as client:
@@ -46,44 +39,44 @@ def connection(access: ModelAccess) -> Iterator[httpx2.Client]:
 
 
 def address(provider: str) -> str:
-    """The base of the URLs at which the gateway takes requests to a provider."""
+    """Return the base of the URLs at which the gateway takes requests to a provider."""
     return f"http://gateway/{provider}"
 
 
 def post(
     client: httpx2.Client, url: str, document: Mapping[str, Any], *, token: str, timeout: float
 ) -> httpx2.Response:
-    """Send one request and wait for its answer, whatever its status is. Raises Unanswered where there is none."""
+    """Send one request and wait for its answer, whatever its status is. Raises ModelError where there is none."""
     import httpx2
 
     headers = {"authorization": f"Bearer {token}", "anthropic-version": "2023-06-01"}
     try:
         return client.post(url, json=document, headers=headers, timeout=timeout)
     except httpx2.TimeoutException as error:
-        raise Unanswered(Status.TIMEOUT, f"no answer within {timeout:g} s") from error
+        raise model_error(Status.TIMEOUT, f"no answer within {timeout:g} s") from error
     except httpx2.HTTPError as error:
-        raise Unanswered(Status.CLIENT_ERROR, f"the connection broke ({error})") from error
+        raise model_error(Status.CLIENT_ERROR, f"the connection broke ({error})") from error
 
 
-def refused_with(code: int, body: str) -> Unanswered:
-    """What an answer with an HTTP status other than 200 means, with the words of the provider or the gateway."""
-    status = _STATUSES.get(code, Status.OVERLOADED if code >= 500 else Status.CLIENT_ERROR)
-    return Unanswered(status, f"it answered {code}: {_explanation(body)}")
+def require_success(code: int, body: str) -> None:
+    """Raise ModelError for an answer with an error status, in the words of the provider or the gateway."""
+    if not 200 <= code < 300:
+        raise model_error(http_status(code, body), f"it answered {code}: {_explanation(body)}")
 
 
 def require_whole(stop: Any, max_tokens: int, also: frozenset[str] = frozenset()) -> None:
-    """Raise Unanswered unless an answer that stopped for this reason is whole; ``also`` are further good reasons."""
+    """Raise ModelError unless an answer that stopped for this reason is whole; ``also`` are further good reasons."""
     stop = str(stop)
     if stop in _REFUSED:
-        raise Unanswered(Status.REFUSED, "the model refuses")
+        raise model_error(Status.REFUSED, "the model refuses")
     if stop in _CUT:
-        raise Unanswered(Status.LIMIT, f"the answer was cut ({stop}; max_tokens is {max_tokens})")
+        raise model_error(Status.LIMIT, f"the answer was cut ({stop}; max_tokens is {max_tokens})")
     if stop not in _WHOLE | also:
-        raise Unanswered(Status.BAD_OUTPUT, f"the answer is no whole one, it stopped for {stop!r}")
+        raise model_error(Status.BAD_OUTPUT, f"the answer is no whole one, it stopped for {stop!r}")
 
 
 def as_json(text: str) -> Any:
-    """The JSON value that a text is, or the text itself where it is none."""
+    """Return the JSON value that a text is, or the text itself where it is none."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -91,10 +84,10 @@ def as_json(text: str) -> Any:
 
 
 def _explanation(body: str) -> str:
-    """The message in an error's body, as both protocols have it; else the body as it is."""
+    """Return the message in an error's body, as both protocols have it; else the body as it is."""
     try:
         error = as_json(body)["error"]
         words = error if isinstance(error, str) else error["message"]
     except (LookupError, TypeError):
         words = body
-    return " ".join(str(words).split())[:_WORDS] or "no explanation"
+    return " ".join(str(words).split())[:_LONGEST_QUOTE] or "no explanation"

@@ -1,4 +1,4 @@
-"""How each client succeeds and fails, by what it leaves behind: the one table from content to status."""
+"""The table of statuses: how each client, service and model succeeds and fails, by the facts of its run."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ from dataclasses import dataclass
 from dataclasses import field
 from typing import Any
 
+from pytest_crab.errors import MalformedAnswer
+from pytest_crab.errors import ModelError
+from pytest_crab.errors import ModelRefused
+from pytest_crab.errors import ModelUnavailable
 from pytest_crab.types import Word
 
 
 class Status(Word):
-    """What came of one run of a client; all but ok leave the oracles unknown."""
+    """The outcome of one run of a client; all but ok leave the oracles unknown."""
 
     OK = "ok"
     REFUSED = "refused"
@@ -42,7 +46,7 @@ class Row:
     role: str = ""
 
     def is_seen(self, facts: Mapping[str, Any], role: str) -> bool:
-        """Whether these are the facts that the row is about."""
+        """Return whether these are the facts that the row is about."""
         if self.role not in ("", role):
             return False
         return all(re.search(sign, str(facts.get(name, "")), re.IGNORECASE) for name, sign in self.signs.items())
@@ -173,15 +177,19 @@ _MINI: _Rows = (
 )
 
 
-#: A service that is asked over the network, and the forge that has its comments.
-_DEVIN: _Rows = (
-    ("deadline", "no completed review within its time", {"ending": "^timeout$"}, Status.TIMEOUT),
-    ("no-key", "the variable that should hold its key is not set", {"state": "^no key$"}, Status.AUTH),
+#: Any service on the network, by the HTTP status of its answer and the text in it.
+_HTTP: _Rows = (
     ("429", "the rate limit of the service or of the forge", {"code": "^429$"}, Status.RATE_LIMITED),
     ("403-rate", "the forge's rate limit, told as 403", {"code": "^403$", "text": "rate limit"}, Status.RATE_LIMITED),
     ("401", "the service or the forge refused a key", {"code": "^40[13]$"}, Status.AUTH),
     ("500", "the service or the forge broke", {"code": "^5"}, Status.OVERLOADED),
     ("400", "a request was refused, whatever for", {"code": "^[34]"}, Status.CLIENT_ERROR),
+)
+
+_DEVIN: _Rows = (
+    ("deadline", "no completed review within its time", {"ending": "^timeout$"}, Status.TIMEOUT),
+    ("no-key", "the variable that should hold its key is not set", {"state": "^no key$"}, Status.AUTH),
+    *_HTTP,
     ("hang", "an answer did not come in time", {"state": "^hang$"}, Status.TIMEOUT),
     ("cut", "a connection could not be made, or broke", {"state": "^cut$"}, Status.CLIENT_ERROR),
     ("garbage", "an answer is not what its documentation says", {"state": "^garbage$"}, Status.BAD_OUTPUT),
@@ -213,3 +221,24 @@ def read_status(client: str, role: str, facts: Mapping[str, Any]) -> Row:
     """The row that these facts are about; what no row knows is an error of the client."""
     unknown = Row(client=client, name="unknown", what="it ended in a way that is not known", status=Status.CLIENT_ERROR)
     return next((row for row in TABLE[client] if row.is_seen(facts, role)), unknown)
+
+
+_HTTP_ROWS = _rows("http", _HTTP, ended=())
+
+#: The kind of a ModelError by its status; every other one is unavailable.
+_ERRORS = {
+    Status.REFUSED: ModelRefused,
+    Status.BAD_OUTPUT: MalformedAnswer,
+    Status.LIMIT: MalformedAnswer,
+}
+
+
+def http_status(code: int, text: str = "") -> Status:
+    """Return the status of an HTTP answer that is no success."""
+    facts = {"code": code, "text": text}
+    return next((row.status for row in _HTTP_ROWS if row.is_seen(facts, "")), Status.CLIENT_ERROR)
+
+
+def model_error(status: Status, sentence: str) -> ModelError:
+    """Return the error of a model that gave no usable answer."""
+    return _ERRORS.get(status, ModelUnavailable)(sentence, str(status))

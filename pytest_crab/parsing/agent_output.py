@@ -11,7 +11,7 @@ from pytest_crab.parsing.findings import read_usage
 from pytest_crab.types import Usage
 
 
-class Remarks(NamedTuple):
+class AgentOutput(NamedTuple):
     """What an agent said beside its diff; ``problems`` are sentences about a usage that none can be."""
 
     usage: Usage | None = None
@@ -19,7 +19,7 @@ class Remarks(NamedTuple):
     problems: tuple[str, ...] = ()
 
 
-def read_remarks(text: str) -> Remarks:
+def read_agent_output(text: str) -> AgentOutput:
     """Read {"schema": 1, "usage": {...}, "notes": "..."}; anything else is notes, since the work is the diff.
 
     Notes are cut to 64 KiB.
@@ -27,14 +27,14 @@ def read_remarks(text: str) -> Remarks:
     problems: list[str] = []
     answer = read_answer(text, problems)
     if answer is None:
-        return Remarks(notes=_cut(text))
+        return AgentOutput(notes=_cut(text))
     usage = read_usage(answer.get("usage"), problems)
     if problems and isinstance(answer["usage"], Mapping):
-        return Remarks(problems=tuple(problems))
+        return AgentOutput(problems=tuple(problems))
     notes = answer.get("notes")
     if problems or not (notes is None or isinstance(notes, str)):
-        return Remarks(notes=_cut(text))
-    return Remarks(usage=usage, notes=_cut(notes or ""))
+        return AgentOutput(notes=_cut(text))
+    return AgentOutput(usage=usage, notes=_cut(notes or ""))
 
 
 def _cut(text: str) -> str | None:

@@ -15,48 +15,53 @@ from typing import Any
 from typing import ClassVar
 
 from pytest_crab import plain
-from pytest_crab.clients.endpoints import endpoint_of
-from pytest_crab.clients.failures import Row
-from pytest_crab.clients.failures import Status
-from pytest_crab.clients.failures import read_status
+from pytest_crab.clients.chat import endpoint_of
+from pytest_crab.clients.chat import require_readable
 from pytest_crab.clients.installed import ClientMissing
 from pytest_crab.clients.installed import Installed
 from pytest_crab.clients.installed import find
 from pytest_crab.clients.prompting import digest_of
 from pytest_crab.clients.prompting import instructions
+from pytest_crab.clients.status_table import Row
+from pytest_crab.clients.status_table import Status
+from pytest_crab.clients.status_table import read_status
 from pytest_crab.commands import Place
+from pytest_crab.diffs import touched_paths
 from pytest_crab.errors import AgentError
 from pytest_crab.errors import ReviewerError
+from pytest_crab.parsing.findings import review_of
 from pytest_crab.protocols import Checkout
 from pytest_crab.protocols import Completed
 from pytest_crab.protocols import ModelAccess
+from pytest_crab.protocols import Services
 from pytest_crab.protocols import Workspace
+from pytest_crab.redaction import Redactor
+from pytest_crab.types import PullRequest
 from pytest_crab.types import Review
 from pytest_crab.types import Revision
 from pytest_crab.types import Usage
 
 #: The most of an error's words that a sentence repeats.
-_WORDS = 200
-_NOTES = 16_000
-#: In seconds, for what a client left.
+_LONGEST_QUOTE = 200
+LONGEST_NOTES = 16_000
+#: In seconds, for reading what a client left.
 _READING = 120
 #: The most characters of a stream that are kept.
-_KEPT = 4 << 20
+_LONGEST_STREAM = 4 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientSettings:
-    """What the adapters of all clients share.
+    """Settings of the adapters of all clients; ``role`` is reviewer or agent.
 
-    ``model`` None is the client's own choice; ``provider`` is the gateway's name of who is asked; ``prompt`` is a file
+    ``model`` None is the client's own choice; ``provider`` is the gateway's name of the provider; ``prompt`` is a file
     of instructions in place of ours, relative to ``folder``, which is crab.yaml's; ``timeout`` is in seconds, for one
     pull request; ``args`` are more arguments of the client's own. What runs in the sandbox can ask ``provider`` and
-    ``more_providers``, and nobody else.
+    ``more_providers`` only.
     """
 
     client: ClassVar[str]
     role: ClassVar[str]
-    failure: ClassVar[type[ReviewerError | AgentError]]
 
     model: str | None = None
     provider: str = ""
@@ -70,68 +75,64 @@ class ClientSettings:
     def __post_init__(self) -> None:
         if self.timeout <= 0:
             raise ValueError("timeout should be a number of seconds above 0")
-        try:
-            self.told()
-        except (OSError, ValueError) as error:
-            raise ValueError(f"prompt {self.prompt} cannot be read: {error}") from error
+        require_readable("prompt", self.prompt, self.instructions)
         try:
             find(self.client)
         except ClientMissing as error:
             raise ValueError(str(error)) from error
 
-    def told(self) -> str:
-        """The instructions that go before the data."""
-        path = None if self.prompt is None else Path(self.folder, self.prompt).expanduser()
-        return instructions("review" if self.role == "reviewer" else "revise", path)
+    def instructions(self) -> str:
+        """Return the text that goes before the data."""
+        return instructions("review" if self.role == "reviewer" else "revise", self.prompt, self.folder)
+
+    @property
+    def failure(self) -> type[ReviewerError | AgentError]:
+        """The error of this role."""
+        return ReviewerError if self.role == "reviewer" else AgentError
 
     @property
     def providers(self) -> tuple[str, ...]:
         """The providers that may be asked, which should be known before a run begins; first the one that is."""
         return (*([self.provider] if self.provider else []), *self.more_providers)
 
-    def installed(self) -> Installed:
-        """The client. Raises the family's error."""
+    @contextmanager
+    def _installed(self) -> Iterator[Installed]:
         try:
-            return find(self.client)
-        except ClientMissing as error:
-            raise self.failure(str(error)) from error
-
-    def version(self) -> str:
-        """The client's version. Raises the family's error."""
-        try:
-            return self.installed().version
+            yield find(self.client)
         except ClientMissing as error:
             raise self.failure(str(error)) from error
 
     def identity(self) -> Mapping[str, Any] | None:
-        """Client, version, model, who is asked, the prompt's digest, and every other setting.
+        """Client, version, model, endpoint, the prompt's digest, and every other setting.
 
-        Raises the family's error, BadInput for a crab.yaml that is something else by now.
+        Raises the role's error, BadInput for a crab.yaml that is something else by now.
         """
         settings = plain.dump(self)
         settings.pop("prompt", None)
         settings.pop("folder", None)
         if not self.more_providers:
             settings.pop("more_providers")  # so that what was stored before there was such a setting is still found
+        with self._installed() as installed:
+            version = installed.version
         return {
             "adapter": f"{self.client} {self.role}",
             "client": self.client,
-            "version": self.version(),
+            "version": version,
             "model": self.model,
             "endpoint": endpoint_of(self.provider, Path(self.folder)),
-            "prompt": digest_of(self.told()),
+            "prompt": digest_of(self.instructions()),
             "settings": settings,
         }
 
     @contextmanager
     def session(self, checkout: Checkout) -> Iterator[Session]:
-        """A sandbox with the client and a way to the models in it. Raises the family's error, GatewayError."""
-        installed = self.installed()
-        with checkout.models(self.provider, *self.more_providers) as access:
-            ways: dict[str, Any] = {"readable": installed.trees, "models": access}
-            opened = checkout.workspace(**ways) if self.place is Place.WORKSPACE else checkout.clone(**ways)
+        """Open a sandbox with the client and a way to the models in it. Raises the role's error, GatewayError."""
+        services = checkout.services
+        with self._installed() as installed, services.models(self.provider, *self.more_providers) as access:
+            sandbox: dict[str, Any] = {"readable": installed.trees, "models": access}
+            opened = checkout.workspace(**sandbox) if self.place is Place.WORKSPACE else checkout.clone(**sandbox)
             with opened as workspace:
-                yield Session(self, installed, checkout, access, workspace)
+                yield Session(self, installed, services, access, workspace)
 
 
 class Session:
@@ -141,7 +142,7 @@ class Session:
         self,
         settings: ClientSettings,
         installed: Installed,
-        checkout: Checkout,
+        services: Services,
         access: ModelAccess,
         workspace: Workspace,
     ) -> None:
@@ -155,7 +156,8 @@ class Session:
         self.home = workspace.home
         self.base = f"{workspace.models_url}/{settings.provider}"
         self.transcript: str | None = None
-        self._checkout = checkout
+        self._redactor = Redactor({access.token: "[token]"})
+        self._services = services
         self._access = access
 
     def run(self, argv: Sequence[str], *, env: Mapping[str, str], stdin: str = "") -> Completed:
@@ -165,51 +167,51 @@ class Session:
         return self.workspace.run(argv, stdin=data, env=variables, seconds=self.settings.timeout)
 
     def read(self, script: str, *arguments: str) -> bytes | None:
-        """What a line of shell prints, which reads what the client left in its home; None if it cannot be read."""
+        """Return what a line of shell prints, which reads what the client left; None if it cannot be read."""
         done = self.workspace.run(("sh", "-c", script, "sh", *arguments), seconds=_READING)
         return done.stdout if done.exit_code == 0 and not done.too_much_output else None
 
-    def keep(self, parts: Mapping[str, bytes | str]) -> None:
+    def keep(self, parts: Mapping[str, bytes]) -> None:
         """Keep raw output; its key is then ``transcript``."""
-        texts = {name: shortened(_text(part), _KEPT) for name, part in parts.items()}
-        self.transcript = self._checkout.keep(self.settings.client, json.dumps(texts, indent=1))
+        texts = {name: shortened(part.decode(errors="replace"), _LONGEST_STREAM) for name, part in parts.items()}
+        self.transcript = self._services.keep(self.settings.client, json.dumps(texts, indent=1))
 
     def judge(self, facts: Mapping[str, Any]) -> Row:
-        """What these facts mean. Raises the family's error unless all is well."""
+        """Return the row of the status table for these facts. Raises the role's error unless all is well."""
         row = read_status(self.settings.client, self.settings.role, facts)
         if row.status is Status.OK:
             return row
-        words = " ".join(str(facts.get("words") or "").split())[:_WORDS]
-        said = f"; it said {self.redact(words)!r}" if words else ""
+        words = " ".join(str(facts.get("words") or "").split())[:_LONGEST_QUOTE]
+        quote = f"; it said {self._redactor.text(words)!r}" if words else ""
         kept = f"; its raw output is transcript {self.transcript[:12]} in the store" if self.transcript else ""
-        raise self.failed(row.status, f"{row.what}{said}{kept}")
+        raise self._failed(row.status, f"{row.what}{quote}{kept}")
 
-    def failed(self, status: Status, sentence: str) -> Exception:
-        """The family's error, which carries the status."""
+    def _failed(self, status: Status, sentence: str) -> Exception:
         failure = self.settings.failure
         return failure(f"{self.settings.client} ended as {status}: {sentence}", status=str(status))
 
-    def usage(self) -> Usage:
-        """What the gateway has metered."""
-        return self._checkout.usage(self._access)
+    def _usage(self) -> Usage:
+        return self._services.usage(self._access)
 
-    def redact(self, text: str) -> str:
-        """The text without the token."""
-        return text.replace(self.token, "[token]")
-
-    def reviewed(self, review: Review) -> Review:
-        """The review as it goes on the record."""
+    def review(self, findings: Any, pull_request: PullRequest) -> Review:
+        """Return the findings as the review that goes on the record. Raises the role's error."""
+        problems: list[str] = []
+        answer = {"findings": self._redactor.data(findings)}
+        files = touched_paths(pull_request.diff)
+        review = review_of(answer, problems, root=self.workspace.root, files=files)
+        if review is None:
+            raise self._failed(Status.BAD_OUTPUT, f"its findings cannot be read: {problems[0]}")
         return dataclasses.replace(
-            review, usage=self.usage(), version=self.installed.version, transcript=self.transcript
+            review, usage=self._usage(), version=self.installed.version, transcript=self.transcript
         )
 
-    def revised(self, notes: str) -> Revision:
-        """The revision as it goes on the record: the tree's diff, and of a token in it only the place."""
+    def revision(self, notes: str) -> Revision:
+        """Return the revision that goes on the record: the tree's diff, and of a token in it only the place."""
         return Revision(
-            diff=self.redact(self.workspace.diff()),
-            usage=self.usage(),
+            diff=self._redactor.text(self.workspace.diff()),
+            usage=self._usage(),
             version=self.installed.version,
-            notes=self.redact(notes)[:_NOTES] or None,
+            notes=self._redactor.text(notes)[:LONGEST_NOTES] or None,
             transcript=self.transcript,
         )
 
@@ -230,7 +232,7 @@ def shortened(text: str, longest: int) -> str:
 
 
 def ending(completed: Completed) -> str:
-    """How a run ended, as the table's fact of that name."""
+    """Return how a run ended, as the table's fact of that name."""
     if completed.timed_out:
         return "timeout"
     if completed.out_of_memory:
@@ -243,13 +245,9 @@ def ending(completed: Completed) -> str:
 
 
 def last_words(completed: Completed) -> str:
-    """The last line that a client printed to standard error, or else to standard output."""
+    """Return the last line that a client printed to standard error, or else to standard output."""
     for stream in (completed.stderr, completed.stdout):
         lines = [line for line in stream.decode(errors="replace").splitlines() if line.strip()]
         if lines:
             return lines[-1].strip()
     return ""
-
-
-def _text(part: bytes | str) -> str:
-    return part.decode(errors="replace") if isinstance(part, bytes) else part

@@ -1,4 +1,4 @@
-"""Conversations with a model that calls tools: one shape for whoever runs the tools, a class for each protocol."""
+"""Conversations with a model, which may call tools: one shape for all callers, a class for each protocol."""
 
 from __future__ import annotations
 
@@ -10,23 +10,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from typing import Any
-from typing import Protocol
 
-from pytest_crab.clients.answers import CALLS
-from pytest_crab.clients.answers import Unanswered
-from pytest_crab.clients.answers import address
-from pytest_crab.clients.answers import as_json
-from pytest_crab.clients.answers import connection
-from pytest_crab.clients.answers import post
-from pytest_crab.clients.answers import refused_with
-from pytest_crab.clients.answers import require_whole
-from pytest_crab.clients.failures import Status
+from pytest_crab.clients.model_http import CALLS
+from pytest_crab.clients.model_http import address
+from pytest_crab.clients.model_http import as_json
+from pytest_crab.clients.model_http import connection
+from pytest_crab.clients.model_http import post
+from pytest_crab.clients.model_http import require_success
+from pytest_crab.clients.model_http import require_whole
+from pytest_crab.clients.status_table import Status
+from pytest_crab.clients.status_table import model_error
 from pytest_crab.settings import Api
 
 if TYPE_CHECKING:
     import httpx2
 
-    from pytest_crab.clients.asking import AskingSettings
+    from pytest_crab.clients.chat import ChatSettings
     from pytest_crab.protocols import ModelAccess
 
 _UNREADABLE = "its answer is not in its provider's protocol"
@@ -52,7 +51,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult:
-    """What a tool printed for the call of this id; ``failed``: it did not do what was asked."""
+    """The output of a tool for the call of this id; ``failed``: it did not do what was asked."""
 
     id: str
     text: str
@@ -64,65 +63,58 @@ class Turn:
     """One answer of the model; it is its last one if it calls no tool."""
 
     text: str
-    calls: tuple[ToolCall, ...]
+    calls: tuple[ToolCall, ...] = ()
 
 
-class Conversation(Protocol):
-    """A conversation in one protocol; ``messages`` is all of it, as the provider is shown it."""
+class Conversation:
+    """A conversation in one protocol; ``messages`` is all of it, as the provider is shown it.
 
-    messages: list[dict[str, Any]]
+    ``exchanges`` are the requests that were answered, with the answers as they came.
+    """
 
-    def next_turn(self) -> Turn:
-        """Ask for the next answer. Raises Unanswered."""
+    def __init__(
+        self, settings: ChatSettings, access: ModelAccess, client: httpx2.Client, tools: Sequence[Tool]
+    ) -> None:
+        self.messages: list[dict[str, Any]] = []
+        self.exchanges: list[Mapping[str, Any]] = []
+        self._settings = settings
+        self._token = access.token
+        self._client = client
+        self._tools = tools
+
+    def next_turn(self, seconds: float) -> Turn:
+        """Ask for the next answer, which is then a part of ``messages``. Raises ModelError."""
+        raise NotImplementedError
 
     def add_results(self, results: Sequence[ToolResult]) -> None:
-        """Put the results of the last answer's calls behind it."""
+        """Answer the calls of the last turn."""
+        raise NotImplementedError
+
+    def _note(self, status: int, text: str) -> None:
+        self.exchanges.append({"asked": self.messages[-1]["content"], "status": status, "told": as_json(text)})
 
 
 @contextmanager
 def open_conversation(
-    settings: AskingSettings, access: ModelAccess, tools: Sequence[Tool], question: str
+    settings: ChatSettings, access: ModelAccess, tools: Sequence[Tool] = ()
 ) -> Iterator[Conversation]:
-    """A conversation that begins with ``question``, in the protocol of the settings' provider."""
+    """Open a conversation in the protocol of the settings' provider."""
     kind = _Messages if settings.protocol() is Api.ANTHROPIC else _ChatCompletions
     with connection(access) as client:
-        yield kind(settings, access, client, tools, question)
+        yield kind(settings, access, client, tools)
 
 
-class _Messages:
+class _Messages(Conversation):
     """Anthropic's Messages, through its SDK."""
 
-    def __init__(
-        self,
-        settings: AskingSettings,
-        access: ModelAccess,
-        client: httpx2.Client,
-        tools: Sequence[Tool],
-        question: str,
-    ) -> None:
-        import anthropic
-
-        self.messages: list[dict[str, Any]] = [{"role": "user", "content": question}]
-        self._settings = settings
-        self._tools: Any = [
-            {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema} for tool in tools
-        ]
-        self._client = anthropic.Anthropic(
-            api_key=access.token,
-            base_url=address(settings.provider),
-            http_client=client,
-            timeout=settings.timeout,
-            max_retries=0,  # the gateway has tried again before
-        )
-
-    def next_turn(self) -> Turn:
+    def next_turn(self, seconds: float) -> Turn:
         """See Conversation."""
         import anthropic
 
-        message = self._ask()
+        message = self._ask(seconds)
         if not isinstance(message, anthropic.types.Message):
-            raise Unanswered(Status.BAD_OUTPUT, _UNREADABLE)
-        require_whole(message.stop_reason, self._settings.max_tokens, CALLS)
+            raise model_error(Status.BAD_OUTPUT, _UNREADABLE)
+        require_whole(message.stop_reason, self._settings.max_tokens, CALLS if self._tools else frozenset())
         self.messages.append({"role": "assistant", "content": [part.model_dump() for part in message.content]})
         calls = tuple(
             ToolCall(id=part.id, name=part.name, arguments=part.input if isinstance(part.input, Mapping) else None)
@@ -131,26 +123,41 @@ class _Messages:
         )
         return Turn(text="".join(part.text for part in message.content if part.type == "text"), calls=calls)
 
-    def _ask(self) -> Any:
+    def _ask(self, seconds: float) -> Any:
         import anthropic
 
         settings = self._settings
+        client = anthropic.Anthropic(
+            api_key=self._token,
+            base_url=address(settings.provider),
+            http_client=self._client,
+            max_retries=0,  # the gateway has tried again before
+        )
+        tools: Any = [
+            {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
+            for tool in self._tools
+        ]
         try:
-            return self._client.messages.create(
+            answer = client.messages.with_raw_response.create(
                 model=settings.model,
                 max_tokens=settings.max_tokens,
                 messages=self.messages,  # type: ignore[arg-type]  # what came as blocks goes back as mappings
-                tools=self._tools,
                 extra_body=settings.typed_options(),
+                timeout=seconds,
+                **({"tools": tools} if tools else {}),
             )
+            self._note(answer.status_code, answer.http_response.text)
+            return answer.parse()
         except anthropic.APITimeoutError as error:
-            raise Unanswered(Status.TIMEOUT, f"no answer within {settings.timeout:g} s") from error
+            raise model_error(Status.TIMEOUT, f"no answer within {seconds:g} s") from error
         except anthropic.APIConnectionError as error:
-            raise Unanswered(Status.CLIENT_ERROR, f"the connection broke ({error})") from error
+            raise model_error(Status.CLIENT_ERROR, f"the connection broke ({error})") from error
         except anthropic.APIStatusError as error:
-            raise refused_with(error.status_code, error.response.text) from error
+            self._note(error.status_code, error.response.text)
+            require_success(error.status_code, error.response.text)
+            raise
         except (anthropic.APIError, ValueError) as error:
-            raise Unanswered(Status.BAD_OUTPUT, f"its answer cannot be read ({type(error).__name__})") from error
+            raise model_error(Status.BAD_OUTPUT, f"its answer cannot be read ({type(error).__name__})") from error
 
     def add_results(self, results: Sequence[ToolResult]) -> None:
         """See Conversation."""
@@ -161,58 +168,47 @@ class _Messages:
         self.messages.append({"role": "user", "content": parts})
 
 
-class _ChatCompletions:
+class _ChatCompletions(Conversation):
     """OpenAI's chat/completions, which servers of one's own speak too."""
 
-    def __init__(
-        self,
-        settings: AskingSettings,
-        access: ModelAccess,
-        client: httpx2.Client,
-        tools: Sequence[Tool],
-        question: str,
-    ) -> None:
-        self.messages: list[dict[str, Any]] = [{"role": "user", "content": question}]
-        self._settings = settings
-        self._token = access.token
-        self._client = client
-        self._tools = [
+    def next_turn(self, seconds: float) -> Turn:
+        """See Conversation."""
+        settings = self._settings
+        tools = [
             {
                 "type": "function",
                 "function": {"name": tool.name, "description": tool.description, "parameters": tool.input_schema},
             }
-            for tool in tools
+            for tool in self._tools
         ]
-
-    def next_turn(self) -> Turn:
-        """See Conversation."""
-        settings = self._settings
         document = {
             "model": settings.model,
             "max_completion_tokens": settings.max_tokens,
             **settings.typed_options(),
             "messages": self.messages,
-            "tools": self._tools,
+            **({"tools": tools} if tools else {}),
         }
         url = f"{address(settings.provider)}/chat/completions"
-        answer = post(self._client, url, document, token=self._token, timeout=settings.timeout)
-        if not answer.is_success:
-            raise refused_with(answer.status_code, answer.text)
+        answer = post(self._client, url, document, token=self._token, timeout=seconds)
+        self._note(answer.status_code, answer.text)
+        require_success(answer.status_code, answer.text)
         try:
             choice = as_json(answer.text)["choices"][0]
             message = choice["message"]
-            text = _text(message.get("content") or "")
-            calls = message.get("tool_calls") or []
+            content = message.get("content") or ""
+            parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+            text = "".join(part["text"] for part in parts if part["type"] == "text")
+            calls = (message.get("tool_calls") or []) if tools else []
             stop = "refusal" if message.get("refusal") else choice["finish_reason"]
             turn = Turn(text=text, calls=tuple(self._call(number, each) for number, each in enumerate(calls)))
         except (LookupError, TypeError, AttributeError) as error:
-            raise Unanswered(Status.BAD_OUTPUT, _UNREADABLE) from error
-        require_whole(stop, settings.max_tokens, CALLS)
-        self.messages.append(_as_shown(turn))
+            raise model_error(Status.BAD_OUTPUT, _UNREADABLE) from error
+        require_whole(stop, settings.max_tokens, CALLS if tools else frozenset())
+        self.messages.append(_repeatable(turn))
         return turn
 
     def _call(self, number: int, call: Mapping[str, Any]) -> ToolCall:
-        """One call as it came; some servers give it no id, and some its arguments as an object."""
+        """Read one call; some servers give it no id, and some its arguments as an object."""
         given = call["function"]["arguments"]
         arguments = as_json(given) if isinstance(given, str) else given
         return ToolCall(
@@ -228,13 +224,8 @@ class _ChatCompletions:
             self.messages.append({"role": "tool", "tool_call_id": each.id, "content": text})
 
 
-def _text(content: str | Sequence[Mapping[str, Any]]) -> str:
-    """The text of an answer, which some servers give in parts."""
-    return content if isinstance(content, str) else "".join(part["text"] for part in content if part["type"] == "text")
-
-
-def _as_shown(turn: Turn) -> dict[str, Any]:
-    """An answer as the next request repeats it: nothing in it that a provider may refuse there."""
+def _repeatable(turn: Turn) -> dict[str, Any]:
+    """Return an answer as the next request repeats it: nothing in it that a provider may refuse there."""
     calls = [
         {
             "id": call.id,

@@ -40,7 +40,7 @@ _QUOTES = str.maketrans({"\u201c": '"', "\u201d": '"', "\u201e": '"', "\u2018": 
 Items = list[Any]
 
 
-def read_loose(
+def read_findings(
     text: str, problems: list[str], *, path: str | None = None, files: Collection[str] = ()
 ) -> Review | None:
     """The review in a model's answer: of all lists of findings in it that are whole, the last.

@@ -1,0 +1,159 @@
+"""Asking a model without a client: one conversation through the gateway, in the protocol of its provider."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from typing import ClassVar
+
+from pytest_crab import plain
+from pytest_crab.clients.conversation import Conversation
+from pytest_crab.clients.conversation import Turn
+from pytest_crab.clients.conversation import open_conversation
+from pytest_crab.clients.prompting import digest_of
+from pytest_crab.clients.prompting import instructions
+from pytest_crab.clients.status_table import Status
+from pytest_crab.clients.status_table import model_error
+from pytest_crab.errors import ModelError
+from pytest_crab.protocols import ModelAccess
+from pytest_crab.protocols import Services
+from pytest_crab.settings import Api
+from pytest_crab.settings import load_settings
+from pytest_crab.types import Usage
+
+
+def endpoint_of(provider: str, folder: Path) -> Mapping[str, str] | None:
+    """Return address and protocol of a provider by crab.yaml in ``folder``; None for an unknown one. Raises BadInput.
+
+    They decide an answer: the same name may be another server tomorrow.
+    """
+    found = load_settings(folder).models.providers.get(provider)
+    return None if found is None else {"base_url": found.base_url, "api": str(found.api)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatSettings:
+    """Settings of everything that asks a model directly; ``role`` names the built-in instructions.
+
+    ``model`` is asked of ``provider``, the gateway's name of it; ``api`` is the provider's protocol (None: the one that
+    crab.yaml gives it). ``prompt`` is a file of instructions in place of ours, relative to ``folder``, which is
+    crab.yaml's. ``timeout`` is in seconds, for one pull request; ``max_tokens`` is the
+    most that one answer may be long. ``options`` are further fields of the request, such as temperature or top_p.
+    """
+
+    role: ClassVar[str]
+
+    model: str
+    provider: str = "anthropic"
+    api: Api | None = None
+    prompt: str | None = None
+    timeout: float = 600.0
+    max_tokens: int = 8192
+    options: Mapping[str, Any] | None = None
+    folder: str = "."
+
+    def __post_init__(self) -> None:
+        if self.timeout <= 0 or self.max_tokens <= 0:
+            raise ValueError("timeout and max_tokens should be above 0")
+        require_readable("prompt", self.prompt, self.instructions)
+
+    def instructions(self) -> str:
+        """Return the text that goes before the data."""
+        return instructions(self.role, self.prompt, self.folder)
+
+    def identity(self) -> Mapping[str, Any] | None:
+        """The model, its endpoint, the prompt's digest and every other setting. Raises BadInput."""
+        settings = plain.dump(self)
+        settings.pop("prompt", None)
+        settings.pop("folder", None)
+        return {
+            "adapter": self.role,
+            "model": self.model,
+            "endpoint": endpoint_of(self.provider, Path(self.folder)),
+            "prompt": digest_of(self.instructions()),
+            "settings": settings,
+        }
+
+    def typed_options(self) -> dict[str, Any]:
+        """The further fields of a request, typed as JSON, since YAML is read as texts alone."""
+        return {name: _typed(value) for name, value in (self.options or {}).items()}
+
+    @property
+    def providers(self) -> tuple[str, ...]:
+        """The providers that are asked, which should be known before a run begins."""
+        return (self.provider,)
+
+    def protocol(self) -> Api:
+        """The protocol that the model is asked in. Raises BadInput."""
+        endpoint = endpoint_of(self.provider, Path(self.folder))
+        return self.api or (Api.OPENAI if endpoint is None else Api(endpoint["api"]))
+
+    @contextmanager
+    def chat(self, services: Services) -> Iterator[Chat]:
+        """Open a way to the model for one step. Raises ModelError, GatewayError."""
+        with services.models(self.provider) as access, open_conversation(self, access) as conversation:
+            yield Chat(self, services, access, conversation)
+
+
+class Chat:
+    """A model being asked; every exchange is kept for the transcript."""
+
+    def __init__(
+        self, settings: ChatSettings, services: Services, access: ModelAccess, conversation: Conversation
+    ) -> None:
+        self._settings = settings
+        self._services = services
+        self._access = access
+        self._conversation = conversation
+        self._end = time.monotonic() + settings.timeout
+
+    def ask(self, messages: Sequence[Mapping[str, str]]) -> str:
+        """Return the answer to a conversation of {"role": user or assistant, "content": text}. Raises ModelError."""
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise self.failed(Status.TIMEOUT, f"it took longer than timeout, {self._settings.timeout:g} s")
+        self._conversation.messages[:] = map(dict, messages)
+        return self._next_turn(left).text
+
+    def _next_turn(self, seconds: float) -> Turn:
+        try:
+            return self._conversation.next_turn(seconds)
+        except ModelError as error:
+            raise self.failed(Status(error.status or Status.CLIENT_ERROR), str(error)) from error
+
+    def usage(self) -> Usage:
+        """Return what the gateway has metered."""
+        return self._services.usage(self._access)
+
+    def keep(self) -> str:
+        """Keep the exchanges in the store; return their key."""
+        return self._services.keep(self._settings.role, json.dumps(self._conversation.exchanges, indent=1))
+
+    def failed(self, status: Status, sentence: str) -> ModelError:
+        """The error of this status, whose sentence names the model and the kept exchange."""
+        kept = f"; the exchange is transcript {self.keep()[:12]} in the store" if self._conversation.exchanges else ""
+        return model_error(status, f"{self._settings.model} ended as {status}: {sentence}{kept}")
+
+
+def require_readable(name: str, file: str | None, read: Any) -> None:
+    """Raise ValueError unless a file of instructions can be read."""
+    try:
+        read()
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{name} {file} cannot be read: {error}") from error
+
+
+def _typed(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except ValueError:
+        return value

@@ -1,0 +1,151 @@
+"""Pull requests on GitHub, or another forge with its REST API, through PyGithub."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from typing import Any
+from typing import TypeVar
+
+from pytest_crab.clients.http_service import Caller
+from pytest_crab.diffs import parse
+from pytest_crab.types import Finding
+from pytest_crab.types import Side
+
+if TYPE_CHECKING:
+    import github
+
+T = TypeVar("T")
+
+_ADDRESS = re.compile(r"https?://[^/]+/(?P<repo>[\w.-]+/[\w.-]+)/pull/(?P<number>\d+)/?")
+_PER_PAGE = 100
+_MOST_PAGES = 100
+_MISSING = 404
+
+
+def is_pull_request(address: str) -> bool:
+    """Return whether this is an address of a pull request, such as https://github.com/owner/name/pull/7."""
+    return _ADDRESS.fullmatch(address) is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forge:
+    """A forge at the base ``url`` of its API; ``token`` None: only what everyone may read."""
+
+    caller: Caller
+    url: str
+    token: str | None
+
+    def latest_commit(self, address: str) -> str:
+        """Return the pull request's latest commit. Raises ReviewerError, Cancelled."""
+        return self.caller.retrying(lambda: self._read(address, "pull request", self._head))
+
+    def comments(self, address: str, *, login: str, commit: str) -> list[Mapping[str, Any]]:
+        """Return the review comments of this account on this commit, as the forge has them, oldest first.
+
+        Answers in a discussion are left out. Raises ReviewerError, Cancelled.
+        """
+        found = self.caller.retrying(lambda: self._read(address, "comments", self._comments))
+        return [comment for comment in found if _is_own(comment, login, commit)]
+
+    @staticmethod
+    def _head(hub: github.Github, path: str) -> str:
+        sha = hub.requester.requestJsonAndCheck("GET", path)[1]["head"]["sha"]
+        if not isinstance(sha, str):
+            raise TypeError("the latest commit is no text")
+        return sha
+
+    @staticmethod
+    def _comments(hub: github.Github, path: str) -> list[Mapping[str, Any]]:
+        # PyGithub's own comments would be asked for again one by one: GitHub leaves fields out that they have.
+        found: list[Mapping[str, Any]] = []
+        for page in range(1, _MOST_PAGES + 1):
+            parameters = {"per_page": _PER_PAGE, "page": page}
+            headers, comments = hub.requester.requestJsonAndCheck("GET", f"{path}/comments", parameters)
+            if not isinstance(comments, list) or not all(map(_is_comment, comments)):
+                break
+            found += comments
+            if 'rel="next"' not in str(headers.get("link", "")):
+                return found
+        raise TypeError("these are no comments, or too many")
+
+    def _read(self, address: str, what: str, read: Callable[[github.Github, str], T]) -> T:
+        """Return what ``read`` takes from the API's path of a pull request; an odd answer is an error of the forge."""
+        import github
+        import requests
+
+        match = _ADDRESS.fullmatch(address)
+        assert match is not None
+        seconds = self.caller.seconds_left()
+        hub = github.Github(
+            base_url=self.url.rstrip("/"),
+            auth=github.Auth.Token(self.token) if self.token else None,
+            timeout=int(seconds),
+            user_agent="pytest-crab",
+            retry=None,
+            seconds_between_requests=None,
+        )
+        try:
+            return read(hub, f"/repos/{match['repo']}/pulls/{match['number']}")
+        except github.GithubException as error:
+            if error.status == _MISSING:
+                sentence = f"the forge has no {what} of {address}, or does not show it to this key"
+                raise self.caller.failed({"code": _MISSING}, sentence) from error
+            headers = {name.lower(): str(value) for name, value in (error.headers or {}).items()}
+            raise self.caller.refused("the forge", f"GET {address}", error.status, str(error.data), headers) from error
+        except requests.Timeout as error:
+            raise self.caller.failed(
+                {"state": "hang"}, f"the forge did not answer within {seconds:.0f} s", 0.0
+            ) from error
+        except requests.RequestException as error:
+            raise self.caller.failed({"state": "cut"}, f"the connection to the forge broke ({error})", 0.0) from error
+        except (LookupError, TypeError, ValueError, AttributeError, AssertionError) as error:
+            raise self.caller.failed({"state": "garbage"}, f"the forge's {what} of {address} cannot be read") from error
+        finally:
+            hub.close()
+
+
+def findings_of(comments: Sequence[Mapping[str, Any]], commit: str, diff: str) -> tuple[Finding, ...]:
+    """Return comments as findings on ``commit``; renamed files go by their names in ``diff``, the pull request's."""
+    renamed = {file.old: file.new for file in parse(diff) if file.old and file.new}
+    return tuple(_finding(comment, commit, renamed) for comment in comments)
+
+
+def _is_comment(entry: Any) -> bool:
+    """Return whether this is a review comment; the account may be gone."""
+    if not isinstance(entry, dict) or not isinstance(entry.get("user") or {}, dict):
+        return False
+    lines = ("line", "start_line", "original_line", "original_start_line")
+    counted = all(isinstance(entry.get(name) or 0, int) and (entry.get(name) or 0) >= 0 for name in lines)
+    return counted and isinstance(entry.get("path"), str) and isinstance(entry.get("body"), str)
+
+
+def _is_own(comment: Mapping[str, Any], login: str, commit: str) -> bool:
+    author = str((comment.get("user") or {}).get("login", ""))
+    written_on = comment.get("original_commit_id") or comment.get("commit_id")
+    return author.lower() == login.lower() and written_on == commit and not comment.get("in_reply_to_id")
+
+
+def _finding(comment: Mapping[str, Any], commit: str, renamed: Mapping[str, str]) -> Finding:
+    side = Side.LEFT if comment.get("side") == "LEFT" else Side.RIGHT
+    start, end = _lines(comment, commit)
+    if comment.get("start_side") not in (None, comment.get("side")):
+        start = end  # it begins on the other side, in which lines are counted otherwise
+    path = str(comment["path"])
+    return Finding(path=renamed.get(path, path), start=start, end=end, side=side, body=str(comment["body"]))
+
+
+def _lines(comment: Mapping[str, Any], commit: str) -> tuple[int | None, int | None]:
+    """Return first and last line in ``commit``; the forge counts ``line`` in the latest one, where it still is."""
+    if comment.get("subject_type") == "file":
+        return None, None
+    is_current = comment.get("commit_id") == commit and comment.get("line") is not None
+    last = comment.get("line") if is_current else comment.get("original_line")
+    first = comment.get("start_line") if is_current else comment.get("original_start_line")
+    if not last:
+        return None, None
+    return (first if first and first <= last else last), last

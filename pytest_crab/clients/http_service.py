@@ -1,0 +1,164 @@
+"""A service on the network that a reviewer asks for JSON, and the one place where such a call is tried again."""
+
+from __future__ import annotations
+
+import functools
+import ssl
+import time
+from collections.abc import Callable
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from typing import Any
+from typing import TypeVar
+
+from pytest_crab.clients.status_table import Status
+from pytest_crab.clients.status_table import read_status
+from pytest_crab.errors import ReviewerError
+from pytest_crab.protocols import Services
+from pytest_crab.redaction import Redactor
+from pytest_crab.retry_policy import RetryPolicy
+from pytest_crab.retry_policy import retry_after
+
+if TYPE_CHECKING:
+    import httpx2
+    import tenacity
+
+T = TypeVar("T")
+
+#: A call that changes nothing is made so often before its failure counts.
+TRIES = 4
+#: Seconds that one answer may take.
+LONGEST_ANSWER = 60.0
+_LONGEST_QUOTE = 200
+_MISSING = 404
+
+
+class CallFailed(ReviewerError):
+    """One call failed; ``pause`` is what the service asks to wait, in seconds, None: another try would not help."""
+
+    def __init__(self, message: str, status: Status, pause: float | None = None) -> None:
+        super().__init__(message, status=str(status))
+        self.pause = pause
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """A reviewer that calls services: its rows of the status table, its way to wait, and its time.
+
+    ``until`` is a moment of the monotonic clock, ``poll`` the seconds before the first further try.
+    """
+
+    client: str
+    services: Services
+    until: float
+    poll: float
+    redactor: Redactor
+
+    def failed(self, facts: Mapping[str, Any], sentence: str, pause: float | None = None) -> CallFailed:
+        """The error of these facts, in one line that holds no secret."""
+        status = read_status(self.client, "reviewer", facts).status
+        text = self.redactor.text(" ".join(sentence.split()))
+        return CallFailed(f"{self.client} ended as {status}: {text}", status, pause)
+
+    def refused(self, name: str, call: str, code: int, text: str, headers: Mapping[str, str]) -> CallFailed:
+        """The error of an answer with an HTTP status that is no success."""
+        sentence = f"{name} answered {code} to {call}: {text[:_LONGEST_QUOTE]}"
+        facts = {"code": code, "text": text}
+        passing = read_status(self.client, "reviewer", facts).status in (Status.RATE_LIMITED, Status.OVERLOADED)
+        return self.failed(facts, sentence, (retry_after(headers) or 0.0) if passing else None)
+
+    def wait(self, seconds: float, what: str) -> None:
+        """Wait, if there is so much time left. Raises ReviewerError, Cancelled."""
+        if time.monotonic() + seconds > self.until:
+            raise self.failed({"ending": "timeout"}, what)
+        self.services.wait(seconds)
+
+    def seconds_left(self) -> float:
+        """Return how long the next answer may take."""
+        return max(1.0, min(LONGEST_ANSWER, self.until - time.monotonic()))
+
+    def retrying(self, call: Callable[[], T]) -> T:
+        """Make a call that changes nothing, again where its failure may pass. Raises ReviewerError, Cancelled."""
+        import tenacity
+
+        policy = RetryPolicy(most=TRIES - 1, wait=self.poll)
+
+        def pause(state: tenacity.RetryCallState) -> float:
+            failure = state.outcome and state.outcome.exception()
+            asked = failure.pause if isinstance(failure, CallFailed) and failure.pause is not None else 0.0
+            return max(asked, policy.pause(state.attempt_number) or 0.0)
+
+        def is_over(state: tenacity.RetryCallState) -> bool:
+            return state.attempt_number >= TRIES or time.monotonic() + state.upcoming_sleep > self.until
+
+        return tenacity.Retrying(
+            retry=tenacity.retry_if_exception(lambda error: isinstance(error, CallFailed) and error.pause is not None),
+            wait=pause,
+            stop=is_over,
+            sleep=self.services.wait,
+            reraise=True,
+        )(call)
+
+
+class HttpService:
+    """One service below ``url``; ``name`` is what sentences call it, ``key`` goes along as a bearer token."""
+
+    def __init__(self, caller: Caller, name: str, url: str, key: str) -> None:
+        import httpx2
+
+        self._caller = caller
+        self._name = name
+        self._url = url.rstrip("/")
+        headers = {"accept": "application/json", "user-agent": "pytest-crab", "authorization": f"Bearer {key}"}
+        self._client = httpx2.Client(headers=headers, verify=_trusted())
+
+    def close(self) -> None:
+        """Give back the connections."""
+        self._client.close()
+
+    def get(self, path: str, **params: str | int) -> Any | None:
+        """Return the JSON at ``path``; None: nothing is there. Raises ReviewerError, Cancelled."""
+        return self._caller.retrying(lambda: self._get(path, params))
+
+    def _get(self, path: str, params: Mapping[str, str | int]) -> Any | None:
+        answer = self._send("GET", path, params=params)
+        if answer.status_code == _MISSING:
+            return None
+        try:
+            return answer.json()
+        except ValueError as error:
+            raise self._caller.failed({"state": "garbage"}, f"{self._name} answered with no JSON") from error
+
+    def post(self, path: str, body: Mapping[str, Any]) -> None:
+        """Ask for something to be done, once. Raises ReviewerError."""
+        answer = self._send("POST", path, json=body)
+        if answer.status_code == _MISSING:
+            raise self._refused("POST", path, answer)
+
+    def _send(self, method: str, path: str, **content: Any) -> httpx2.Response:
+        import httpx2
+
+        seconds = self._caller.seconds_left()
+        try:
+            answer = self._client.request(method, f"{self._url}{path}", timeout=seconds, **content)
+        except httpx2.TimeoutException as error:
+            sentence = f"{self._name} did not answer within {seconds:.0f} s"
+            raise self._caller.failed({"state": "hang"}, sentence, 0.0) from error
+        except httpx2.HTTPError as error:
+            sentence = f"the connection to {self._name} broke ({error})"
+            raise self._caller.failed({"state": "cut"}, sentence, 0.0) from error
+        if not answer.is_success and answer.status_code != _MISSING:
+            raise self._refused(method, path, answer)
+        return answer
+
+    def _refused(self, method: str, path: str, answer: httpx2.Response) -> CallFailed:
+        return self._caller.refused(self._name, f"{method} {path}", answer.status_code, answer.text, answer.headers)
+
+
+@functools.cache
+def _trusted() -> ssl.SSLContext:
+    """Return the certificates that are trusted, read once."""
+    import httpx2
+
+    return httpx2.create_ssl_context()

@@ -1,0 +1,33 @@
+"""The shared part of the reviewers that ask a model directly."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection
+from collections.abc import Mapping
+from collections.abc import Sequence
+
+from pytest_crab.clients.chat import Chat
+from pytest_crab.clients.status_table import Status
+from pytest_crab.parsing.findings_in_text import read_findings
+from pytest_crab.types import Review
+
+
+def ask_for_findings(
+    chat: Chat, messages: Sequence[Mapping[str, str]], *, path: str | None = None, files: Collection[str] = ()
+) -> tuple[str, Review]:
+    """Return the answer and the findings in it, all on ``path`` if given; ``files`` are those of the diff.
+
+    Raises ModelError where it is no review.
+    """
+    text = chat.ask(messages)
+    problems: list[str] = []
+    review = read_findings(text, problems, path=path, files=files)
+    if review is None:
+        raise chat.failed(Status.BAD_OUTPUT, f"its findings cannot be read: {problems[0]}")
+    return text, review
+
+
+def recorded(review: Review, chat: Chat, model: str) -> Review:
+    """The review as it goes on the record, with what the gateway has metered."""
+    return dataclasses.replace(review, usage=chat.usage(), version=model, transcript=chat.keep())
