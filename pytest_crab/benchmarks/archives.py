@@ -55,16 +55,20 @@ def results(place: Path, cls: type[T], nested: Mapping[str, type]) -> Iterator[t
 
 def read_record(content: bytes, cls: type[T], nested: Mapping[str, type], problems: list[str], where: str) -> T | None:
     """The record that one JSON text holds; if it holds none, one sentence that starts with ``where`` is appended."""
-    faults: list[str] = []
-    record = None
     try:
         data = json.loads(content)
     except (ValueError, RecursionError) as error:
-        faults.append(f"it is no JSON ({error})")
-    else:
-        record = plain.read(cls, _known(cls, nested, data), faults)
-        if record is not None and _half_pair(record):
-            faults.append("a text holds half a surrogate pair, which is no text")
+        problems.append(f"{where}: it is no JSON ({error})")
+        return None
+    return to_record(data, cls, nested, problems, where)
+
+
+def to_record(data: object, cls: type[T], nested: Mapping[str, type], problems: list[str], where: str) -> T | None:
+    """The record that a JSON value is; if it is none, one sentence that starts with ``where`` is appended."""
+    faults: list[str] = []
+    record = plain.read(cls, _known(cls, nested, data), faults)
+    if record is not None and _half_pair(record):
+        faults.append("a text holds half a surrogate pair, which is no text")
     if faults:
         more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
         problems.append(f"{where}: {faults[0]}{more}")

@@ -2,18 +2,72 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
+from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
+from dataclasses import field
 from pathlib import Path
+from typing import TypeVar
 
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import FILE
 from pytest_crab.instances import load_instance
 from pytest_crab.instances.writing import written
 from pytest_crab.types import Instance
+
+R = TypeVar("R")
+
+
+@dataclass(slots=True)
+class Import:
+    """Counts of an import, and a sentence for each row that is not in the set."""
+
+    instances: int = 0
+    comments: int = 0
+    notes: list[str] = field(default_factory=list)
+
+
+def import_rows(
+    file: Path,
+    out: Path,
+    rows: Iterable[tuple[str, R]],
+    to_instance: Callable[[R, Path], Instance],
+    *,
+    only: re.Pattern[str] | None = None,
+) -> Import:
+    """Write the rows of ``file``, each with its instance's id, as a set without oracles into the new folder ``out``.
+
+    ``to_instance`` takes a row and the instance's folder; its ValueError is a note, and the row is left out. Raises
+    BadInput where no row is left, and what ``rows`` raises; then nothing is written.
+    """
+    done = Import()
+    with new_set(out) as aside:
+        for name, row in rows:
+            if only is None or only.search(name):
+                _write_row(name, row, aside / name, to_instance, done)
+        if not done.instances:
+            wanted = f" whose id has {only.pattern}" if only else ""
+            raise BadInput(str(file), [f"it has no row{wanted} that can be imported", *done.notes])
+    return done
+
+
+def _write_row(name: str, row: R, folder: Path, to_instance: Callable[[R, Path], Instance], done: Import) -> None:
+    try:
+        instance = to_instance(row, folder)
+        problem = write_instance(folder, instance, {})
+    except ValueError as error:
+        problem = str(error)
+    if problem:
+        done.notes.append(f"{name}: not imported: {problem}")
+        return
+    done.instances += 1
+    done.comments += len(instance.comments)
 
 
 @contextmanager

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
 from pathlib import Path
 
 import click
 
+from pytest_crab.benchmarks.aacr import import_aacr
 from pytest_crab.benchmarks.importing import PAPER_KINDS
 from pytest_crab.benchmarks.importing import import_ccrab
+from pytest_crab.benchmarks.native import Import
 from pytest_crab.benchmarks.swecare import import_swecare
 from pytest_crab.errors import BadInput
 from pytest_crab.types import Kind
@@ -69,8 +72,24 @@ def ccrab(release: Path, out: Path, stage: int, only: re.Pattern[str] | None, *,
 @_ALL
 def swecare(file: Path, out: Path, only: re.Pattern[str] | None, *, everything: bool) -> None:
     """Import the rows of SWE-CARE's FILE, JSON lines, as instances without oracles."""
+    _import_rows(import_swecare, file, out, only, everything=everything)
+
+
+@import_.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@_OUT
+@_ONLY
+@_ALL
+def aacr(file: Path, out: Path, only: re.Pattern[str] | None, *, everything: bool) -> None:
+    """Import AACR-Bench's FILE, positive_samples.json, as instances without environment and oracles."""
+    _import_rows(import_aacr, file, out, only, everything=everything)
+
+
+def _import_rows(
+    importer: Callable[..., Import], file: Path, out: Path, only: re.Pattern[str] | None, *, everything: bool
+) -> None:
     try:
-        done = import_swecare(file, out, only=only)
+        done = importer(file, out, only=only)
     except BadInput as error:
         raise click.ClickException(str(error)) from error
     click.echo(f"{out}: {done.instances} instances, {done.comments} comments, no oracles")

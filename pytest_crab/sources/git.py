@@ -56,8 +56,8 @@ class GitSource:
     def identity(self, instance: Instance) -> Mapping[str, Any]:
         """The repository and the three shas."""
         facts = _facts(instance)
-        shas = {"base": facts.base, "head": facts.head, "merged": facts.merged}
-        return {"kind": "git", "history": trees.HISTORY, "url": facts.url, **shas}
+        base, head, merged = _shas(facts)
+        return {"kind": "git", "history": trees.HISTORY, "url": facts.url, "base": base, "head": head, "merged": merged}
 
     def fetch(self, instance: Instance, cache: Path) -> GitSnapshot:
         """Bring the trees here. Raises SourceUnreachable or SourceError."""
@@ -235,7 +235,8 @@ def _missing(git: Git, facts: Facts) -> list[str]:
 
 
 def _shas(facts: Facts) -> tuple[str, str, str]:
-    return facts.base, facts.head, facts.merged
+    """Return the merge base, the head, and the reference: the head again where no merged commit is named."""
+    return facts.base, facts.head, facts.merged or facts.head
 
 
 def _facts(instance: Instance) -> Facts:

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from dataclasses import field
 from fractions import Fraction
 
+from pytest_crab.statistics.matching import largest_matching
+
 #: The largest number of comments that is tried where a table does not print it.
 MOST_COMMENTS = 100_000
 
@@ -252,27 +254,8 @@ def _permutation(table: Table, rows: Sequence[Row]) -> str | None:
     """Return the sentence on labels that were permuted between the parts and the recall of these rows."""
     wrong = [row for row in rows if row.recall is not None and not _parts_fit(table, row, row.recall)]
     fits = {row.name: [other.name for other in wrong if _parts_fit(table, row, other.recall or "")] for row in wrong}
-    matched = _match(fits)
+    matched = largest_matching(fits)
     if len(wrong) < 2 or len(matched) < len(wrong):
         return None
     pairs = ", ".join(f"those of {name} give the recall of {other}" for name, other in matched.items())
     return f"the labels of its rows are permuted between the parts and the recall: {pairs}"
-
-
-def _match(fits: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Return a largest one-to-one matching (augmenting paths)."""
-    owners: dict[str, str] = {}
-
-    def assign(name: str, seen: set[str]) -> bool:
-        for other in fits[name]:
-            if other not in seen:
-                seen.add(other)
-                if other not in owners or assign(owners[other], seen):
-                    owners[other] = name
-                    return True
-        return False
-
-    for name in fits:
-        assign(name, set())
-    found = {name: other for other, name in owners.items()}
-    return {name: found[name] for name in fits if name in found}

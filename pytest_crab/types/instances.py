@@ -35,16 +35,19 @@ class PullRequestFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GitSource:
-    """A real pull request: full shas in a public repository; ``base`` is the merge base."""
+    """A real pull request: full shas in a public repository; ``base`` is the merge base.
+
+    ``merged`` is the commit that resolves the comments, which oracles are proved on; None where no oracle needs it.
+    """
 
     url: str
     base: str
     head: str
-    merged: str
+    merged: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("base", "head", "merged"):
-            if not _SHA.fullmatch(getattr(self, name)):
+            if not _SHA.fullmatch(getattr(self, name) or self.head):
                 raise ValueError(f"{name} is not a full sha of 40 hex digits")
 
 
@@ -209,6 +212,8 @@ class Instance:
             raise ValueError("two comments have the same id")
         if self.environment is None and (self.with_oracles or self.pass_to_pass):
             raise ValueError("environment is missing; oracles and pass_to_pass run in it")
+        if self.source.git is not None and self.source.git.merged is None and self.with_oracles:
+            raise ValueError("source.git.merged is missing; oracles are proved on it")
 
     @property
     def required_environment(self) -> Environment:

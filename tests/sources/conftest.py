@@ -64,7 +64,7 @@ class Upstream:
     head: str
     merged: str
 
-    def instance(self, instance: Instance, **changes: str) -> Instance:
+    def instance(self, instance: Instance, **changes: str | None) -> Instance:
         facts = {"url": "https://git.invalid/owner/shop", "base": self.base, "head": self.head, "merged": self.merged}
         return replace(instance, source=Source(git=GitSource(**{**facts, **changes})))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import http.server
 import shutil
@@ -39,6 +40,15 @@ def test_the_trees_are_the_commits_own(instance: Instance, upstream: Any, tmp_pa
         assert tree == git(upstream.path, "rev-parse", f"{commit}^{{tree}}")
     assert snapshot.pull_request_diff().endswith("-two\n+too\n")
     assert snapshot.read(snapshot.reference_tree, "shop.py") == b"one\nthree\n"
+
+
+def test_without_a_merged_commit_the_head_is_the_reference(instance: Instance, upstream: Any, tmp_path: Path) -> None:
+    bare = dataclasses.replace(instance.comments[0], oracle=None, kind=None, reference=None, accepts=(), rejects=())
+    read_only = dataclasses.replace(instance, comments=(bare,), environment=None, pass_to_pass=())
+    snapshot = GitSource().fetch(upstream.instance(read_only, merged=None), tmp_path / "cache")
+    assert snapshot.reference_tree == snapshot.head_tree
+    with pytest.raises(ValueError, match="merged is missing"):
+        upstream.instance(instance, merged=None)
 
 
 def test_a_clone_has_nothing_of_the_real_history(instance: Instance, upstream: Any, tmp_path: Path, git: Run) -> None:

@@ -1,0 +1,44 @@
+"""Maximum one-to-one matching."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import TypeVar
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V", bound=Hashable)
+
+
+def largest_matching(candidates: Mapping[K, Sequence[V]]) -> dict[K, V]:
+    """Return as many pairs as there can be in which each key and each of its candidates occurs once.
+
+    Augmenting paths, breadth first. Keys come in their own order; a key without a partner is left out.
+    """
+    owners: dict[V, K] = {}
+    partners: dict[K, V] = {}
+    for start in candidates:
+        free, reached = _free_candidate(start, candidates, owners)
+        while free is not None:  # each key on the path takes the candidate that it reached, and leaves its own
+            key = reached[free]
+            left = partners.get(key)
+            owners[free], partners[key] = key, free
+            free = left
+    return {key: partners[key] for key in candidates if key in partners}
+
+
+def _free_candidate(
+    start: K, candidates: Mapping[K, Sequence[V]], owners: Mapping[V, K]
+) -> tuple[V | None, dict[V, K]]:
+    """Return a candidate without an owner that ``start`` reaches, and the key that each candidate was reached from."""
+    reached: dict[V, K] = {}
+    queue = [start]
+    for key in queue:
+        for value in candidates[key]:
+            if value not in reached:
+                reached[value] = key
+                if value not in owners:
+                    return value, reached
+                queue.append(owners[value])
+    return None, reached
