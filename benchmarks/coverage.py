@@ -25,8 +25,8 @@ from pytest_crab.statistics.comparison import Comparison
 from pytest_crab.statistics.comparison import Key
 from pytest_crab.statistics.comparison import Measured
 from pytest_crab.statistics.comparison import compare
-from pytest_crab.statistics.foreseen import Foreseen
-from pytest_crab.statistics.foreseen import foresee
+from pytest_crab.statistics.power_simulation import PowerSimulation
+from pytest_crab.statistics.power_simulation import simulate_power
 from pytest_crab.statistics.power import Design
 from pytest_crab.testing.trials import comment_result
 from pytest_crab.testing.trials import trial_of
@@ -151,7 +151,7 @@ def compared(seed: int, truth: Truth, drop: float, unknown: float = UNKNOWN) -> 
 
 
 @functools.cache
-def foreseen(correlation: float, unknown: float = UNKNOWN, baselines: int = BASELINES) -> tuple[Foreseen, ...]:
+def foreseen(correlation: float, unknown: float = UNKNOWN, baselines: int = BASELINES) -> tuple[PowerSimulation, ...]:
     """What a gate foresees that is given the first runs of some benchmarks as its baselines."""
     found = []
     for seed in range(baselines):
@@ -159,7 +159,7 @@ def foreseen(correlation: float, unknown: float = UNKNOWN, baselines: int = BASE
         (reviewer,) = summarise(_trials(measured(source, first, unknown))).reviewers
         ahead = design(reviewer)
         assert ahead is not None
-        found.append(foresee(ahead, draws=DRAWS, seed=seed))
+        found.append(simulate_power(ahead, draws=DRAWS, seed=seed))
     return tuple(found)
 
 
@@ -273,7 +273,7 @@ def size_rows(count: int) -> Iterator[str]:
     yield "| oracles | noise | smallest drop in points | seen in |\n|---|---|---|---|"
     for size in SIZES:
         for noise in NOISES:
-            drop = foresee(Design(sizes=[1] * size, noise=noise, rate=0.5), draws=SURE).smallest_drop()
+            drop = simulate_power(Design(sizes=[1] * size, noise=noise, rate=0.5), draws=SURE).smallest_drop()
             fall = 0.5 - noise / 2 if drop is None else drop
             seen = sum(_failed(independent(seed, size, noise, fall)) for seed in range(count)) / count
             said = "none, a fall to nothing is" if drop is None else f"{100 * drop:.1f}"

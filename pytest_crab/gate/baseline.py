@@ -11,8 +11,8 @@ from pytest_crab.gate.rulings import Ruling
 from pytest_crab.money import dollars
 from pytest_crab.report.text import counted
 from pytest_crab.statistics.comparison import Comparison
-from pytest_crab.statistics.foreseen import Foreseen
-from pytest_crab.statistics.foreseen import foresee
+from pytest_crab.statistics.power_simulation import PowerSimulation
+from pytest_crab.statistics.power_simulation import simulate_power
 from pytest_crab.statistics.power import POWER
 from pytest_crab.statistics.power import Design
 from pytest_crab.statistics.power import oracles_needed
@@ -83,7 +83,7 @@ def foresight(design: Design, *, margin: float, assumed: bool, flips: float | No
 
     ``flips`` is the share of verdicts that change between single runs; None: the design's noise is of single runs.
     """
-    count, ahead = sum(design.sizes), foresee(design)
+    count, ahead = sum(design.sizes), simulate_power(design)
     smallest = ahead.smallest_drop()
     how = "assuming that" if assumed else "since in the baseline's own repeats"
     noise = f"{how} {_points(design.noise if flips is None else flips)}% of verdicts change from run to run"
@@ -99,7 +99,7 @@ def foresight(design: Design, *, margin: float, assumed: bool, flips: float | No
     return f"{seen}; {_chance_to_pass(design, ahead, margin)}"
 
 
-def _chance_to_pass(design: Design, ahead: Foreseen, margin: float) -> str:
+def _chance_to_pass(design: Design, ahead: PowerSimulation, margin: float) -> str:
     least = smallest_margin(design) or 0.0
     needed = oracles_to_pass(design, margin / 100)
     size = "" if needed is None else f"about {max(needed, sum(design.sizes) + 1)} oracles"

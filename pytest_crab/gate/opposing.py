@@ -61,7 +61,7 @@ def design(baseline: ReviewerSummary, instances: Iterable[str] | None = None, *,
     if not known:
         return None
     repos = {key: own.repo for key, own in oracles.items()}
-    labels, _ = clusters_of(list(known), repos)
+    labels = clusters_of(list(known), repos).labels
     values = list(known.values())
     unknown = sum(own.measured().doubt for own in oracles.values()) / len(oracles)
     return design_of(

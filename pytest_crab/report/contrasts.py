@@ -13,7 +13,7 @@ from fractions import Fraction
 from pytest_crab.report.oracles import OracleRecord
 from pytest_crab.report.oracles import against_control
 from pytest_crab.report.oracles import measured
-from pytest_crab.statistics import sets
+from pytest_crab.statistics import overlap
 from pytest_crab.statistics.comparison import Comparison
 from pytest_crab.statistics.comparison import Key
 from pytest_crab.statistics.comparison import Measured
@@ -137,11 +137,11 @@ def together(contestants: Sequence[Contestant]) -> Together:
     return Together(
         reviewers=tuple(values),
         oracles=len(keys),
-        union=len(sets.union(caught)),
-        unique=sets.unique(caught),
+        union=len(overlap.union(caught)),
+        unique=overlap.unique(caught),
         overlaps=tuple(
             Overlap(reviewers=who, oracles=count)
-            for who, count in sets.overlaps(keys, caught, every=len(caught) <= LISTED).items()
+            for who, count in overlap.overlaps(keys, caught, every=len(caught) <= LISTED).items()
         ),
         pairs=tuple(dataclasses.replace(pair, p_holm=adjusted[f"{at}"]) for at, pair in enumerate(pairs)),
     )
@@ -162,8 +162,8 @@ def _pair(
         comparison=compare(known[one.name], known[other.name]),
         p_holm=1.0,
         both=len(mine & theirs),
-        only_first=sets.added(theirs, mine),
-        only_second=sets.added(mine, theirs),
+        only_first=overlap.added(theirs, mine),
+        only_second=overlap.added(mine, theirs),
         kappa=kappa([key in mine for key in keys], [key in theirs for key in keys]),
         cost_of_first=one.cost_usd,
         cost_of_second=other.cost_usd,

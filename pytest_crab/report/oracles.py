@@ -153,9 +153,8 @@ def micro_interval(values: Mapping[Key, Fraction], repos: Mapping[Key, str]) -> 
     """The interval of the mean over oracles; None of nothing."""
     if not values:
         return None
-    labels, by = clusters_of(list(values), repos)
-    low, high = rate_interval([float(value) for value in values.values()], labels)
-    return Interval(low=low, high=high, by=by, clusters=len(set(labels)))
+    clusters = clusters_of(list(values), repos)
+    return clusters.interval(rate_interval([float(value) for value in values.values()], clusters.labels))
 
 
 def macro_interval(means: Mapping[str, Fraction], repos: Mapping[Key, str]) -> Interval | None:

@@ -17,7 +17,7 @@ from pytest_crab.benchmarks.recorded import HUMAN
 from pytest_crab.benchmarks.recorded import Recording
 from pytest_crab.report.text import ascii_line
 from pytest_crab.report.text import counted
-from pytest_crab.statistics import sets
+from pytest_crab.statistics import overlap
 from pytest_crab.statistics.comparison import Measured
 from pytest_crab.types import SCHEMA
 from pytest_crab.types import Kind
@@ -93,7 +93,7 @@ def summarise_recording(recording: Recording) -> RecordedSummary:
     rows = {tool: _tool(recording, tool, keys, caught[tool], repositories, kinds) for tool in recording.results}
     tools = recording.tools
     contest = {tool: caught[tool] for tool in tools}
-    found = sets.overlaps(keys, contest, every=True)
+    found = overlap.overlaps(keys, contest, every=True)
     return RecordedSummary(
         instances=len({name for name, _ in keys}),
         oracles=len(keys),
@@ -101,7 +101,7 @@ def summarise_recording(recording: Recording) -> RecordedSummary:
         kinds={kind.value: sum(found is kind for found in kinds.values()) for kind in Kind},
         tools=tuple(rows[tool] for tool in tools),
         human=rows.get(HUMAN),
-        union=_share(keys, sets.union(contest)),
+        union=_share(keys, overlap.union(contest)),
         overlaps=tuple(Overlap(tools=who, oracles=count) for who, count in found.items()),
         notes=(*recording.notes, *notes),
     )
@@ -203,8 +203,8 @@ def recorded_lines(summary: RecordedSummary) -> Iterator[str]:
     yield ""
     yield f"kinds are inferred: {_listed(summary.kinds)}; the columns of kinds are no numbers of the paper"
     yield f"caught by any of {len(summary.tools)} tools: {_of(summary.union)} ({_percent(summary.union.rate)})"
-    for overlap in summary.overlaps:
-        yield f"  {overlap.oracles:>4}  {_only(overlap.tools, len(summary.tools))}"
+    for group in summary.overlaps:
+        yield f"  {group.oracles:>4}  {_only(group.tools, len(summary.tools))}"
     yield ""
     yield from _table(_repositories(summary))
     yield ""

@@ -8,24 +8,33 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pytest_crab.statistics.distributions import t_cdf
 from pytest_crab.statistics.distributions import t_quantile
 
 #: The share of two-sided intervals that hold the truth.
 LEVEL = 0.95
 
-#: How alike values within a cluster are taken to be where all values are the same and show nothing of it.
-ASSUMED_CORRELATION = 0.1
+#: The correlation within clusters that is assumed where all verdicts are the same, which says nothing about it.
+ASSUMED_CORRELATION = 0.3
 
-#: The least that clustering is taken to save: clusters that look evener than chance are luck, and few.
+#: The same for differences of paired verdicts, which are less alike than verdicts.
+ASSUMED_DIFFERENCE_CORRELATION = 0.1
+
+#: The smallest design effect: clusters that look evener than chance are luck.
 LEAST_EFFECT = 0.5
+
+#: Differences are judged as if so many more clusters pulled against what is to be shown (see ``widening``).
+PRUDENCE = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spread:
-    """How sure a mean of clustered values is.
+class ClusteredMean:
+    """A mean of clustered values and how sure it is.
 
     ``variance`` is the mean's, by CR2 (Bell and McCaffrey 2002); ``independent`` what it would be without clusters;
-    ``df`` are Satterthwaite's degrees of freedom; ``effect`` is the design effect that intervals use.
+    ``df`` are Satterthwaite's degrees of freedom; ``effect`` is the design effect; ``informative`` counts the clusters
+    that hold the rarer extreme: a value above the lowest possible one or below the highest, whichever are fewer. With
+    one cluster nothing is known of how clusters differ: ``df`` is 0.
     """
 
     count: int
@@ -35,91 +44,138 @@ class Spread:
     independent: float
     df: float
     effect: float
+    informative: int
 
 
-def spread(values: Sequence[float], clusters: Sequence[Hashable]) -> Spread:
-    """Return the mean of ``values`` and how sure it is; at least one value. One cluster alone counts as none.
+def clustered_mean(
+    values: Sequence[float], clusters: Sequence[Hashable], *, assumed: float = ASSUMED_CORRELATION
+) -> ClusteredMean:
+    """Return the mean of at least one value from 0 to 1, or of differences, with its variance by CR2.
 
     The estimator is that of a regression on a constant, for which CR2 and its degrees of freedom have closed forms.
+    ``assumed`` is the correlation within clusters where all values are the same.
     """
     count = len(values)
     sizes, sums = _groups(values, clusters)
-    if len(sizes) == 1 and count > 1:
-        sizes, sums = _groups(values, range(count))
     mean = math.fsum(values) / count
     independent = math.fsum((value - mean) ** 2 for value in values) / (count * (count - 1)) if count > 1 else 0.0
-    if count == 1:
-        return Spread(count=1, clusters=1, mean=mean, variance=0, independent=0, df=1, effect=1)
-    weights = {name: 1 / (1 - size / count) for name, size in sizes.items()}
+    weights = {name: 1 / (1 - size / count) if size < count else 0.0 for name, size in sizes.items()}
     variance = math.fsum(weights[name] * (sums[name] - sizes[name] * mean) ** 2 for name in sizes) / count**2
     if independent > 1e-12:
         effect = max(LEAST_EFFECT, variance / independent)
     else:
-        effect = 1 + ASSUMED_CORRELATION * (sum(size * size for size in sizes.values()) / count - 1)
-    return Spread(
+        effect = 1 + assumed * (crowding(list(sizes.values())) - 1)
+    return ClusteredMean(
         count=count,
         clusters=len(sizes),
         mean=mean,
         variance=variance,
         independent=independent,
-        df=_degrees(list(sizes.values())),
+        df=degrees_of_freedom(list(sizes.values())),
         effect=effect,
+        informative=min(
+            sum(sums[name] > 1e-9 for name in sizes),
+            sum(sums[name] < size - 1e-9 for name, size in sizes.items()),
+        ),
     )
 
 
 def rate_interval(values: Sequence[float], clusters: Sequence[Hashable], level: float = LEVEL) -> tuple[float, float]:
-    """The interval of a mean of values from 0 to 1: Wilson's, with the effective count and Student's t.
+    """Return Wilson's interval of a mean of values from 0 to 1, with the effective count and Student's t.
 
-    The effective count is what as many independent values would have to be to be as sure as these are. Where all
-    values are the same, nothing shows how alike clusters are, and ASSUMED_CORRELATION is taken.
+    The effective count is the number of independent values that would be as sure as these are. A cluster without any
+    of the rarer verdict says little about how clusters differ, so degrees of freedom are at most one more than one and
+    a half times the clusters that hold it. One cluster alone bounds nothing: the interval is from 0 to 1.
     """
-    own = spread(values, clusters)
+    own = clustered_mean(values, clusters)
+    if own.clusters < 2:
+        return 0.0, 1.0
     inside = own.mean * (1 - own.mean)
     variance = own.effect * own.independent
-    effective = inside / variance if variance > 1e-12 and inside > 1e-12 else own.count / own.effect
-    t2 = t_quantile((1 + level) / 2, own.df) ** 2
+    known = variance > 1e-12 and inside > 1e-12
+    effective = inside / variance if known else own.count / own.effect
+    df = min(own.df, 1.5 * own.informative + 1) if known else own.df
+    t2 = t_quantile((1 + level) / 2, df) ** 2
     middle = (own.mean + t2 / (2 * effective)) / (1 + t2 / effective)
     half = math.sqrt(t2 * (max(0.0, inside) / effective + t2 / (4 * effective**2))) / (1 + t2 / effective)
     return max(0.0, min(middle - half, own.mean)), min(1.0, max(middle + half, own.mean))
 
 
-def difference_interval(
-    values: Sequence[float], clusters: Sequence[Hashable], level: float = LEVEL
-) -> tuple[float, float]:
-    """The interval of a mean of differences from -1 to 1 between pairs.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DifferenceEstimate:
+    """An estimate of a mean of paired differences; ``error`` is its standard error, ``df`` that of Student's t."""
+
+    middle: float
+    error: float
+    df: float
+
+    def interval(self, level: float = LEVEL) -> tuple[float, float]:
+        """Return the two-sided interval, within -1 to 1."""
+        if not self.df:
+            return -1.0, 1.0
+        half = t_quantile((1 + level) / 2, self.df) * self.error
+        return max(-1.0, self.middle - half), min(1.0, self.middle + half)
+
+    def p_below(self, limit: float) -> float:
+        """Return the one-sided p of a mean at least ``limit``: the chance of an estimate as low as this one."""
+        return t_cdf((self.middle - limit) / self.error, self.df) if self.df else 1.0
+
+
+def difference_estimate(values: Sequence[float], clusters: Sequence[Hashable]) -> DifferenceEstimate:
+    """Estimate the mean of differences from -1 to 1 between pairs.
 
     Bonett and Price (2012) add one pair to each side, so that runs without a difference do not look certain; their
-    variance is multiplied by the design effect, and Student's t takes the place of the normal.
+    variance is multiplied by the design effect, and Student's t takes the place of the normal. The error is widened
+    (see ``widening``). One cluster alone shows nothing.
     """
-    own = spread(values, clusters)
+    own = clustered_mean(values, clusters, assumed=ASSUMED_DIFFERENCE_CORRELATION)
     count, total = own.count + 2, math.fsum(values)
     mean = total / count
     variance = (math.fsum(value * value for value in values) + 2 - total * mean) / count**2
-    half = t_quantile((1 + level) / 2, own.df) * math.sqrt(own.effect * variance)
-    return max(-1.0, mean - half), min(1.0, mean + half)
+    sizes = list(_groups(values, clusters)[0].values())
+    return DifferenceEstimate(
+        middle=mean, error=widening(sizes) * math.sqrt(own.effect * variance), df=own.df if own.clusters > 1 else 0.0
+    )
+
+
+def difference_interval(
+    values: Sequence[float], clusters: Sequence[Hashable], level: float = LEVEL
+) -> tuple[float, float]:
+    """Return the interval of a mean of differences; see ``difference_estimate``."""
+    return difference_estimate(values, clusters).interval(level)
+
+
+def widening(sizes: Sequence[int]) -> float:
+    """Return the factor on the error of a difference over clusters of these sizes.
+
+    A drop that sits in a few clusters is often missed together with the variance that it would bring. The factor is
+    what it takes to move the mean towards the limit to be ruled out as PRUDENCE more average clusters at that limit
+    would: 1 + PRUDENCE / (effective number of clusters).
+    """
+    return 1 + PRUDENCE * crowding(sizes) / sum(sizes)
+
+
+def crowding(sizes: Sequence[int]) -> float:
+    """Return how many values share a value's cluster on average, itself included."""
+    return sum(size * size for size in sizes) / sum(sizes)
 
 
 def correlation_of(values: Sequence[float], clusters: Sequence[Hashable]) -> float:
-    """How alike values within a cluster are, from the design effect; 0 where every cluster has one value.
+    """Return the correlation within clusters, from the design effect; 0 where every cluster has one value.
 
-    At most 1, and below 0 where clusters are evener than chance: who cuts that off finds clusters alike that are not,
-    on average.
+    At most 1, and below 0 where clusters are evener than chance: cutting that off would find clusters alike that are
+    not, on average.
     """
-    own = spread(values, clusters)
-    sizes, _ = _groups(values, clusters)
-    crowd = sum(size * size for size in sizes.values()) / own.count
-    return min(1.0, (own.effect - 1) / (crowd - 1)) if crowd > 1 and len(sizes) > 1 else 0.0
+    own = clustered_mean(values, clusters)
+    crowd = crowding(list(_groups(values, clusters)[0].values()))
+    return min(1.0, (own.effect - 1) / (crowd - 1)) if crowd > 1 and own.clusters > 1 else 0.0
 
 
 def degrees_of_freedom(sizes: Sequence[int]) -> float:
-    """Satterthwaite's degrees of freedom of a mean over clusters of these sizes; one cluster alone counts as none."""
-    return _degrees([1] * sizes[0] if len(sizes) == 1 else list(sizes))
-
-
-def _degrees(sizes: Sequence[int]) -> float:
+    """Return Satterthwaite's degrees of freedom of a mean over clusters of these sizes; 0 of a single cluster."""
     count = sum(sizes)
     if len(sizes) < 2:
-        return 1.0
+        return 0.0
     weights = [1 / (1 - size / count) for size in sizes]
     own = math.fsum((weight * (size - size * size / count)) ** 2 for weight, size in zip(weights, sizes, strict=True))
     squares = [weight * size * size for weight, size in zip(weights, sizes, strict=True)]

@@ -1,28 +1,28 @@
-"""Two measurements of the same oracles, paired: what was lost and gained, how sure that is, what else could be."""
+"""Two measurements of the same oracles, paired: what was lost and gained, and how sure that is."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
+from collections import Counter
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pytest_crab.statistics.clusters import LEVEL
 from pytest_crab.statistics.clusters import correlation_of
-from pytest_crab.statistics.clusters import difference_interval
-from pytest_crab.statistics.clusters import spread
+from pytest_crab.statistics.clusters import difference_estimate
+from pytest_crab.statistics.paired import cluster_permutation_test
 from pytest_crab.statistics.paired import mcnemar
-from pytest_crab.statistics.paired import swap_test
 from pytest_crab.statistics.power import Design
 from pytest_crab.statistics.power import smallest_drop
 
 #: An oracle: its instance and its comment.
 Key = tuple[str, str]
 
-#: From how many repositories on these are the clusters; with fewer, pull requests are, and then oracles.
-ENOUGH = 6
-
-REPOSITORY, PULL_REQUEST, ORACLE = "repository", "pull request", "oracle"
+#: What clusters can be. With repositories a number speaks for repositories like these, with pull requests for these
+#: repositories only.
+REPOSITORY, PULL_REQUEST = "repository", "pull request"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,26 +62,30 @@ class Measured:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
-    """A 95% interval that knows about clusters; ``by`` says what they are, ``clusters`` how many."""
+    """An interval that knows about clusters; ``by`` says what they are, ``clusters`` how many.
+
+    ``only`` is the number of repositories that it speaks for, and for no others; 0: for repositories like these.
+    """
 
     low: float
     high: float
     by: str
     clusters: int
+    only: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """The second measurement against the first, over the oracles that both had.
+    """The second measurement against the first, over the ``pairs`` of oracles that both had.
 
-    Rates, differences and intervals are shares, not points. ``pairs`` leaves out the ``unmeasured``, of which neither
-    run knows anything; ``known`` pairs have a verdict on both sides, and ``before``, ``after``, ``difference`` and
-    ``interval`` are over these. ``low`` and ``high`` are the ends of the interval with every unknown taken as the worst
-    and as the best for the second measurement. ``lost`` and ``gained`` name oracles, as instance::comment, whose mean
-    fell or rose. ``p`` is exact McNemar's, oracles independent; ``p_clusters`` that of swapping the runs cluster by
-    cluster.
-    ``smallest_drop`` is what a repetition of this comparison shows in four of five cases. ``doubtful`` pairs have an
-    unknown repeat on either side.
+    Rates, differences and intervals are shares, not points. ``known`` pairs have a verdict on both sides; ``before``,
+    ``after``, ``difference`` and ``interval`` are over these. ``doubtful`` pairs have an unknown repeat on either side,
+    and ``unmeasured`` ones no verdict on any. ``low`` and ``high`` are the ends of the interval over all pairs with
+    every unknown taken as the worst and as the best for the second measurement, and ``p_drop`` is the one-sided p of no
+    drop with every unknown taken as the best. ``level`` is that of all intervals. ``lost`` and ``gained`` name oracles,
+    as instance::comment, whose mean fell or rose. ``p`` is exact McNemar's, oracles independent; ``p_clusters`` that of
+    swapping the runs cluster by cluster. ``smallest_drop`` is what a repetition of this comparison shows in four of
+    five cases.
     """
 
     pairs: int
@@ -100,47 +104,67 @@ class Comparison:
     gained: tuple[str, ...] = ()
     p: float = 1.0
     p_clusters: float = 1.0
+    p_drop: float = 1.0
     discordance: float | None = None
     smallest_drop: float | None = None
+    level: float = LEVEL
 
 
-def compare(before: Mapping[Key, Measured], after: Mapping[Key, Measured]) -> Comparison:
-    """Pair two measurements oracle by oracle; repeats are averaged per oracle first."""
-    both = [key for key in before if key in after]
-    keys = [key for key in both if before[key].value is not None or after[key].value is not None]
+def compare(
+    before: Mapping[Key, Measured], after: Mapping[Key, Measured], *, level: float = LEVEL, unit: str = REPOSITORY
+) -> Comparison:
+    """Pair two measurements oracle by oracle; repeats are averaged per oracle first.
+
+    ``unit`` is what clusters are: with PULL_REQUEST the numbers speak for these repositories only.
+    """
+    keys = [key for key in before if key in after]
     bare = Comparison(
         pairs=len(keys),
         known=0,
         doubtful=sum(before[key].unknown + after[key].unknown > 0 for key in keys),
-        unmeasured=len(both) - len(keys),
-        only_before=len(before) - len(both),
+        unmeasured=sum(before[key].value is None and after[key].value is None for key in keys),
+        only_before=len(before) - len(keys),
         only_after=sum(key not in before for key in after),
+        level=level,
     )
+    known = [key for key in keys if before[key].value is not None and after[key].value is not None]
     if not keys:
         return bare
-    worst = [after[key].low - before[key].high for key in keys]
-    best = [after[key].high - before[key].low for key in keys]
-    labels, _ = clusters_of(keys, {key: after[key].repo for key in keys})
-    low, high = difference_interval(worst, labels)[0], difference_interval(best, labels)[1]
-    bare = dataclasses.replace(bare, low=low, high=high)
-    known = [key for key in keys if before[key].value is not None and after[key].value is not None]
+    repos = {key: after[key].repo for key in keys}
+    clusters = clusters_of(keys, repos, unit)
+    worst = difference_estimate([after[key].low - before[key].high for key in keys], clusters.labels)
+    best = difference_estimate([after[key].high - before[key].low for key in keys], clusters.labels)
+    bare = dataclasses.replace(
+        bare, low=worst.interval(level)[0], high=best.interval(level)[1], p_drop=best.p_below(0.0)
+    )
     if not known:
         return bare
     values = {key: (before[key].value or 0.0, after[key].value or 0.0) for key in known}
-    found = _compared(bare, values, {key: after[key].repo for key in known})
-    return dataclasses.replace(found, smallest_drop=smallest_drop(_again(found, before, after, keys)))
+    found = _compare_known(bare, values, clusters_of(known, repos, unit))
+    return dataclasses.replace(found, smallest_drop=smallest_drop(_repetition(found, before, after, keys, unit)))
 
 
-def clusters_of(keys: Sequence[Key], repos: Mapping[Key, str]) -> tuple[list[str], str]:
-    """The cluster of each oracle and what clusters are: repositories, or pull requests, where there are ENOUGH.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clusters:
+    """The cluster of each oracle, in the order asked, what clusters are, and Interval's ``only``."""
 
-    With fewer pull requests than that each oracle is a cluster of its own, which is said wherever intervals are.
-    """
+    labels: list[str]
+    by: str
+    only: int = 0
+
+    def interval(self, bounds: tuple[float, float]) -> Interval:
+        """Return these bounds with what they speak for."""
+        low, high = bounds
+        return Interval(low=low, high=high, by=self.by, clusters=len(set(self.labels)), only=self.only)
+
+
+def clusters_of(keys: Sequence[Key], repos: Mapping[Key, str], unit: str = REPOSITORY) -> Clusters:
+    """Return the repositories of these oracles as clusters; of a single repository its pull requests."""
     labels = [repos[key] for key in keys]
-    if len(set(labels)) >= ENOUGH:
-        return labels, REPOSITORY
-    labels = [instance for instance, _ in keys]
-    return (labels, PULL_REQUEST) if len(set(labels)) >= ENOUGH else ([named(key) for key in keys], ORACLE)
+    count = len(set(labels))
+    if count > 1 and unit == REPOSITORY:
+        return Clusters(labels=labels, by=REPOSITORY)
+    return Clusters(labels=[instance for instance, _ in keys], by=PULL_REQUEST, only=count)
 
 
 def design_of(
@@ -152,57 +176,52 @@ def design_of(
     unknown: float = 0.0,
     unknown_before: float = 0.0,
     correlation: float = 0.0,
+    level: float = LEVEL,
+    unit: str = REPOSITORY,
 ) -> Design:
-    """The comparison that these oracles would make."""
-    labels, _ = clusters_of(keys, repos)
-    sizes: dict[str, int] = {}
-    for label in labels:
-        sizes[label] = sizes.get(label, 0) + 1
+    """Return the design of the comparison that these oracles would make."""
     return Design(
-        sizes=tuple(sizes.values()),
+        sizes=tuple(Counter(clusters_of(keys, repos, unit).labels).values()),
         noise=noise,
         rate=rate,
         unknown=unknown,
         unknown_before=unknown_before,
         correlation=correlation,
+        level=level,
     )
 
 
-def named(key: Key) -> str:
-    """How an oracle is named: instance::comment."""
+def oracle_name(key: Key) -> str:
+    """Return the name of an oracle: instance::comment."""
     return "::".join(key)
 
 
-def _compared(bare: Comparison, values: Mapping[Key, tuple[float, float]], repos: Mapping[Key, str]) -> Comparison:
-    keys = list(values)
+def _compare_known(bare: Comparison, values: Mapping[Key, tuple[float, float]], clusters: Clusters) -> Comparison:
     differences = [new - old for old, new in values.values()]
-    labels, by = clusters_of(keys, repos)
-    own = spread(differences, labels)
-    lost = tuple(named(key) for key, value in zip(keys, differences, strict=True) if value < -1e-9)
-    gained = tuple(named(key) for key, value in zip(keys, differences, strict=True) if value > 1e-9)
-    low, high = difference_interval(differences, labels)
+    lost = tuple(oracle_name(key) for key, value in zip(values, differences, strict=True) if value < -1e-9)
+    gained = tuple(oracle_name(key) for key, value in zip(values, differences, strict=True) if value > 1e-9)
+    count = len(values)
     return dataclasses.replace(
         bare,
-        known=len(keys),
-        before=math.fsum(old for old, _ in values.values()) / len(keys),
-        after=math.fsum(new for _, new in values.values()) / len(keys),
-        difference=own.mean,
-        interval=Interval(low=low, high=high, by=by, clusters=own.clusters),
+        known=count,
+        before=math.fsum(old for old, _ in values.values()) / count,
+        after=math.fsum(new for _, new in values.values()) / count,
+        difference=math.fsum(differences) / count,
+        interval=clusters.interval(difference_estimate(differences, clusters.labels).interval(bare.level)),
         lost=lost,
         gained=gained,
         p=mcnemar(len(lost), len(gained)),
-        p_clusters=swap_test(differences, labels),
-        discordance=math.fsum(value * value for value in differences) / len(keys),
+        p_clusters=cluster_permutation_test(differences, clusters.labels),
+        discordance=math.fsum(value * value for value in differences) / count,
     )
 
 
-def _again(
-    found: Comparison, before: Mapping[Key, Measured], after: Mapping[Key, Measured], keys: Sequence[Key]
+def _repetition(
+    found: Comparison, before: Mapping[Key, Measured], after: Mapping[Key, Measured], keys: Sequence[Key], unit: str
 ) -> Design:
-    """What a repetition of a comparison would be: as noisy besides its difference, and with as much unknown."""
+    """Return the design of a repetition: as noisy besides its difference, and with as much unknown."""
     known = [key for key in keys if before[key].value is not None and after[key].value is not None]
     repos = {key: after[key].repo for key in keys}
-    labels, _ = clusters_of(known, repos)
     return design_of(
         keys,
         repos,
@@ -210,5 +229,7 @@ def _again(
         noise=max(0.0, (found.discordance or 0.0) - abs(found.difference or 0.0)),
         unknown=math.fsum(after[key].doubt for key in keys) / len(keys),
         unknown_before=math.fsum(before[key].doubt for key in keys) / len(keys),
-        correlation=correlation_of([before[key].value or 0.0 for key in known], labels),
+        correlation=correlation_of([before[key].value or 0.0 for key in known], clusters_of(known, repos, unit).labels),
+        level=found.level,
+        unit=unit,
     )

@@ -46,7 +46,7 @@ def t_quantile(chance: float, df: float) -> float:
     return (low + high) / 2
 
 
-def even_odds(fewer: int, total: int) -> float:
+def sign_test(fewer: int, total: int) -> float:
     """The two-sided exact chance that of ``total`` fair coins at most ``fewer`` show one of the sides."""
     if not total:
         return 1.0

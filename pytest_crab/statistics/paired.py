@@ -7,7 +7,7 @@ from collections.abc import Hashable
 from collections.abc import Mapping
 from collections.abc import Sequence
 
-from pytest_crab.statistics.distributions import even_odds
+from pytest_crab.statistics.distributions import sign_test
 
 #: How many draws a test or an interval takes where counting all possibilities would take longer.
 DRAWS = 10_000
@@ -21,10 +21,10 @@ def mcnemar(lost: int, gained: int) -> float:
 
     Fewer than six that all go one way can never be below 0.05.
     """
-    return even_odds(min(lost, gained), lost + gained)
+    return sign_test(min(lost, gained), lost + gained)
 
 
-def swap_test(
+def cluster_permutation_test(
     differences: Sequence[float], clusters: Sequence[Hashable], *, draws: int = DRAWS, seed: int = SEED
 ) -> float:
     """The two-sided p that a sum of differences this far from 0 has if the runs could be swapped cluster by cluster.

@@ -7,8 +7,10 @@ from collections.abc import Callable
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pytest_crab.statistics.clusters import ASSUMED_CORRELATION
+from pytest_crab.statistics.clusters import ASSUMED_DIFFERENCE_CORRELATION
 from pytest_crab.statistics.clusters import LEVEL
+from pytest_crab.statistics.clusters import PRUDENCE
+from pytest_crab.statistics.clusters import crowding
 from pytest_crab.statistics.clusters import degrees_of_freedom
 from pytest_crab.statistics.distributions import normal_cdf
 from pytest_crab.statistics.distributions import t_quantile
@@ -25,7 +27,7 @@ class Design:
     nothing changed (with repeats the mean square of the difference of their means); a drop comes on top of it. ``rate``
     is the baseline's; ``unknown`` and ``unknown_before`` are the shares of oracles without a verdict in the new run and
     the baseline. ``correlation`` is how alike the baseline's verdicts within a cluster are, below 0 where they are
-    evener than chance: what is caught together is lost together.
+    evener than chance: what is caught together is lost together. ``level`` is that of the interval.
     """
 
     sizes: Sequence[int]
@@ -34,6 +36,7 @@ class Design:
     unknown: float = 0.0
     unknown_before: float = 0.0
     correlation: float = 0.0
+    level: float = LEVEL
 
 
 def power(design: Design, drop: float) -> float:
@@ -41,8 +44,8 @@ def power(design: Design, drop: float) -> float:
 
     A pair with an unknown enters the upper bound as what would be best for the new run, as the gate takes it.
     """
-    count = sum(design.sizes)
-    return _power(design, drop, count, degrees_of_freedom(design.sizes)) if count else 0.0
+    df = degrees_of_freedom(design.sizes)
+    return _power(design, drop, sum(design.sizes), df) if df else 0.0
 
 
 def smallest_drop(design: Design, chance: float = POWER) -> float | None:
@@ -61,19 +64,10 @@ def oracles_needed(design: Design, drop: float, chance: float = POWER) -> int | 
     return _fewest(design, lambda count, df: _power(design, drop, count, df) >= chance)
 
 
-def chance_unchanged(design: Design, margin: float) -> float:
-    """The chance that the interval of the difference lies above minus ``margin`` when nothing changed but noise.
-
-    A pair with an unknown enters the lower bound as what would be worst for the new run, as the gate takes it.
-    """
-    count = sum(design.sizes)
-    return _unchanged(design, margin, count, degrees_of_freedom(design.sizes)) if count else 0.0
-
-
 def smallest_margin(design: Design) -> float | None:
-    """The smallest margin that a run is met at in which no verdict differs and none is unknown; None: of nothing."""
-    count = sum(design.sizes)
-    return _half_width(design, count, degrees_of_freedom(design.sizes)) if count else None
+    """Return the smallest margin that is met where no verdict differs or is unknown; None with one cluster or none."""
+    df = degrees_of_freedom(design.sizes)
+    return _half_width(design, sum(design.sizes), df) if df else None
 
 
 def oracles_to_pass(design: Design, margin: float, chance: float = POWER, shift: float = 0.0) -> int | None:
@@ -86,11 +80,9 @@ def oracles_to_pass(design: Design, margin: float, chance: float = POWER, shift:
 
 def _fewest(design: Design, enough: Callable[[int, float], bool]) -> int | None:
     now = sum(design.sizes)
-    if not now:
-        return None
-    each = degrees_of_freedom(design.sizes) / now
+    each = degrees_of_freedom(design.sizes) / max(1, now)
     low, high = 0, 1_000_000
-    if not enough(high, each * high):
+    if not each or not enough(high, each * high):
         return None
     while high - low > 1:
         middle = (low + high) // 2
@@ -101,6 +93,7 @@ def _fewest(design: Design, enough: Callable[[int, float], bool]) -> int | None:
 def _power(design: Design, drop: float, count: int, df: float) -> float:
     hope = design.unknown * (1 - design.unknown_before) * (1 - design.rate)
     hope += design.unknown_before * (1 - design.unknown) * max(0.0, design.rate - drop)
+    hope += design.unknown * design.unknown_before
     mean = hope - _known(design) * drop
     second = _known(design) * min(1.0, design.noise + drop) + hope
     return _chance(design, -mean, second, drop, count, df)
@@ -109,6 +102,7 @@ def _power(design: Design, drop: float, count: int, df: float) -> float:
 def _unchanged(design: Design, margin: float, count: int, df: float, shift: float = 0.0) -> float:
     doubt = design.unknown * (1 - design.unknown_before) * design.rate
     doubt += design.unknown_before * (1 - design.unknown) * (1 - design.rate)
+    doubt += design.unknown * design.unknown_before
     if shift <= 0 and _half_width(design, count, df) > margin:
         return 0.0
     if not doubt and not design.noise and not shift:
@@ -121,21 +115,23 @@ def _unchanged(design: Design, margin: float, count: int, df: float, shift: floa
 def _chance(
     design: Design, shift: float, second: float, drop: float, count: int, df: float, margin: float = 0.0
 ) -> float:
-    """The chance that a mean difference lies farther from ``-margin`` than its interval reaches.
+    """Return the chance that a mean difference lies farther from ``-margin`` than its interval reaches.
 
     ``shift`` is the mean, seen in the direction that is to be shown, and ``second`` the mean square, both over all
     pairs.
     """
-    share = 1 / (1 - design.unknown * design.unknown_before)
-    counted = count / share
-    shift, second = shift * share, second * share
-    own = max(1e-12, second + 2 / counted - shift**2)
-    between = (_known(design) * share) ** 2 * _between(design, drop)
-    true = (own + (_crowd(design) - 1) * between) / counted
-    seen = (own + (_seen_crowd(design) - 1) * between) / counted
-    critical = t_quantile((1 + LEVEL) / 2, max(1.0, df))
+    own = max(1e-12, second + 2 / count - shift**2)
+    between = _known(design) ** 2 * _between(design, drop)
+    true = (own + (crowding(design.sizes) - 1) * between) / count
+    seen = (own + (_seen_crowd(design) - 1) * between) / count
+    critical = _critical(design, count, df)
     spread = true + seen * critical**2 / (2 * max(1.0, df))
     return normal_cdf((shift + margin - critical * math.sqrt(max(seen, 1e-12))) / math.sqrt(max(spread, 1e-12)))
+
+
+def _critical(design: Design, count: int, df: float) -> float:
+    """Return how many standard errors an interval over so many oracles reaches; see clusters.widening."""
+    return t_quantile((1 + design.level) / 2, max(1.0, df)) * (1 + PRUDENCE * crowding(design.sizes) / count)
 
 
 def _known(design: Design) -> float:
@@ -143,22 +139,17 @@ def _known(design: Design) -> float:
 
 
 def _half_width(design: Design, count: int, df: float) -> float:
-    """Half of the interval of differences that are all 0: see difference_interval."""
-    effect = 1 + ASSUMED_CORRELATION * (_crowd(design) - 1)
-    return t_quantile((1 + LEVEL) / 2, max(1.0, df)) * math.sqrt(2 * effect) / (count + 2)
-
-
-def _crowd(design: Design) -> float:
-    """How many oracles, itself included, share an oracle's cluster on average."""
-    return sum(size * size for size in design.sizes) / sum(design.sizes)
+    """Return half of the interval of differences that are all 0; see clusters.difference_estimate."""
+    effect = 1 + ASSUMED_DIFFERENCE_CORRELATION * (crowding(design.sizes) - 1)
+    return _critical(design, count, df) * math.sqrt(2 * effect) / (count + 2)
 
 
 def _seen_crowd(design: Design) -> float:
-    """The same as CR2 sees it on average: large clusters pull the mean along, so it sees a little less."""
+    """Return clusters.crowding as CR2 sees it on average: large clusters pull the mean along, so it sees less."""
     count = sum(design.sizes)
     squares = sum(size * size for size in design.sizes) / count**2
     if len(design.sizes) < 2:
-        return _crowd(design)
+        return crowding(design.sizes)
     parts = ((size / count, size * size / count) for size in design.sizes)
     return sum(own * ((1 - part) ** 2 + squares - part * part) / (1 - part) for part, own in parts)
 

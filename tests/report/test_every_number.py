@@ -24,7 +24,7 @@ from pytest_crab.report.summary import summarise
 from pytest_crab.report.terminal import summary_lines
 from pytest_crab.statistics.clusters import difference_interval
 from pytest_crab.statistics.clusters import rate_interval
-from pytest_crab.statistics.paired import swap_test
+from pytest_crab.statistics.paired import cluster_permutation_test
 from pytest_crab.types import CONTROL
 from pytest_crab.types import Category
 from pytest_crab.types import CommentResult
@@ -165,7 +165,7 @@ class Both:
         self.changes = [new - old for old, new in self.values]
         self.repos = [before[key][0] for key in self.keys]
         self.interval = difference_interval(self.changes, self.repos)
-        self.p = swap_test(self.changes, self.repos)
+        self.p = cluster_permutation_test(self.changes, self.repos)
 
     def count(self, *pair: float) -> int:
         return self.values.count((pair[0], pair[1]))

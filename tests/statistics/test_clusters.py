@@ -2,15 +2,17 @@ from __future__ import annotations
 
 import numpy
 import pytest
+from hypothesis import assume
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from pytest_crab.statistics.clusters import clustered_mean
 from pytest_crab.statistics.clusters import correlation_of
 from pytest_crab.statistics.clusters import degrees_of_freedom
+from pytest_crab.statistics.clusters import difference_estimate
 from pytest_crab.statistics.clusters import difference_interval
 from pytest_crab.statistics.clusters import rate_interval
-from pytest_crab.statistics.clusters import spread
 
 VALUE = st.sampled_from([0.0, 1.0, 0.5, 1 / 3])
 CLUSTERED = st.lists(st.tuples(VALUE, st.integers(0, 5)), min_size=2, max_size=40)
@@ -38,9 +40,8 @@ def reference(values: list[float], clusters: list[int]) -> tuple[float, float]:
 @given(CLUSTERED)
 def test_the_closed_forms_are_those_of_the_matrices(pairs: list[tuple[float, int]]) -> None:
     values, clusters = [value for value, _ in pairs], [name for _, name in pairs]
-    if len(set(clusters)) < 2:
-        clusters = list(range(len(values)))
-    own = spread(values, clusters)
+    assume(len(set(clusters)) > 1)
+    own = clustered_mean(values, clusters)
     variance, df = reference(values, clusters)
     assert own.variance == pytest.approx(variance, abs=1e-12)
     assert own.df == pytest.approx(df)
@@ -78,9 +79,12 @@ def test_values_without_a_difference_are_not_certain(value: float) -> None:
     assert high > 0.05
 
 
-def test_a_single_value_and_a_single_cluster_are_no_error() -> None:
-    assert rate_interval([1.0], ["a"])[0] < 0.1
-    assert rate_interval([1.0, 0.0, 0.0], ["a"] * 3) == rate_interval([1.0, 0.0, 0.0], [1, 2, 3])
+@pytest.mark.parametrize("values", [[1.0], [1.0, 0.0, 0.0], [1.0] * 40])
+def test_a_single_cluster_bounds_nothing(values: list[float]) -> None:
+    labels = ["a"] * len(values)
+    assert rate_interval(values, labels) == (0.0, 1.0)
+    assert difference_interval(values, labels) == (-1.0, 1.0)
+    assert difference_estimate(values, labels).p_below(0.5) == 1.0
 
 
 @given(st.integers(0, 30), st.integers(0, 30), st.integers(1, 200))
@@ -96,3 +100,23 @@ def test_how_alike_clusters_are_is_seen() -> None:
     assert correlation_of(alike, [at // 4 for at in range(80)]) > 0.9
     assert correlation_of(alike, range(80)) == 0
     assert -0.5 < correlation_of(alike, [at % 20 for at in range(80)]) < 0
+
+
+@given(st.lists(st.tuples(st.sampled_from([-1.0, 0.0, 1.0]), st.integers(0, 9)), min_size=12, max_size=60))
+def test_a_drop_is_shown_at_a_level_exactly_where_its_p_says_so(pairs: list[tuple[float, int]]) -> None:
+    values, labels = [value for value, _ in pairs], [name for _, name in pairs]
+    estimate = difference_estimate(values, labels)
+    for level in (0.5, 0.95, 0.99):
+        low, high = estimate.interval(level)
+        assert (high < 0) == (estimate.p_below(0.0) < (1 - level) / 2)
+        assert low == pytest.approx(-1) or estimate.p_below(low) == pytest.approx((1 + level) / 2)
+
+
+def test_a_rarer_verdict_in_few_clusters_widens_the_interval_of_a_rate() -> None:
+    """The same count of misses, in three repositories or in nine."""
+    clusters = [at // 6 for at in range(210)]
+    few = [0.0 if at < 3 * 6 and at % 2 else 1.0 for at in range(210)]
+    many = [0.0 if at < 9 * 6 and at % 6 == 0 else 1.0 for at in range(210)]
+    assert sum(few) == sum(many) == 201
+    (low, _), (other, _) = rate_interval(few, clusters), rate_interval(many, clusters)
+    assert low < other - 0.05

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_crab.statistics.comparison import ENOUGH
+from pytest_crab.statistics.comparison import PULL_REQUEST
 from pytest_crab.statistics.comparison import Key
 from pytest_crab.statistics.comparison import Measured
 from pytest_crab.statistics.comparison import compare
@@ -42,7 +42,7 @@ def test_the_bounds_hold_whatever_the_unknowns_are(before: dict[Key, str], after
         {key: "".join(source.choice("cm") if one == "u" else one for one in letters) for key, letters in each.items()}
         for each in (before, after)
     ]
-    counted = [key for key in before if key in after and {*before[key], *after[key]} != {"u"}]
+    counted = [key for key in before if key in after]
     known = compare(run({key: guess[0][key] for key in counted}), run({key: guess[1][key] for key in counted}))
     assert known.difference is not None
     worst = compare(
@@ -76,22 +76,99 @@ def test_repeats_are_averaged_first() -> None:
     assert found.lost == ("a::c0",)
 
 
-def test_what_neither_run_measured_is_set_aside() -> None:
-    found = compare(flat("cmu"), flat("cmu"))
-    assert (found.pairs, found.known, found.unmeasured) == (2, 2, 1)
+def test_what_neither_run_measured_counts_in_the_bounds() -> None:
+    """38% unknown in both runs hide a drop of as much, so they may not be left out."""
+    known, hidden = (
+        compare(flat("cm" * 50), flat("cm" * 50)),
+        compare(flat("cm" * 50 + "u" * 60), flat("cm" * 50 + "u" * 60)),
+    )
+    assert (hidden.pairs, hidden.known, hidden.unmeasured, hidden.doubtful) == (160, 100, 60, 60)
+    assert hidden.difference == known.difference == 0
+    assert known.low is not None and known.low > -0.04
+    assert hidden.low is not None and hidden.low < -60 / 160
+    assert hidden.high is not None and hidden.high > 60 / 160
+    assert known.p_drop == pytest.approx(0.5)
+    assert hidden.p_drop > 0.999
 
 
-def test_few_repositories_are_not_the_clusters() -> None:
-    keys = {(chr(97 + at), f"c{of}"): "c" for at in range(8) for of in range(2)}
-    few = compare(run(keys, repos=ENOUGH - 1), run(keys, repos=ENOUGH - 1)).interval
-    many = compare(run(keys, repos=8), run(keys, repos=8)).interval
-    one = compare(run({("a", "c0"): "c", ("a", "c1"): "m"}), run({("a", "c0"): "c", ("a", "c1"): "m"})).interval
-    assert few is not None
-    assert many is not None
-    assert one is not None
-    assert (few.by, few.clusters) == ("pull request", 8)
-    assert (many.by, many.clusters) == ("repository", 8)
-    assert (one.by, one.clusters) == ("oracle", 2)
+def keyed(repos: int, pulls: int, oracles: int, lost: int = 0) -> tuple[dict[Key, Measured], dict[Key, Measured]]:
+    keys = [
+        (f"r{repo}-i{pull}", f"c{at}", f"r{repo}")
+        for repo in range(repos)
+        for pull in range(pulls)
+        for at in range(oracles)
+    ]
+    before = {(instance, comment): Measured(repo=repo, caught=1, missed=0) for instance, comment, repo in keys}
+    gone = {
+        (instance, comment): Measured(repo=repo, caught=int(at >= lost), missed=int(at < lost))
+        for at, (instance, comment, repo) in enumerate(keys)
+    }
+    return before, gone
+
+
+def test_repositories_are_the_clusters_from_two_on_and_never_less_than_pull_requests() -> None:
+    found = {repos: compare(*keyed(repos, 12 // repos, 8)).interval for repos in (1, 2, 3, 6)}
+    assert {repos: (own.by, own.clusters, own.only) for repos, own in found.items() if own} == {
+        1: ("pull request", 12, 1),
+        2: ("repository", 2, 0),
+        3: ("repository", 3, 0),
+        6: ("repository", 6, 0),
+    }
+    widths = [own.high - own.low for own in found.values() if own is not None]
+    assert widths[1:] == sorted(widths[1:], reverse=True), "fewer repositories know less"
+    single = compare(*keyed(1, 1, 8)).interval
+    assert single is not None
+    assert (single.by, single.clusters, single.low, single.high) == ("pull request", 1, -1, 1)
+
+
+def test_one_lost_pull_request_of_five_is_no_shown_drop() -> None:
+    """Five pull requests with eight oracles each; what falls together is one event."""
+    for repos, pulls in ((1, 5), (5, 1)):
+        found = compare(*keyed(repos, pulls, 8, lost=8))
+        assert found.difference == pytest.approx(-0.2)
+        assert found.high is not None and found.high > 0
+        assert found.p_drop > 0.05
+
+
+def test_pull_requests_can_be_asked_for_and_speak_for_these_repositories_only() -> None:
+    runs = keyed(3, 20, 2)
+    wide, narrow = compare(*runs).interval, compare(*runs, unit=PULL_REQUEST).interval
+    assert wide is not None and narrow is not None
+    assert (narrow.by, narrow.clusters, narrow.only) == ("pull request", 60, 3)
+    assert narrow.high - narrow.low < wide.high - wide.low
+
+
+def test_the_level_widens_every_bound() -> None:
+    usual, strict = (compare(flat("cm" * 50), flat("cmcm" * 25), level=level) for level in (0.95, 0.99))
+    assert usual.interval is not None and strict.interval is not None
+    assert usual.low is not None and strict.low is not None
+    assert strict.interval.low < usual.interval.low
+    assert strict.low < usual.low
+    assert (strict.level, strict.p_drop) == (0.99, usual.p_drop)
+
+
+@pytest.mark.parametrize(("count", "flips"), [(400, 40), (900, 60)])
+def test_the_smallest_drop_of_a_repetition_is_the_textbooks(count: int, flips: int) -> None:
+    """(1.96 + 0.84)^2 * discordance / drop^2 independent pairs show a drop in four of five (Connor 1987).
+
+    The discordance is that of the flips, which are even, and the drop's own.
+    """
+    half = flips // 2
+    before = "c" * half + "m" * half + "cm" * (count // 2 - half)
+    after = "m" * half + "c" * half + "cm" * (count // 2 - half)
+    drop = compare(flat(before), flat(after)).smallest_drop
+    assert drop is not None
+    discordance = flips / count + drop
+    assert (1.96 + 0.84) ** 2 * discordance / drop**2 == pytest.approx(count, rel=0.1)
+
+
+@pytest.mark.parametrize("side", ["before", "after", "both"])
+def test_unknowns_and_alike_repositories_raise_the_smallest_drop(side: str) -> None:
+    plain = compare(flat("cm" * 200), flat("cm" * 200)).smallest_drop
+    doubt = {name: "cm" * 185 + "u" * 30 if side in (name, "both") else "cm" * 200 for name in ("before", "after")}
+    doubtful = compare(flat(doubt["before"]), flat(doubt["after"])).smallest_drop
+    assert plain is not None and doubtful is not None
+    assert doubtful > plain + 0.05
 
 
 def test_nothing_in_both_is_no_comparison() -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from pytest_crab.statistics.foreseen import foresee
 from pytest_crab.statistics.power import Design
+from pytest_crab.statistics.power_simulation import simulate_power
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +49,6 @@ def test_an_unchanged_reviewer_passes_as_often_as_is_announced(script: Any) -> N
 
 
 def test_the_smallest_drop_is_seen_in_four_of_five(script: Any) -> None:
-    drop = foresee(Design(sizes=[1] * 60, noise=0.1, rate=0.5)).smallest_drop()
+    drop = simulate_power(Design(sizes=[1] * 60, noise=0.1, rate=0.5)).smallest_drop()
     runs = [script.independent(seed, 60, 0.1, drop) for seed in range(150)]
     assert sum(run.high < 0 for run in runs) / len(runs) == pytest.approx(0.8, abs=0.1)

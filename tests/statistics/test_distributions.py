@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from pytest_crab.statistics.distributions import even_odds
+from pytest_crab.statistics.distributions import sign_test
 from pytest_crab.statistics.distributions import t_cdf
 from pytest_crab.statistics.distributions import t_quantile
 
@@ -34,6 +34,6 @@ def test_nonsense_is_refused(chance: float, df: float) -> None:
 
 
 @given(st.integers(0, 60), st.integers(0, 60))
-def test_even_odds_are_scipys_binomial_test(one: int, other: int) -> None:
+def test_sign_test_are_scipys_binomial_test(one: int, other: int) -> None:
     expected = stats.binomtest(one, one + other).pvalue if one + other else 1.0
-    assert even_odds(min(one, other), one + other) == pytest.approx(expected)
+    assert sign_test(min(one, other), one + other) == pytest.approx(expected)

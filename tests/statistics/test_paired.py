@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from pytest_crab.statistics.paired import cluster_permutation_test
 from pytest_crab.statistics.paired import holm
 from pytest_crab.statistics.paired import kappa
 from pytest_crab.statistics.paired import mcnemar
-from pytest_crab.statistics.paired import swap_test
 
 
 @given(st.integers(0, 50), st.integers(0, 50))
@@ -51,21 +51,21 @@ def test_a_few_clusters_are_swapped_in_every_way(sums: list[int]) -> None:
         for signs in itertools.product((1, -1), repeat=len(sums))
     ]
     expected = sum(total >= abs(sum(sums)) for total in totals) / len(totals)
-    assert swap_test([float(value) for value in sums], range(len(sums))) == pytest.approx(expected)
+    assert cluster_permutation_test([float(value) for value in sums], range(len(sums))) == pytest.approx(expected)
 
 
 def test_many_clusters_are_drawn_with_a_seed_and_come_near_the_exact_test() -> None:
     values = [-1.0] * 30 + [1.0] * 14 + [0.0] * 100
-    found = swap_test(values, range(len(values)))
-    assert found == swap_test(values, range(len(values)))
+    found = cluster_permutation_test(values, range(len(values)))
+    assert found == cluster_permutation_test(values, range(len(values)))
     assert found == pytest.approx(stats.binomtest(14, 44).pvalue, abs=0.01)
 
 
 def test_what_is_lost_in_one_repository_is_one_loss() -> None:
     values = [-1.0] * 12 + [0.0] * 48
-    assert swap_test(values, [0] * 12 + list(range(1, 49))) == 1.0
-    assert swap_test(values, range(60)) == pytest.approx(2 * 0.5**12)
+    assert cluster_permutation_test(values, [0] * 12 + list(range(1, 49))) == 1.0
+    assert cluster_permutation_test(values, range(60)) == pytest.approx(2 * 0.5**12)
 
 
 def test_nothing_that_differs_is_no_evidence() -> None:
-    assert swap_test([0.0] * 5, range(5)) == 1.0
+    assert cluster_permutation_test([0.0] * 5, range(5)) == 1.0

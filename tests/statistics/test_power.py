@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from pytest_crab.statistics.clusters import difference_interval
 from pytest_crab.statistics.power import Design
-from pytest_crab.statistics.power import chance_unchanged
 from pytest_crab.statistics.power import oracles_needed
 from pytest_crab.statistics.power import oracles_to_pass
 from pytest_crab.statistics.power import power
@@ -23,8 +22,8 @@ def single(count: int, noise: float, **fields: float) -> Design:
 @pytest.mark.parametrize(("count", "discordance", "drop"), [(470, 0.15, 0.05), (180, 0.15, 0.08), (310, 0.1, 0.05)])
 def test_textbook_sizes(count: int, discordance: float, drop: float) -> None:
     """(1.96 + 0.84)^2 * discordance / drop^2, for independent pairs and 80% power; the drop is part of discordance."""
-    assert smallest_drop(single(count, discordance - drop)) == pytest.approx(drop, abs=0.004)
-    assert oracles_needed(single(10, discordance - drop), drop) == pytest.approx(count, rel=0.07)
+    assert smallest_drop(single(count, discordance - drop)) == pytest.approx(drop, abs=0.006)
+    assert oracles_needed(single(10, discordance - drop), drop) == pytest.approx(count, rel=0.12)
 
 
 def test_twenty_oracles_see_a_collapse_only() -> None:
@@ -54,7 +53,7 @@ def test_nothing_to_compare_sees_nothing() -> None:
     empty = Design(sizes=[], noise=0.1)
     assert power(empty, 0.3) == 0
     assert oracles_needed(empty, 0.3) is None
-    assert (chance_unchanged(empty, 0.3), smallest_margin(empty), oracles_to_pass(empty, 0.3)) == (0.0, None, None)
+    assert (smallest_margin(empty), oracles_to_pass(empty, 0.3)) == (None, None)
 
 
 def test_a_drop_comes_on_top_of_the_noise() -> None:
@@ -69,8 +68,6 @@ def test_equal_runs_pass_exactly_the_margins_that_their_interval_clears(clusters
     least = smallest_margin(design)
     assert least is not None
     assert min(1.0, least) == pytest.approx(-low)
-    assert chance_unchanged(design, least * 1.01) == 1.0
-    assert chance_unchanged(design, least * 0.99) == 0.0
 
 
 def test_how_many_oracles_equal_runs_need() -> None:
@@ -85,6 +82,8 @@ def test_how_many_oracles_equal_runs_need() -> None:
 @given(st.floats(0.02, 0.3), st.integers(20, 400))
 def test_noise_and_unknowns_make_it_harder_to_pass(margin: float, count: int) -> None:
     design = single(count, 0.1)
-    chance = chance_unchanged(design, margin)
-    assert chance <= chance_unchanged(design, margin + 0.05) + 1e-9
-    assert chance_unchanged(dataclasses.replace(design, unknown=0.05), margin) <= chance + 1e-9
+    needed = oracles_to_pass(design, margin) or 0
+    assert (oracles_to_pass(design, margin + 0.05) or 0) <= needed
+    for change in ({"unknown": 0.05}, {"unknown_before": 0.05}, {"noise": 0.2}):
+        worse = oracles_to_pass(dataclasses.replace(design, **change), margin)
+        assert worse is None or worse > needed

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_crab.statistics import overlap
 from pytest_crab.statistics import repeats
-from pytest_crab.statistics import sets
 
 CAUGHT = st.dictionaries(st.sampled_from(["a", "b", "c"]), st.frozensets(st.integers(0, 9)), min_size=1)
 
@@ -17,15 +17,15 @@ def test_union_is_what_the_first_has_and_what_each_adds(caught: dict[str, frozen
     so_far: set[int] = set()
     for own in caught.values():
         before = len(so_far)
-        added = sets.added(so_far, own)
+        added = overlap.added(so_far, own)
         so_far |= own
         assert len(so_far) == before + added
-    assert sets.union(caught) == so_far
-    assert sum(sets.unique(caught).values()) <= len(so_far)
+    assert overlap.union(caught) == so_far
+    assert sum(overlap.unique(caught).values()) <= len(so_far)
 
 
 def test_unique_is_what_no_other_has() -> None:
-    assert sets.unique({"a": {1, 2, 3}, "b": {2}, "c": {3, 4}}) == {"a": 1, "b": 0, "c": 1}
+    assert overlap.unique({"a": {1, 2, 3}, "b": {2}, "c": {3, 4}}) == {"a": 1, "b": 0, "c": 1}
 
 
 @given(st.integers(1, 12), st.data())

@@ -1,4 +1,4 @@
-"""What a comparison will show, by making it many times over: the gate's own rule on drawn verdicts."""
+"""Power by simulation: the gate's own rule on drawn verdicts, many times over."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from collections.abc import Callable
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pytest_crab.statistics.clusters import ASSUMED_CORRELATION
+from pytest_crab.statistics.clusters import ASSUMED_DIFFERENCE_CORRELATION
 from pytest_crab.statistics.clusters import LEAST_EFFECT
-from pytest_crab.statistics.clusters import LEVEL
+from pytest_crab.statistics.clusters import crowding
 from pytest_crab.statistics.clusters import degrees_of_freedom
+from pytest_crab.statistics.clusters import widening
 from pytest_crab.statistics.distributions import t_quantile
 from pytest_crab.statistics.paired import SEED
 from pytest_crab.statistics.power import POWER
@@ -24,7 +25,7 @@ _ORACLES, _LEAST, _MOST = 400_000, 200, 4_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Foreseen:
+class PowerSimulation:
     """Comparisons that were drawn, sorted: from which drop on each is failed, and from which margin on it is passed.
 
     ``drops`` are those of the true rate, infinite where no drop is shown; ``margins`` those of an unchanged reviewer.
@@ -49,33 +50,33 @@ class Foreseen:
         return _share(self.margins, margin + 1e-9)
 
 
-def foresee(design: Design, *, draws: int | None = None, seed: int = SEED) -> Foreseen:
+def simulate_power(design: Design, *, draws: int | None = None, seed: int = SEED) -> PowerSimulation:
     """Draw the comparison of ``design`` many times, by the same seed always the same.
 
     Each draw is a baseline and a run against it. Verdicts within a cluster are as alike as the design says (a
     beta-binomial), as many oracles as it says are unknown on either side, and each caught oracle is lost, and each
     missed one gained, with the same chance everywhere. A pair with an unknown enters as what is worst for what is to be
-    shown, as the gate takes it. Nothing to compare gives nothing.
+    shown, as the gate takes it. Fewer than two clusters show nothing.
     """
     count = sum(design.sizes)
-    if not count:
-        return Foreseen(drops=(), margins=())
+    if len(design.sizes) < 2:
+        return PowerSimulation(drops=(), margins=())
     source = random.Random(seed)  # noqa: S311 - statistics, no secret
-    shape = _Shape.of([1] * count if len(design.sizes) == 1 else list(design.sizes))
+    shape = _Shape.of(design.sizes)
     often = draws or max(_LEAST, min(_MOST, _ORACLES // count))
     labels = [label for label, size in enumerate(shape.sizes) for _ in range(size)]
-    critical = t_quantile((1 + LEVEL) / 2, degrees_of_freedom(shape.sizes))
+    critical = widening(shape.sizes) * t_quantile((1 + design.level) / 2, degrees_of_freedom(shape.sizes))
     drops, margins = [], []
     for _ in range(often):
         pairs = _Pairs(design, shape, labels, source)
         margins.append(pairs.margin(critical))
         drops.append(pairs.drop(critical))
-    return Foreseen(drops=sorted(drops), margins=sorted(margins))
+    return PowerSimulation(drops=sorted(drops), margins=sorted(margins))
 
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """Clusters of these sizes, and what CR2 makes of them: see clusters.spread."""
+    """Clusters of these sizes with CR2's weights; see clusters.clustered_mean."""
 
     sizes: Sequence[int]
     count: int
@@ -86,18 +87,9 @@ class _Shape:
     @classmethod
     def of(cls, sizes: Sequence[int]) -> _Shape:
         count = sum(sizes)
-        weights = [count / (count - size) if size < count else 0.0 for size in sizes]
+        weights = [count / (count - size) for size in sizes]
         level = sum(weight * size * size for weight, size in zip(weights, sizes, strict=True))
-        return cls(sizes, count, weights, level, sum(size * size for size in sizes) / max(1, count))
-
-    def without(self, labels: Sequence[int]) -> _Shape:
-        """The same without one pair of each of these clusters."""
-        if not labels:
-            return self
-        left = list(self.sizes)
-        for label in labels:
-            left[label] -= 1
-        return _Shape.of(left)
+        return cls(sizes, count, weights, level, crowding(sizes))
 
 
 class _Pairs:
@@ -115,9 +107,8 @@ class _Pairs:
         self.losing = sorted([(draw(), at) for at in every if caught[at]])
         before = set(source.sample(every, round(design.unknown_before * len(labels))))
         after = set(source.sample(every, round(design.unknown * len(labels))))
-        self.shape = shape.without([labels[at] for at in before & after])
-        self.gained, self.after = gained, after
-        self.new, self.gone, self.doubtful = before - after, after - before, before | after
+        self.shape, self.gained, self.after = shape, gained, after
+        self.new, self.gone, self.both, self.doubtful = before - after, after - before, before & after, before | after
 
     def margin(self, critical: float) -> float:
         """The smallest margin that is met if nothing changed: with every unknown taken as the worst."""
@@ -130,6 +121,8 @@ class _Pairs:
             sums.move(self.labels[at], 0, (at in self.gained or (self.caught[at] and at not in lost)) - 1)
         for at in self.gone:
             sums.move(self.labels[at], 0, -self.caught[at])
+        for at in self.both:
+            sums.move(self.labels[at], 0, -1)
         middle, half = sums.interval(critical)
         return half - middle
 
@@ -140,6 +133,8 @@ class _Pairs:
             sums.move(self.labels[at], 0, self.caught[at] or at in self.gained)
         for at in self.gone:
             sums.move(self.labels[at], 0, 1 - self.caught[at])
+        for at in self.both:
+            sums.move(self.labels[at], 0, 1)
         for luck, at in self.losing:
             if at in self.after:
                 continue
@@ -182,15 +177,13 @@ class _Sums:
     def interval(self, critical: float) -> tuple[float, float]:
         """The middle and half the width of the interval: see clusters.difference_interval."""
         count, total = self.shape.count, self.total
-        if count < 2:
-            return total / (count + 2), critical * math.sqrt((self.squares + 2) / (count + 2) ** 2)
         mean = total / count
         independent = (self.squares - count * mean * mean) / (count * (count - 1))
         if independent > 1e-12:
             variance = (self.between - 2 * mean * self.along + mean * mean * self.shape.level) / count**2
             effect = max(LEAST_EFFECT, variance / independent)
         else:
-            effect = 1 + ASSUMED_CORRELATION * (self.shape.crowd - 1)
+            effect = 1 + ASSUMED_DIFFERENCE_CORRELATION * (self.shape.crowd - 1)
         middle = total / (count + 2)
         spread = (self.squares + 2 - total * middle) / (count + 2) ** 2
         return middle, critical * math.sqrt(effect * spread)
