@@ -17,17 +17,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import NormalDist
 
-from pytest_crab.gate.opposing import ASSUMED_FLIPS
-from pytest_crab.gate.opposing import design
+from pytest_crab.gate.pairing import ASSUMED_FLIPS
+from pytest_crab.gate.pairing import design
 from pytest_crab.report.summary import summarise
 from pytest_crab.statistics.clusters import rate_interval
 from pytest_crab.statistics.comparison import Comparison
 from pytest_crab.statistics.comparison import Key
 from pytest_crab.statistics.comparison import Measured
 from pytest_crab.statistics.comparison import compare
+from pytest_crab.statistics.power import Design
 from pytest_crab.statistics.power_simulation import PowerSimulation
 from pytest_crab.statistics.power_simulation import simulate_power
-from pytest_crab.statistics.power import Design
 from pytest_crab.testing.trials import comment_result
 from pytest_crab.testing.trials import trial_of
 from pytest_crab.types import Category

@@ -2,36 +2,45 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import sys
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
 from pytest_crab import plain
 from pytest_crab.benchmarks.ccrab import recording_at
 from pytest_crab.errors import BadInput
-from pytest_crab.gate.baseline import MARGIN
-from pytest_crab.gate.baseline import Against
-from pytest_crab.gate.baseline import rule_against
+from pytest_crab.gate.baseline import BaselineComparison
+from pytest_crab.gate.baseline import rule_on_baselines
 from pytest_crab.gate.comparable import CONDITIONS
+from pytest_crab.gate.exit import MAX_BROKEN
+from pytest_crab.gate.exit import MAX_UNKNOWN
+from pytest_crab.gate.exit import OracleCounts
 from pytest_crab.gate.exit import RunOutcome
-from pytest_crab.gate.exit import Tally
 from pytest_crab.gate.exit import decide
-from pytest_crab.gate.opposing import contestants
-from pytest_crab.gate.opposing import counterpart
-from pytest_crab.gate.opposing import opposing
+from pytest_crab.gate.pairing import contestants
+from pytest_crab.gate.pairing import counterpart
+from pytest_crab.gate.pairing import pair
+from pytest_crab.gate.terms import MARGIN
+from pytest_crab.gate.terms import GateTerms
+from pytest_crab.gate.wording import explain_baseline
+from pytest_crab.gate.wording import label_table
 from pytest_crab.report.loading import load_summary
 from pytest_crab.report.recorded import measured_of
 from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
+from pytest_crab.report.text import ascii_line
 from pytest_crab.report.text import one_line
+from pytest_crab.statistics.comparison import PULL_REQUEST
+from pytest_crab.statistics.comparison import REPOSITORY
 from pytest_crab.statistics.comparison import compare as compare_measured
+
+#: What clusters can be, as options name it.
+UNITS = (REPOSITORY, PULL_REQUEST.replace(" ", "-"))
 
 
 @click.command()
@@ -44,8 +53,24 @@ from pytest_crab.statistics.comparison import compare as compare_measured
     metavar="NAME[=NAME]",
     help="Compare this reviewer only; A=B compares A of the first run with B of the second.",
 )
-@click.option("--margin", type=click.FloatRange(0, 100), help="Gate: exit 0, 1, 8 or 9 as --crab-baseline does.")
-@click.option("--max-broken", type=click.FloatRange(0, 1), default=0.05, show_default=True, help="The gate's limit.")
+@click.option(
+    "--margin",
+    "margins",
+    multiple=True,
+    metavar="[LABEL=]POINTS",
+    callback=lambda _context, _option, texts: _read_margins(texts),
+    help="Gate: exit 0, 1, 8 or 9 as --crab-baseline does; security=10 is the margin of a label.",
+)
+@click.option(
+    "--max-broken", type=click.FloatRange(0, 1), default=MAX_BROKEN, show_default=True, help="The gate's limit."
+)
+@click.option(
+    "--max-unknown", type=click.FloatRange(0, 1), default=MAX_UNKNOWN, show_default=True, help="The gate's limit."
+)
+@click.option("--looks", type=click.IntRange(1), default=1, help="As --crab-gate-looks.")
+@click.option(
+    "--unit", type=click.Choice(["repository", "pull-request"]), default="repository", help="As --crab-gate-unit."
+)
 @click.option("--allow-difference", type=click.Choice(CONDITIONS), help="Compare though this one thing differs.")
 @click.option("--part", is_flag=True, help="Oracles that AFTER lacks were left out on purpose; else they are unknown.")
 @click.option(
@@ -58,8 +83,11 @@ def compare(
     before: str,
     after: str,
     names: Sequence[str],
-    margin: float | None,
+    margins: Mapping[str, float],
     max_broken: float,
+    max_unknown: float,
+    looks: int,
+    unit: str,
     allow_difference: str | None,
     recorded: Path | None,
     *,
@@ -70,41 +98,89 @@ def compare(
 
     BEFORE and AFTER are a summary.json, a trials.jsonl, or the folder of a report or a store.
     """
-    limit, gated = MARGIN if margin is None else margin, margin is not None
+    labels = {name: points for name, points in margins.items() if name}
+    terms = GateTerms(
+        margin=margins.get("", MARGIN),
+        margins=labels,
+        allowed=allow_difference,
+        looks=looks,
+        unit=unit.replace("-", " "),
+        gated=bool(margins),
+    )
     try:
         if recorded is not None:
-            against = [dataclasses.replace(_recorded(recorded, before, after, limit), gated=gated)]
-            tallies: list[Tally] = [Tally(reviewer=after, caught=1, missed=0)]
+            against, counts = (
+                [_recorded(recorded, before, after, terms)],
+                [OracleCounts(reviewer=after, caught=1, missed=0)],
+            )
         else:
-            whole = gated and not part
-            options = {"margin": limit, "allowed": allow_difference, "whole": whole, "gated": gated}
-            against, tallies = _measured(Path(before), Path(after), names, options)
+            against, counts = _measured(Path(before), Path(after), names, terms, whole=terms.gated and not part)
     except BadInput as error:
         raise click.UsageError(str(error)) from error  # 2, since 1 is a gate that failed
+    decision = decide(
+        RunOutcome(
+            status=0,
+            only_trials_failed=True,
+            max_broken=max_broken,
+            max_unknown=max_unknown,
+            counts=tuple(counts),
+            baselines=tuple(against),
+        )
+    )
     if as_json:
         click.echo(json.dumps({one.reviewer: plain.dump(one) for one in against}, indent=1, allow_nan=False))
-    elif margin is None:
-        for one in against:
-            click.echo(_visible(rule_against(one)[1]))
-    if margin is None:
-        return
-    outcome = RunOutcome(
-        status=0, only_trials_failed=True, max_broken=max_broken, tallies=tuple(tallies), against=tuple(against)
-    )
-    decision = decide(outcome)
-    if not as_json:
-        click.echo(_visible(decision.paragraph))
-    sys.exit(decision.exit_code)
+    else:
+        _print_text(against, decision.paragraph if terms.gated else None)
+    if terms.gated:
+        sys.exit(decision.exit_code)
+
+
+def _print_text(against: Sequence[BaselineComparison], paragraph: str | None) -> None:
+    if paragraph is not None:
+        click.echo(_visible(paragraph))
+    for one, ruling in zip(against, rule_on_baselines(against), strict=True):
+        if paragraph is None:
+            click.echo(_visible(explain_baseline(one, ruling)))
+        if one.labels and one.problem is None:
+            click.echo("")
+            rows = list(label_table(one.labels))
+            widths = [max(len(ascii_line(cell, 60)) for cell in column) for column in zip(*rows, strict=True)]
+            for first, *rest in rows:
+                cells = (ascii_line(cell, 60).rjust(width) for cell, width in zip(rest, widths[1:], strict=True))
+                click.echo("  ".join((ascii_line(first, 60).ljust(widths[0]), *cells)))
+
+
+def _points(text: str) -> float:
+    number = float(text)
+    if not 0 <= number <= 100:
+        raise ValueError
+    return number
+
+
+def _read_margins(texts: Sequence[str]) -> dict[str, float]:
+    found = {}
+    for text in texts:
+        name, _, number = text.rpartition("=")
+        try:
+            found[name.strip()] = _points(number)
+        except ValueError as error:
+            raise click.BadParameter(f"{text!r} is neither points from 0 to 100 nor LABEL=POINTS") from error
+    return found
 
 
 def _measured(
-    before: Path, after: Path, names: Sequence[str], options: Mapping[str, Any]
-) -> tuple[list[Against], list[Tally]]:
-    """Each reviewer of the second run against its counterpart; ``options`` are those of opposing. Raises BadInput."""
+    before: Path, after: Path, names: Sequence[str], terms: GateTerms, *, whole: bool
+) -> tuple[list[BaselineComparison], list[OracleCounts]]:
+    """Compare each reviewer of the second run with its counterpart. Raises BadInput."""
     first, second = load_summary(before), load_summary(after)
     pairs = list(_pairs(first, second, names))
-    against = [opposing(first, was, second, now, path=before, **options) for was, now in pairs]
-    return against, [Tally.of(now.reviewer, now.outcomes) for _, now in pairs]
+    against = [pair(first, was, second, now, path=before, terms=terms, whole=whole) for was, now in pairs]
+    missing = [one.comparison.only_before if one.whole and one.comparison is not None else 0 for one in against]
+    counts = [
+        OracleCounts.of(now.reviewer, now.outcomes, absent=lacking)
+        for (_, now), lacking in zip(pairs, missing, strict=True)
+    ]
+    return against, counts
 
 
 def _pairs(
@@ -133,13 +209,20 @@ def _asked(
     yield "the second run", now, now in after
 
 
-def _recorded(folder: Path, before: str, after: str, margin: float) -> Against:
+def _recorded(folder: Path, before: str, after: str, terms: GateTerms) -> BaselineComparison:
     recording = recording_at(folder)
     for tool in (before, after):
         if tool not in recording.results:
             raise BadInput(str(folder), [f"there is no recorded tool {tool}; there are {', '.join(recording.results)}"])
-    comparison = compare_measured(measured_of(recording, before), measured_of(recording, after))
-    return Against(reviewer=after, baseline=before, margin=margin, comparison=comparison)
+    runs = measured_of(recording, before), measured_of(recording, after)
+    return BaselineComparison(
+        reviewer=after,
+        baseline=before,
+        margin=terms.margin,
+        comparison=compare_measured(*runs, level=terms.level, unit=terms.unit),
+        gated=terms.gated,
+        absent=tuple(terms.margins),
+    )
 
 
 def _visible(paragraph: str) -> str:

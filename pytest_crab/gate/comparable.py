@@ -1,4 +1,4 @@
-"""Whether two runs measured the same thing the same way, but for the reviewer."""
+"""Differences between two runs besides the reviewer, and which of them forbid a comparison."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import field
 #: What has to be the same in both runs; each word can be allowed to differ, one at a time.
 CONDITIONS = ("dataset", "agent", "agent-version", "harness", "runtime", "leaky")
 
-#: What is under test, or cannot change a verdict: it is said, and refused by nobody.
+#: Differences that are reported and never refused: they are under test, or cannot change a verdict.
 _SAID = {
     "reviewer": "the reviewer's client",
     "reviewer-model": "the reviewer's model",
@@ -21,12 +21,12 @@ _SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
-    """What one reviewer was measured with; what is not on record is empty and never differs.
+class Conditions:
+    """The conditions that one reviewer was measured under; what is not on record is empty and never differs.
 
     ``digests`` say by instance what it was made of. ``versions`` are by part: reviewer, reviewer-model, agent,
     agent-model, agent-identity, harness, pytest_crab.
-    ``leaky`` names who worked on the public pull request, whose discussion it could read; ``simulated`` is an agent
+    ``leaky`` names reviewers and agents that could read the public discussion; ``simulated`` is an agent
     that understands no finding, and ``privileged`` names one that is shown the answer: with neither there is a gate.
     """
 
@@ -39,7 +39,7 @@ class Setting:
     privileged: Sequence[str] = ()
 
 
-def differences(before: Setting, after: Setting) -> dict[str, str]:
+def differences(before: Conditions, after: Conditions) -> dict[str, str]:
     """Return a half sentence for each of CONDITIONS that differs; what is leaky compares with nothing."""
     leaky = tuple(dict.fromkeys((*before.leaky, *after.leaky)))
     changed = [name for name, digest in after.digests.items() if before.digests.get(name, digest) != digest]
@@ -56,7 +56,7 @@ def differences(before: Setting, after: Setting) -> dict[str, str]:
     return {name: sentence for name, sentence in found.items() if sentence}
 
 
-def remarks(before: Setting, after: Setting) -> tuple[str, ...]:
+def remarks(before: Conditions, after: Conditions) -> tuple[str, ...]:
     """Return a half sentence for what differs and may: the reviewer's own version and models, and this package's.
 
     An agent that asked some models more, or fewer, is still the same agent; and it is said.
@@ -78,16 +78,16 @@ def refusal(found: Mapping[str, str], allowed: str | None) -> str | None:
     return "; ".join((*rest.values(), *said)) + "; only one difference can be allowed"
 
 
-def untrusted(setting: Setting) -> str | None:
+def untrusted(own: Conditions) -> str | None:
     """Return why no gate can be trusted that rules on what was measured so, or None."""
-    if setting.simulated:
-        return f"the agent {_listed(setting.agents)} is simulated and understands no finding"
-    if setting.privileged:
-        return f"the agent {_listed(setting.privileged)} is shown the answer"
+    if own.simulated:
+        return f"the agent {_listed(own.agents)} is simulated and understands no finding"
+    if own.privileged:
+        return f"the agent {_listed(own.privileged)} is shown the answer"
     return None
 
 
-def _both(before: Setting, after: Setting, part: str) -> tuple[Sequence[str], Sequence[str]]:
+def _both(before: Conditions, after: Conditions, part: str) -> tuple[Sequence[str], Sequence[str]]:
     return before.versions.get(part, ()), after.versions.get(part, ())
 
 

@@ -4,26 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from pytest_crab.gate.baseline import Against
-from pytest_crab.gate.baseline import rule_against
-from pytest_crab.gate.rulings import CODES
-from pytest_crab.gate.rulings import ORDER
-from pytest_crab.gate.rulings import Ruling
+from pytest_crab.gate.baseline import BaselineComparison
+from pytest_crab.gate.baseline import BaselineRuling
+from pytest_crab.gate.baseline import rule_on_baselines
+from pytest_crab.gate.results import CODES
+from pytest_crab.gate.results import ORDER
+from pytest_crab.gate.results import GateResult
+from pytest_crab.gate.wording import explain_baseline
 from pytest_crab.types import Reason
 from pytest_crab.types import Verdict
 
 #: The share of a reviewer's oracles that may be broken before its numbers stand for nothing.
 MAX_BROKEN = 0.05
 
+#: The share of a reviewer's oracles that may be unknown for another reason before no gate passes.
+MAX_UNKNOWN = 0.05
+
 #: The statuses of pytest that a gate may replace; interrupted, internal error, usage error and the rest stay.
 _REPLACEABLE = (0, 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
+class OracleCounts:
     """One reviewer's oracles: whole numbers, or multiples of 1/n with n repeats; ``unknown`` leaves out the broken."""
 
     reviewer: str
@@ -38,8 +44,10 @@ class Tally:
             raise ValueError("a count of oracles should not be below 0")
 
     @classmethod
-    def of(cls, reviewer: str, outcomes: Mapping[str, float], *, is_control: bool = False) -> Tally:
-        """Return the tally of a summary's ``outcomes``: caught, missed, and each cause of an unknown."""
+    def of(
+        cls, reviewer: str, outcomes: Mapping[str, float], *, absent: int = 0, is_control: bool = False
+    ) -> OracleCounts:
+        """Return the counts of a summary's ``outcomes``; ``absent`` oracles were planned and have no record."""
         broken = outcomes.get(Reason.BROKEN.value, 0)
         known = {Verdict.CAUGHT.value, Verdict.MISSED.value, Reason.BROKEN.value}
         return cls(
@@ -47,7 +55,7 @@ class Tally:
             caught=outcomes.get(Verdict.CAUGHT.value, 0),
             missed=outcomes.get(Verdict.MISSED.value, 0),
             broken=broken,
-            unknown=sum(share for outcome, share in outcomes.items() if outcome not in known),
+            unknown=absent + sum(share for outcome, share in outcomes.items() if outcome not in known),
             is_control=is_control,
         )
 
@@ -62,8 +70,8 @@ class RunOutcome:
     """What the rule decides on; rates and shares lie between 0 and 1.
 
     ``status`` is pytest's own; ``only_trials_failed`` is whether every failed or errored report is a trial's.
-    ``fail_under`` None means that there is no floor, ``against`` None that there is no baseline; with neither there is
-    no gate. ``objections`` are sentences of hooks, each of which fails the gate; ``given_up``
+    ``fail_under`` None means that there is no floor, ``baselines`` None that there is no baseline; with neither there
+    is no gate. ``objections`` are sentences of hooks, each of which fails the gate; ``given_up``
     are those on reviewers whose trials were not all run, so that no gate passes.
     """
 
@@ -71,9 +79,10 @@ class RunOutcome:
     only_trials_failed: bool
     fail_under: float | None = None
     max_broken: float = MAX_BROKEN
+    max_unknown: float = MAX_UNKNOWN
     errors_as_misses: bool = False
-    tallies: tuple[Tally, ...] = ()
-    against: tuple[Against, ...] | None = None
+    counts: tuple[OracleCounts, ...] = ()
+    baselines: tuple[BaselineComparison, ...] | None = None
     objections: tuple[str, ...] = ()
     given_up: tuple[str, ...] = ()
 
@@ -83,7 +92,7 @@ class Decision:
     """The exit status, the ruling that led to it, and the account in plain words (empty without a gate)."""
 
     exit_code: int
-    verdict: Ruling
+    verdict: GateResult
     paragraph: str
 
 
@@ -93,16 +102,17 @@ def decide(outcome: RunOutcome) -> Decision:
     Without a gate pytest's status stays. A gate may replace 0 and 1 only, and 1 only if nothing but trials failed. Each
     reviewer that is no control is ruled on, and the worst ruling decides: broken (9), failed (1), inconclusive (8),
     passed (0). Where nothing was measured the gate is inconclusive, never passed. ``errors_as_misses`` lowers the upper
-    bound to the lower one; what is broken is still broken. With a baseline see rule_against; a floor and a baseline
-    must both hold.
+    bound to the lower one; what is broken is still broken. More than ``max_unknown`` unknown for another reason is
+    inconclusive at best. With a baseline see rule_on_baselines; a floor and a baseline must both hold.
     """
-    if outcome.fail_under is None and outcome.against is None:
-        return Decision(exit_code=outcome.status, verdict=Ruling.NO_GATE, paragraph="")
-    gated = [tally for tally in outcome.tallies if not tally.is_control]
-    rulings = [ruling for tally in gated for ruling in _rulings(tally, outcome)]
-    rulings += [(Ruling.FAILED, f"A hook objects: {text}") for text in outcome.objections]
-    rulings += [(Ruling.INCONCLUSIVE, f"The run has {text}.") for text in outcome.given_up]
-    worst = min((ruling for ruling, _ in rulings), key=ORDER.index, default=Ruling.INCONCLUSIVE)
+    if outcome.fail_under is None and outcome.baselines is None:
+        return Decision(exit_code=outcome.status, verdict=GateResult.NO_GATE, paragraph="")
+    gated = [own for own in outcome.counts if not own.is_control]
+    against = list(zip(outcome.baselines or (), rule_on_baselines(outcome.baselines or ()), strict=True))
+    rulings = [ruling for own in gated for ruling in _rulings(own, outcome, against)]
+    rulings += [(GateResult.FAILED, f"A hook objects: {text}") for text in outcome.objections]
+    rulings += [(GateResult.INCONCLUSIVE, f"The run has {text}.") for text in outcome.given_up]
+    worst = min((ruling for ruling, _ in rulings), key=ORDER.index, default=GateResult.INCONCLUSIVE)
     account = " ".join(sentence for _, sentence in rulings) or "No reviewer was measured."
     if outcome.status not in _REPLACEABLE:
         return _stands(outcome, f"pytest itself ended with {outcome.status}", account)
@@ -116,6 +126,7 @@ def refuse(
     *,
     fail_under: float | None,
     max_broken: float = MAX_BROKEN,
+    max_unknown: float = MAX_UNKNOWN,
     agent: str,
     privileged: bool = False,
     simulated: bool = False,
@@ -130,8 +141,9 @@ def refuse(
     The flags say of the agent that it is shown the answer, understands no finding, or was not chosen by the caller;
     ``runtime_named`` is whether the caller chose the runtime, ``gated`` whether any reviewer is no control.
     """
-    if not 0 <= max_broken <= 1:
-        return f"--crab-max-broken is {max_broken:g}; it should be a share between 0 and 1"
+    for name, share in (("broken", max_broken), ("unknown", max_unknown)):
+        if not 0 <= share <= 1:
+            return f"--crab-max-{name} is {share:g}; it should be a share between 0 and 1"
     if fail_under is None and not baseline:
         return None
     if fail_under is not None and not 0 <= fail_under <= 1:
@@ -155,36 +167,45 @@ def _exact(value: float) -> Fraction:
 
 def _stands(outcome: RunOutcome, reason: str, account: str) -> Decision:
     paragraph = f"Gate not applied, exit status {outcome.status}: {reason}. {account}"
-    return Decision(exit_code=outcome.status, verdict=Ruling.STANDS, paragraph=paragraph)
+    return Decision(exit_code=outcome.status, verdict=GateResult.NOT_APPLIED, paragraph=paragraph)
 
 
-def _rulings(tally: Tally, outcome: RunOutcome) -> Iterator[tuple[Ruling, str]]:
+def _rulings(
+    own: OracleCounts, outcome: RunOutcome, against: Sequence[tuple[BaselineComparison, BaselineRuling]]
+) -> Iterator[tuple[GateResult, str]]:
     """Yield the rulings on one reviewer, each with the sentences that say why."""
-    total, broken = tally.total, _exact(tally.broken)
+    total, broken = own.total, _exact(own.broken)
     if not total:
-        yield Ruling.INCONCLUSIVE, f"{tally.reviewer}: no oracle was selected, so there is no rate."
+        yield GateResult.INCONCLUSIVE, f"{own.reviewer}: no oracle was selected, so there is no rate."
         return
     if broken / total > _exact(outcome.max_broken):
         share = f"{_count(broken)} of {_count(total)} oracles are broken ({_percent(broken / total)})"
-        yield Ruling.BROKEN, f"{tally.reviewer}: {share}, and at most {_percent(_exact(outcome.max_broken))} may be."
+        yield GateResult.BROKEN, f"{own.reviewer}: {share}, and at most {_percent(_exact(outcome.max_broken))} may be."
         return
     if outcome.fail_under is not None:
-        yield _rule(tally, outcome, _exact(outcome.fail_under))
-    yield from (rule_against(one) for one in outcome.against or () if one.reviewer == tally.reviewer)
+        yield _rule(own, outcome, _exact(outcome.fail_under))
+    unknown = _exact(own.unknown)
+    if unknown / total > _exact(outcome.max_unknown) and not outcome.errors_as_misses:
+        share = f"{_count(unknown)} of {_count(total)} oracles are unknown ({_percent(unknown / total)})"
+        most = f"at most {_percent(_exact(outcome.max_unknown))} may be (--crab-max-unknown)"
+        yield GateResult.INCONCLUSIVE, f"{own.reviewer}: {share}, and {most}."
+    yield from (
+        (ruling.result, explain_baseline(one, ruling)) for one, ruling in against if one.reviewer == own.reviewer
+    )
 
 
-def _rule(tally: Tally, outcome: RunOutcome, floor: Fraction) -> tuple[Ruling, str]:
+def _rule(own: OracleCounts, outcome: RunOutcome, floor: Fraction) -> tuple[GateResult, str]:
     """Return the ruling on one reviewer's rate and the sentence that says why."""
-    total, caught = tally.total, _exact(tally.caught)
+    total, caught = own.total, _exact(own.caught)
     low = caught / total
-    high = low if outcome.errors_as_misses else 1 - _exact(tally.missed) / total
-    ruling = Ruling.PASSED if low >= floor else Ruling.FAILED if high < floor else Ruling.INCONCLUSIVE
-    return ruling, f"{tally.reviewer}: {_account(tally, outcome, low, high)}; {_against(floor, ruling)}."
+    high = low if outcome.errors_as_misses else 1 - _exact(own.missed) / total
+    ruling = GateResult.PASSED if low >= floor else GateResult.FAILED if high < floor else GateResult.INCONCLUSIVE
+    return ruling, f"{own.reviewer}: {_account(own, outcome, low, high)}; {_against(floor, ruling)}."
 
 
-def _account(tally: Tally, outcome: RunOutcome, low: Fraction, high: Fraction) -> str:
-    total, caught = tally.total, _exact(tally.caught)
-    unknown = total - caught - _exact(tally.missed)
+def _account(own: OracleCounts, outcome: RunOutcome, low: Fraction, high: Fraction) -> str:
+    total, caught = own.total, _exact(own.caught)
+    unknown = total - caught - _exact(own.missed)
     said = f"{_count(caught)} of {_count(total)} oracles caught"
     if not unknown:
         return f"{said}, a rate of {_percent(low)}"
@@ -193,11 +214,11 @@ def _account(tally: Tally, outcome: RunOutcome, low: Fraction, high: Fraction) -
     return f"{said} and {_count(unknown)} unknown, a rate from {_percent(low)} to {_percent(high)}"
 
 
-def _against(floor: Fraction, ruling: Ruling) -> str:
+def _against(floor: Fraction, ruling: GateResult) -> str:
     words = {
-        Ruling.PASSED: "not below the floor of",
-        Ruling.FAILED: "below the floor of",
-        Ruling.INCONCLUSIVE: "on both sides of the floor of",
+        GateResult.PASSED: "not below the floor of",
+        GateResult.FAILED: "below the floor of",
+        GateResult.INCONCLUSIVE: "on both sides of the floor of",
     }
     return f"{words[ruling]} {_percent(floor)}"
 

@@ -14,10 +14,10 @@ import pytest
 from pytest_crab import plain
 from pytest_crab.campaign.giving_up import GIVEN_UP
 from pytest_crab.errors import CrabError
-from pytest_crab.gate.baseline import Against
+from pytest_crab.gate.baseline import BaselineComparison
 from pytest_crab.gate.exit import Decision
+from pytest_crab.gate.exit import OracleCounts
 from pytest_crab.gate.exit import RunOutcome
-from pytest_crab.gate.exit import Tally
 from pytest_crab.gate.exit import decide
 from pytest_crab.gate.exit import refuse
 from pytest_crab.instances.recorded import FOLDER
@@ -170,7 +170,7 @@ class Account:
         objections = (
             self.config.hook.pytest_crab_gate(summary=summary, config=self.config) if self.options.gated else []
         )
-        against = None if self.gate is None else self.gate.against(summary)
+        against = None if self.gate is None else self.gate.against(summary, self._planned_instances())
         self.decision = self._decide(status, summary, [text for text in objections if text], against)
         summary = dataclasses.replace(summary, gate=gate_record(self.decision, self.options, against or ()))
         self.warnings = summary.gate.warnings if summary.gate is not None else ()
@@ -193,10 +193,17 @@ class Account:
         return list(listed.values())
 
     def _decide(
-        self, status: int, summary: Summary, objections: Sequence[str], against: tuple[Against, ...] | None
+        self, status: int, summary: Summary, objections: Sequence[str], against: tuple[BaselineComparison, ...] | None
     ) -> Decision:
-        tallies = tuple(
-            Tally.of(row.reviewer, row.outcomes, is_control=self._is_control(row.reviewer)) for row in summary.reviewers
+        absent = self._absent_oracles(summary)
+        counts = tuple(
+            OracleCounts.of(
+                row.reviewer,
+                row.outcomes,
+                absent=absent.get(row.reviewer, 0),
+                is_control=self._is_control(row.reviewer),
+            )
+            for row in summary.reviewers
         )
         return decide(
             RunOutcome(
@@ -204,13 +211,30 @@ class Account:
                 only_trials_failed=self.foreign_failures == 0 and not self.problems,
                 fail_under=self.options.fail_under,
                 max_broken=self.options.max_broken,
+                max_unknown=self.options.max_unknown,
                 errors_as_misses=self.options.errors_as_misses,
-                tallies=tallies,
-                against=against,
+                counts=counts,
+                baselines=against,
                 objections=tuple(objections),
                 given_up=tuple(self.given_up),
             )
         )
+
+    def _planned_instances(self) -> dict[str, set[str]]:
+        """Return the ids of the instances that each reviewer was to be run on."""
+        planned: dict[str, set[str]] = {}
+        for one in filter(None, map(self.planned, self._expected)):
+            planned.setdefault(one.reviewer, set()).add(one.instance.id)
+        return planned
+
+    def _absent_oracles(self, summary: Summary) -> dict[str, int]:
+        """Return by reviewer how many oracles were planned and have no verdict on record, not even an unknown one."""
+        known = {row.reviewer: {oracle.key for oracle in row.oracles} for row in summary.reviewers}
+        planned: dict[str, set[tuple[str, str]]] = {}
+        for one in filter(None, map(self.planned, self._expected)):
+            keys = ((one.instance.id, comment.id) for comment in one.instance.comments if comment.oracle is not None)
+            planned.setdefault(one.reviewer, set()).update(keys)
+        return {name: len(keys - known.get(name, set())) for name, keys in planned.items()}
 
     def _write_no_trials(self) -> None:
         """Replace the records of an earlier run: a shard without an instance reports that it has none."""
@@ -378,6 +402,7 @@ class Account:
         sentence = refuse(
             fail_under=self.options.fail_under,
             max_broken=self.options.max_broken,
+            max_unknown=self.options.max_unknown,
             agent=self.crews.agent,
             privileged=any(crew.privileged_agent for crew in crews),
             simulated=any(crew.simulated for crew in crews),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,20 +15,20 @@ import pytest
 from pytest_crab.adapters import AdapterSpec
 from pytest_crab.errors import BadInput
 from pytest_crab.errors import CrabError
-from pytest_crab.gate.baseline import Against
-from pytest_crab.gate.baseline import foresight
-from pytest_crab.gate.comparable import Setting
+from pytest_crab.gate.baseline import BaselineComparison
+from pytest_crab.gate.comparable import Conditions
 from pytest_crab.gate.comparable import differences
 from pytest_crab.gate.comparable import refusal
 from pytest_crab.gate.comparable import untrusted
 from pytest_crab.gate.exit import Decision
-from pytest_crab.gate.opposing import contestants
-from pytest_crab.gate.opposing import counterpart
-from pytest_crab.gate.opposing import design
-from pytest_crab.gate.opposing import flips
-from pytest_crab.gate.opposing import opposing
-from pytest_crab.gate.opposing import setting
-from pytest_crab.gate.rulings import Ruling
+from pytest_crab.gate.pairing import conditions
+from pytest_crab.gate.pairing import contestants
+from pytest_crab.gate.pairing import counterpart
+from pytest_crab.gate.pairing import design
+from pytest_crab.gate.pairing import flips
+from pytest_crab.gate.pairing import pair
+from pytest_crab.gate.power_statement import power_statement
+from pytest_crab.gate.results import GateResult
 from pytest_crab.instances import lock
 from pytest_crab.instances.resolved import settings_digest
 from pytest_crab.plugin.crew import Crews
@@ -67,10 +69,10 @@ class BaselineGate:
         """
         digests = {one.id: lock.digest(one)[:16] for one in instances}
         runtimes = () if self.options.runtime == "auto" else (self.options.runtime,)
-        after = Setting(agents=(self.crews.agent,), runtimes=runtimes, digests=digests)
+        after = Conditions(agents=(self.crews.agent,), runtimes=runtimes, digests=digests)
         for own in self._opponents().values():
-            before = setting(self.before, own)
-            sentence = untrusted(before) or refusal(differences(before, after), self.options.allow_difference)
+            before = conditions(self.before, own)
+            sentence = untrusted(before) or refusal(differences(before, after), self.options.terms.allowed)
             if sentence is not None:
                 raise pytest.UsageError(f"--crab-baseline: not comparable with {self.path}: {sentence}")
 
@@ -79,19 +81,24 @@ class BaselineGate:
         lines = []
         for name, own in self._opponents().items():
             chosen = (instance.id for reviewer, instance in items if reviewer == name)
-            ahead = design(own, chosen, repeats=self.options.repeat)
+            ahead = design(own, chosen, repeats=self.options.repeat, terms=self.options.terms)
             if ahead is None:
                 lines.append(f"crab: gate: {name}: the baseline knows nothing of what was selected")
                 continue
-            sentence = foresight(ahead, margin=self.options.margin, assumed=own.stability is None, flips=flips(own))
+            sentence = power_statement(
+                ahead, margin=self.options.terms.margin, assumed=own.stability is None, flips=flips(own)
+            )
             lines.append(f"crab: gate: {name}: {sentence}")
         return lines
 
     def header(self) -> list[str]:
         """The header's lines: what is compared with, and who is no longer what it was there."""
-        allowed = self.options.allow_difference
+        allowed = self.options.terms.allowed
         rest = f"; the {allowed} may differ" if allowed else ""
-        line = f"crab: baseline {self.path}; margin {self.options.margin:g} points{rest}"
+        terms = self.options.terms
+        margins = "".join(f", {name} {points:g} points" for name, points in terms.margins.items())
+        looks = f"; one of at most {terms.looks} looks" if terms.looks > 1 else ""
+        line = f"crab: baseline {self.path}; margin {terms.margin:g} points{margins}{looks}{rest}"
         return [line, *dict.fromkeys(f"crab: warning: not as in the baseline: {told}" for told in self._changes())]
 
     def _changes(self) -> Iterator[str]:
@@ -103,11 +110,20 @@ class BaselineGate:
             if spec.agent in own.agents:
                 yield from _changed(f"agent {spec.agent}", "agent", spec.agent_spec, crew.agent, own)
 
-    def against(self, summary: Summary) -> tuple[Against, ...]:
-        """Every contestant beside its baseline."""
-        opponents, margin, allowed = self._opponents(), self.options.margin, self.options.allow_difference
+    def against(self, summary: Summary, planned: Mapping[str, Collection[str]]) -> tuple[BaselineComparison, ...]:
+        """Compare every contestant with its baseline; ``planned`` are the instances that each was to be run on."""
+        opponents = self._opponents()
         return tuple(
-            opposing(self.before, opponents.get(name), summary, own, path=self.path, margin=margin, allowed=allowed)
+            pair(
+                self.before,
+                opponents.get(name),
+                summary,
+                own,
+                path=self.path,
+                terms=self.options.terms,
+                planned=planned.get(name, ()),
+                whole=True,
+            )
             for name, own in contestants(summary).items()
         )
 
@@ -141,9 +157,9 @@ def _changed(who: str, part: str, spec: AdapterSpec, adapter: object, before: Re
         yield f"{who}: {'; '.join(found)}"
 
 
-def gate_record(decision: Decision, options: Options, against: Sequence[Against]) -> Gate | None:
+def gate_record(decision: Decision, options: Options, against: Sequence[BaselineComparison]) -> Gate | None:
     """What summary.json says of the gate; None: there was none."""
-    if decision.verdict is Ruling.NO_GATE:
+    if decision.verdict is GateResult.NO_GATE:
         return None
     return Gate(
         exit_code=decision.exit_code,
@@ -151,7 +167,8 @@ def gate_record(decision: Decision, options: Options, against: Sequence[Against]
         paragraph=decision.paragraph,
         fail_under=options.fail_under,
         baseline=None if options.baseline is None else str(options.baseline),
-        margin=None if options.baseline is None else options.margin,
+        margin=None if options.baseline is None else options.terms.margin,
         comparisons={one.reviewer: one.comparison for one in against if one.comparison is not None},
+        labels={one.reviewer: one.labels for one in against if one.labels},
         warnings=tuple(f"{one.reviewer}: {remark}" for one in against for remark in one.remarks),
     )

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING
 from typing import Any
 from typing import Literal
 
@@ -16,6 +17,9 @@ import pytest
 from pytest_crab.plugin.table import OPTIONS
 from pytest_crab.plugin.table import Option
 from pytest_crab.plugin.values import switch
+
+if TYPE_CHECKING:
+    from pytest_crab.gate.terms import GateTerms
 
 
 def register(parser: pytest.Parser) -> None:
@@ -77,9 +81,9 @@ class Options:
     junit: Path | None
     fail_under: float | None
     baseline: Path | None
-    margin: float
-    allow_difference: str | None
+    terms: GateTerms
     max_broken: float
+    max_unknown: float
     disk_budget: int | None
     errors_as_misses: bool
     allow_unconfined: bool
@@ -100,6 +104,9 @@ class Options:
     @classmethod
     def read(cls, config: pytest.Config) -> Options:
         """Read every option. Raises pytest.UsageError that names all bad values."""
+        from pytest_crab.gate.terms import MARGIN
+        from pytest_crab.gate.terms import GateTerms
+
         problems: list[str] = []
         values = {option.name.replace("-", "_"): _value(option, config, os.environ, problems) for option in OPTIONS}
         if problems:
@@ -110,9 +117,18 @@ class Options:
         invocation = config.invocation_params.dir
         report, junit = values.pop("report"), values.pop("junit")
         baseline, placebo = values.pop("baseline"), values.pop("placebo")
+        margins = dict(values.pop("margin"))
+        terms = GateTerms(
+            margin=margins.pop("", MARGIN),
+            margins=margins,
+            looks=values.pop("gate_looks"),
+            unit=values.pop("gate_unit"),
+            allowed=values.pop("allow_difference"),
+        )
         return cls(
             reviewers=reviewers,
             store=store,
+            terms=terms,
             report=invocation / report if report else store / "report",
             junit=invocation / junit if junit else None,
             baseline=invocation / baseline if baseline else None,

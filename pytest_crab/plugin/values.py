@@ -57,6 +57,17 @@ def points(text: str) -> float:
     return number
 
 
+def margin(text: str) -> tuple[str, float]:
+    """Points, or points for a label as in security=10; the name is empty for the whole."""
+    name, _, number = text.rpartition("=")
+    return name.strip(), points(number)
+
+
+def unit(text: str) -> str:
+    """What intervals take as clusters, as statistics name it."""
+    return {"repository": "repository", "pull-request": "pull request"}[text]
+
+
 def shard(text: str) -> tuple[int, int]:
     """Which part of how many, as in 2/4."""
     at, of = (int(part) for part in text.split("/"))

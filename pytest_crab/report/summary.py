@@ -34,6 +34,7 @@ from pytest_crab.report.repeats import stability
 from pytest_crab.statistics.comparison import Comparison
 from pytest_crab.statistics.comparison import Interval
 from pytest_crab.statistics.comparison import Key
+from pytest_crab.statistics.labels import LabelComparison
 from pytest_crab.types import CONTROL
 from pytest_crab.types import FIRST
 from pytest_crab.types import SCHEMA
@@ -161,7 +162,7 @@ class ReviewerSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
-    """What a gate decided: ``comparisons`` are by reviewer, shares; ``margin`` is in points.
+    """A gate's decision: ``comparisons`` and ``labels`` are by reviewer, shares; ``margin`` is in points.
 
     ``warnings`` say what differs from the baseline and may: clients' versions, or what was allowed to.
     """
@@ -173,6 +174,7 @@ class Gate:
     baseline: str | None = None
     margin: float | None = None
     comparisons: Mapping[str, Comparison] = field(default_factory=dict)
+    labels: Mapping[str, tuple[LabelComparison, ...]] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from pytest_crab.statistics.comparison import Interval
+
 #: What pipelines take for commands in what a step prints: ``::name ...::`` where a line starts, ``##name[`` anywhere.
 _COMMAND = re.compile(r"^:(?=:[A-Za-z-]+(?:\s[^\n]*?)?::)|#(?=#[A-Za-z]*\[)")
 
@@ -44,6 +46,17 @@ def counted(count: int, noun: str) -> str:
     """A number with its noun, in the plural unless it is 1."""
     plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
     return f"{count} {noun if count == 1 else plural}"
+
+
+def interval_unit(interval: Interval) -> str:
+    """Return what an interval's clusters are, how many, and, where it speaks for no others, for which repositories."""
+    clusters = counted(interval.clusters, interval.by)
+    return f"{clusters}, for {these_only(interval.only)}" if interval.only else clusters
+
+
+def these_only(repositories: int) -> str:
+    """Return the words for a number that speaks for no other repositories than its own."""
+    return "this 1 repository only" if repositories == 1 else f"these {repositories} repositories only"
 
 
 def label_words(labels: Mapping[str, str]) -> str:

@@ -3,13 +3,13 @@ from __future__ import annotations
 import pytest
 
 from pytest_crab.gate.comparable import CONDITIONS
-from pytest_crab.gate.comparable import Setting
+from pytest_crab.gate.comparable import Conditions
 from pytest_crab.gate.comparable import differences
 from pytest_crab.gate.comparable import refusal
 from pytest_crab.gate.comparable import remarks
 from pytest_crab.gate.comparable import untrusted
 
-BEFORE = Setting(
+BEFORE = Conditions(
     agents=("mini",),
     runtimes=("docker",),
     versions={"agent": ("1.0",), "harness": ("h1",), "reviewer": ("r1",), "pytest_crab": ("0.1",)},
@@ -17,9 +17,9 @@ BEFORE = Setting(
 )
 
 
-def changed(**fields: object) -> Setting:
+def changed(**fields: object) -> Conditions:
     known = {"agents": BEFORE.agents, "runtimes": BEFORE.runtimes, "versions": BEFORE.versions}
-    return Setting(**{**known, "digests": BEFORE.digests, **fields})  # type: ignore[arg-type]
+    return Conditions(**{**known, "digests": BEFORE.digests, **fields})  # type: ignore[arg-type]
 
 
 AFTER = {
@@ -55,11 +55,11 @@ def test_two_differences_are_refused_whichever_is_allowed() -> None:
 
 
 def test_an_agent_that_says_something_else_of_itself_is_another() -> None:
-    before, after = (Setting(versions={"agent-identity": (digest,)}) for digest in ("d1", "d2"))
+    before, after = (Conditions(versions={"agent-identity": (digest,)}) for digest in ("d1", "d2"))
     found = differences(before, after)
     assert list(found) == ["agent-version"]
     assert "was d1 and is d2" in found["agent-version"]
-    assert differences(before, Setting()) == {}
+    assert differences(before, Conditions()) == {}
 
 
 def test_nobody_gates_on_who_understands_nothing_or_is_shown_the_answer() -> None:
@@ -70,7 +70,7 @@ def test_nobody_gates_on_who_understands_nothing_or_is_shown_the_answer() -> Non
 
 def test_the_same_and_what_is_not_on_record_are_comparable() -> None:
     assert differences(BEFORE, BEFORE) == {}
-    assert differences(Setting(), BEFORE) == differences(BEFORE, Setting()) == {}
+    assert differences(Conditions(), BEFORE) == differences(BEFORE, Conditions()) == {}
     assert differences(BEFORE, changed(digests={"new": "4"})) == {}
 
 
@@ -87,13 +87,13 @@ def test_models_that_were_really_asked_are_compared(
     was: tuple[str, ...], now: tuple[str, ...], *, refused: bool
 ) -> None:
     """Another model is another agent; one that asks a small one beside it now and then is not."""
-    before, after = (Setting(versions={"agent-model": own, "reviewer-model": own}) for own in (was, now))
+    before, after = (Conditions(versions={"agent-model": own, "reviewer-model": own}) for own in (was, now))
     sentence = f"the agent's model was {', '.join(was)} and is {', '.join(now)}"
     assert differences(before, after) == ({"agent-version": sentence} if refused else {})
     said = () if was == now else (sentence.replace("agent", "reviewer"), *(() if refused else (sentence,)))
     assert remarks(before, after) == said
-    assert differences(Setting(), after) == {}
-    assert remarks(Setting(), after) == ()
+    assert differences(Conditions(), after) == {}
+    assert remarks(Conditions(), after) == ()
 
 
 def test_the_reviewer_itself_may_change_and_it_is_said() -> None:

@@ -10,41 +10,41 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_crab.gate.exit import Decision
+from pytest_crab.gate.exit import OracleCounts
 from pytest_crab.gate.exit import RunOutcome
-from pytest_crab.gate.exit import Tally
 from pytest_crab.gate.exit import decide
 from pytest_crab.gate.exit import refuse
-from pytest_crab.gate.rulings import ORDER
-from pytest_crab.gate.rulings import Ruling
+from pytest_crab.gate.results import ORDER
+from pytest_crab.gate.results import GateResult
 
 
-def tally(caught: float, missed: float, broken: float = 0, unknown: float = 0, **fields: Any) -> Tally:
-    return Tally(**{"reviewer": "codex", **fields}, caught=caught, missed=missed, broken=broken, unknown=unknown)
+def counted(caught: float, missed: float, broken: float = 0, unknown: float = 0, **fields: Any) -> OracleCounts:
+    return OracleCounts(**{"reviewer": "codex", **fields}, caught=caught, missed=missed, broken=broken, unknown=unknown)
 
 
-def ruled(*tallies: Tally, status: int = 1, floor: float | None = 0.5, **fields: Any) -> Decision:
+def ruled(*counts: OracleCounts, status: int = 1, floor: float | None = 0.5, **fields: Any) -> Decision:
     known = {"status": status, "fail_under": floor, "only_trials_failed": True, **fields}
-    return decide(RunOutcome(**known, tallies=tallies))
+    return decide(RunOutcome(**known, counts=counts))
 
 
 @pytest.mark.parametrize("status", range(8))
 @pytest.mark.parametrize("only_trials_failed", [True, False])
 def test_without_a_gate_pytests_status_stays(status: int, only_trials_failed: bool) -> None:  # noqa: FBT001
-    decision = ruled(tally(0, 9), status=status, floor=None, only_trials_failed=only_trials_failed)
-    assert decision == Decision(exit_code=status, verdict=Ruling.NO_GATE, paragraph="")
+    decision = ruled(counted(0, 9), status=status, floor=None, only_trials_failed=only_trials_failed)
+    assert decision == Decision(exit_code=status, verdict=GateResult.NO_GATE, paragraph="")
 
 
 @pytest.mark.parametrize("status", [2, 3, 4, 5, 6, 7, 130])
 @pytest.mark.parametrize("counts", [(10, 0), (0, 10), (5, 0, 5)])
 def test_a_gate_never_replaces_another_status(status: int, counts: tuple[int, ...]) -> None:
-    decision = ruled(tally(*counts), status=status)
-    assert (decision.exit_code, decision.verdict) == (status, Ruling.STANDS)
+    decision = ruled(counted(*counts), status=status)
+    assert (decision.exit_code, decision.verdict) == (status, GateResult.NOT_APPLIED)
     assert decision.paragraph.startswith(f"Gate not applied, exit status {status}: pytest itself ended with {status}.")
 
 
 def test_a_failure_of_something_else_keeps_the_run_red() -> None:
-    decision = ruled(tally(10, 0), only_trials_failed=False)
-    assert (decision.exit_code, decision.verdict) == (1, Ruling.STANDS)
+    decision = ruled(counted(10, 0), only_trials_failed=False)
+    assert (decision.exit_code, decision.verdict) == (1, GateResult.NOT_APPLIED)
     assert decision.paragraph == (
         "Gate not applied, exit status 1: something besides the trials failed. "
         "codex: 10 of 10 oracles caught, a rate of 100%; not below the floor of 50%."
@@ -61,7 +61,12 @@ def test_a_failure_of_something_else_keeps_the_run_red() -> None:
             8,
             "4 of 10 oracles caught and 1 unknown, a rate from 40% to 50%; on both sides of the floor of",
         ),
-        ((5, 4, 0, 1), 0, "5 of 10 oracles caught and 1 unknown, a rate from 50% to 60%; not below the floor of 50%."),
+        ((5, 4, 0, 1), 8, "5 of 10 oracles caught and 1 unknown, a rate from 50% to 60%; not below the floor of 50%."),
+        (
+            (10, 9, 0, 1),
+            0,
+            "10 of 20 oracles caught and 1 unknown, a rate from 50% to 55%; not below the floor of 50%.",
+        ),
         ((3, 6, 0, 1), 1, "3 of 10 oracles caught and 1 unknown, a rate from 30% to 40%; below the floor of 50%."),
         ((19, 0, 1), 0, "19 of 20 oracles caught and 1 unknown, a rate from 95% to 100%; not below the floor of 50%."),
         ((18, 0, 2), 9, "2 of 20 oracles are broken (10%), and at most 5% may be."),
@@ -71,7 +76,7 @@ def test_a_failure_of_something_else_keeps_the_run_red() -> None:
 )
 @pytest.mark.parametrize("status", [0, 1])
 def test_every_row_of_the_rule(counts: tuple[int, ...], code: int, sentence: str, status: int) -> None:
-    decision = ruled(tally(*counts), status=status)
+    decision = ruled(counted(*counts), status=status)
     assert decision.exit_code == code
     assert decision.paragraph.startswith(f"Gate {decision.verdict}, exit status {code}. codex: {sentence}")
 
@@ -81,50 +86,50 @@ def test_every_row_of_the_rule(counts: tuple[int, ...], code: int, sentence: str
     [((5, 4, 0, 1), 0, "50%"), ((4, 5, 0, 1), 1, "40%"), ((4, 0, 0, 6), 1, "40%")],
 )
 def test_errors_as_misses_leaves_no_doubt(counts: tuple[int, ...], code: int, rate: str) -> None:
-    decision = ruled(tally(*counts), errors_as_misses=True)
+    decision = ruled(counted(*counts), errors_as_misses=True)
     assert decision.exit_code == code
     assert f"a rate of {rate} with {counts[3]} unknown counted as missed" in decision.paragraph
 
 
 def test_where_nothing_failed_nothing_else_can_have_failed() -> None:
-    assert ruled(tally(5, 0, 0, 5), status=0, floor=0.8, only_trials_failed=False).exit_code == 8
+    assert ruled(counted(5, 0, 0, 5), status=0, floor=0.8, only_trials_failed=False).exit_code == 8
 
 
 def test_errors_as_misses_does_not_mend_a_broken_run() -> None:
-    assert ruled(tally(18, 0, 2), errors_as_misses=True).exit_code == 9
+    assert ruled(counted(18, 0, 2), errors_as_misses=True).exit_code == 9
 
 
 def test_the_floor_of_zero_is_met_by_any_measurement() -> None:
-    assert ruled(tally(0, 4), floor=0).exit_code == 0
+    assert ruled(counted(0, 4), floor=0).exit_code == 0
 
 
 @pytest.mark.parametrize(("share", "code"), [(0.1, 0), (0.0999, 9), (0, 9), (1, 0)])
 def test_as_much_as_may_be_broken_is_not_too_much(share: float, code: int) -> None:
-    assert ruled(tally(18, 0, 2), max_broken=share).exit_code == code
+    assert ruled(counted(18, 0, 2), max_broken=share).exit_code == code
 
 
 @pytest.mark.parametrize(("caught", "floor"), [(7, 0.7), (3, 0.3), (29, 0.29)])
 def test_a_rate_that_equals_the_floor_meets_it(caught: int, floor: float) -> None:
     total = 100 if caught > 10 else 10
-    assert ruled(tally(caught, total - caught), floor=floor).exit_code == 0
-    assert ruled(tally(caught - 1, total - caught + 1), floor=floor).exit_code == 1
+    assert ruled(counted(caught, total - caught), floor=floor).exit_code == 0
+    assert ruled(counted(caught - 1, total - caught + 1), floor=floor).exit_code == 1
 
 
 def test_repeats_add_up_exactly() -> None:
-    assert ruled(tally(0.1 + 0.2, 0.7), floor=0.3).exit_code == 0
-    assert ruled(tally(0.6, 2.4), floor=0.2).exit_code == 0
-    assert "0.3 of 1 oracles caught" in ruled(tally(0.1 + 0.2, 0.7), floor=0.3).paragraph
+    assert ruled(counted(0.1 + 0.2, 0.7), floor=0.3).exit_code == 0
+    assert ruled(counted(0.6, 2.4), floor=0.2).exit_code == 0
+    assert "0.3 of 1 oracles caught" in ruled(counted(0.1 + 0.2, 0.7), floor=0.3).paragraph
 
 
 def test_a_near_miss_is_told_apart_from_the_floor() -> None:
-    assert "a rate of 49.99%; below the floor of 50%" in ruled(tally(4999, 5001)).paragraph
+    assert "a rate of 49.99%; below the floor of 50%" in ruled(counted(4999, 5001)).paragraph
 
 
-GOOD, DOUBTFUL, BAD, WRECKED = tally(9, 1), tally(4, 4, 0, 2), tally(1, 9), tally(0, 0, 10)
+GOOD, DOUBTFUL, BAD, WRECKED = counted(9, 1), counted(4, 4, 0, 2), counted(1, 9), counted(0, 0, 10)
 
 
 @pytest.mark.parametrize(
-    ("tallies", "code"),
+    ("counts", "code"),
     [
         ((GOOD, GOOD), 0),
         ((GOOD, DOUBTFUL), 8),
@@ -136,9 +141,9 @@ GOOD, DOUBTFUL, BAD, WRECKED = tally(9, 1), tally(4, 4, 0, 2), tally(1, 9), tall
         ((), 8),
     ],
 )
-def test_the_worst_reviewer_that_is_no_control_decides(tallies: tuple[Tally, ...], code: int) -> None:
-    assert ruled(*tallies).exit_code == code
-    assert ruled(*reversed(tallies)).exit_code == code
+def test_the_worst_reviewer_that_is_no_control_decides(counts: tuple[OracleCounts, ...], code: int) -> None:
+    assert ruled(*counts).exit_code == code
+    assert ruled(*reversed(counts)).exit_code == code
 
 
 def test_a_run_with_controls_alone_says_so() -> None:
@@ -146,19 +151,20 @@ def test_a_run_with_controls_alone_says_so() -> None:
     assert ruled(control).paragraph == "Gate inconclusive, exit status 8. No reviewer was measured."
 
 
-def test_a_tally_is_made_of_a_summarys_outcomes() -> None:
+def test_counts_are_made_of_a_summarys_outcomes_and_what_has_none() -> None:
     outcomes = {"caught": 1.5, "missed": 2, "reviewer error": 1, "agent error": 0.5, "broken": 3, "not run": 4}
-    assert Tally.of("codex", outcomes) == tally(1.5, 2, 3, 5.5)
-    assert Tally.of("none", {}, is_control=True) == tally(0, 0, reviewer="none", is_control=True)
+    assert OracleCounts.of("codex", outcomes) == counted(1.5, 2, 3, 5.5)
+    assert OracleCounts.of("codex", outcomes, absent=2) == counted(1.5, 2, 3, 7.5)
+    assert OracleCounts.of("none", {}, is_control=True) == counted(0, 0, reviewer="none", is_control=True)
 
 
-def test_a_tally_refuses_nonsense() -> None:
+def test_counts_below_nothing_are_refused() -> None:
     with pytest.raises(ValueError, match="below 0"):
-        tally(-1, 2)
+        counted(-1, 2)
 
 
 COUNT = st.integers(0, 30)
-TALLIES = st.builds(tally, COUNT, COUNT, COUNT, COUNT, is_control=st.booleans())
+COUNTS = st.builds(counted, COUNT, COUNT, COUNT, COUNT, is_control=st.booleans())
 SHARE = st.integers(0, 100).map(lambda percent: percent / 100)
 OUTCOMES = st.builds(
     RunOutcome,
@@ -166,8 +172,9 @@ OUTCOMES = st.builds(
     only_trials_failed=st.just(True),
     fail_under=SHARE,
     max_broken=SHARE,
+    max_unknown=SHARE,
     errors_as_misses=st.booleans(),
-    tallies=st.lists(TALLIES, min_size=1, max_size=3).map(tuple),
+    counts=st.lists(COUNTS, min_size=1, max_size=3).map(tuple),
 )
 SEVERITY = [0, 8, 1, 9]
 
@@ -175,18 +182,19 @@ SEVERITY = [0, 8, 1, 9]
 @given(OUTCOMES)
 def test_zero_means_that_every_lower_bound_holds(outcome: RunOutcome) -> None:
     if decide(outcome).exit_code == 0:
-        gated = [own for own in outcome.tallies if not own.is_control]
+        gated = [own for own in outcome.counts if not own.is_control]
         assert gated
         for own in gated:
             assert own.total > 0
             assert own.caught / float(own.total) >= (outcome.fail_under or 0)
             assert own.broken / float(own.total) <= outcome.max_broken
+            assert outcome.errors_as_misses or own.unknown / float(own.total) <= outcome.max_unknown
 
 
 @given(OUTCOMES)
 def test_one_means_that_some_upper_bound_fails(outcome: RunOutcome) -> None:
     if decide(outcome).exit_code == 1:
-        gated = [own for own in outcome.tallies if not own.is_control and own.total]
+        gated = [own for own in outcome.counts if not own.is_control and own.total]
         highs = [
             (own.caught if outcome.errors_as_misses else float(own.total) - own.missed) / float(own.total)
             for own in gated
@@ -196,13 +204,13 @@ def test_one_means_that_some_upper_bound_fails(outcome: RunOutcome) -> None:
 
 @given(OUTCOMES)
 def test_catching_more_never_makes_it_worse(outcome: RunOutcome) -> None:
-    first, *rest = outcome.tallies
+    first, *rest = outcome.counts
     before = SEVERITY.index(decide(outcome).exit_code)
     for word in ("missed", "unknown", "broken"):
         count = getattr(first, word)
         if count:
             better = dataclasses.replace(first, caught=first.caught + 1, **{word: count - 1})
-            after = decide(dataclasses.replace(outcome, tallies=(better, *rest)))
+            after = decide(dataclasses.replace(outcome, counts=(better, *rest)))
             assert SEVERITY.index(after.exit_code) <= before
 
 
@@ -220,8 +228,8 @@ def test_other_statuses_and_other_failures_are_never_hidden(outcome: RunOutcome,
 
 @given(OUTCOMES)
 def test_a_control_changes_nothing(outcome: RunOutcome) -> None:
-    without = tuple(own for own in outcome.tallies if not own.is_control)
-    assert decide(outcome) == decide(dataclasses.replace(outcome, tallies=without))
+    without = tuple(own for own in outcome.counts if not own.is_control)
+    assert decide(outcome) == decide(dataclasses.replace(outcome, counts=without))
 
 
 @pytest.mark.parametrize(
@@ -235,6 +243,7 @@ def test_a_control_changes_nothing(outcome: RunOutcome) -> None:
         ({"fail_under": 30}, "--crab-fail-under is 30; it should be a rate between 0 and 1, such as 0.3"),
         ({"fail_under": float("nan")}, "--crab-fail-under is nan"),
         ({"max_broken": -0.5}, "--crab-max-broken is -0.5; it should be a share between 0 and 1"),
+        ({"max_unknown": 1.5}, "--crab-max-unknown is 1.5; it should be a share between 0 and 1"),
     ],
 )
 def test_a_gate_that_cannot_be_trusted_is_refused(fields: dict[str, Any], sentence: str) -> None:

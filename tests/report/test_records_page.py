@@ -16,6 +16,7 @@ from pytest_crab.report.oracles import OracleRecord
 from pytest_crab.report.repeats import Stability
 from pytest_crab.statistics.comparison import Comparison
 from pytest_crab.statistics.comparison import Interval
+from pytest_crab.statistics.labels import LabelComparison
 from pytest_crab.types import Finding
 from pytest_crab.types import Reason
 from pytest_crab.types import Review
@@ -51,6 +52,7 @@ RECORDS = [
     Together,
     Overlap,
     Pair,
+    LabelComparison,
     summary.Gate,
 ]
 

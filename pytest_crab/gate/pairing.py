@@ -1,0 +1,163 @@
+"""Two summaries side by side: each reviewer with its counterpart, as the gate takes them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from pathlib import Path
+
+from pytest_crab.gate.baseline import BaselineComparison
+from pytest_crab.gate.baseline import Load
+from pytest_crab.gate.comparable import Conditions
+from pytest_crab.gate.comparable import differences
+from pytest_crab.gate.comparable import refusal
+from pytest_crab.gate.comparable import remarks
+from pytest_crab.gate.comparable import untrusted
+from pytest_crab.gate.terms import GateTerms
+from pytest_crab.report.oracles import measured
+from pytest_crab.report.summary import ReviewerSummary
+from pytest_crab.report.summary import Summary
+from pytest_crab.statistics.clusters import correlation_of
+from pytest_crab.statistics.comparison import Key
+from pytest_crab.statistics.comparison import Measured
+from pytest_crab.statistics.comparison import clusters_of
+from pytest_crab.statistics.comparison import compare
+from pytest_crab.statistics.comparison import design_of
+from pytest_crab.statistics.labels import compare_labels
+from pytest_crab.statistics.power import Design
+
+#: The share of verdicts that is taken to change from run to run where no repeats show it.
+ASSUMED_FLIPS = 0.1
+
+
+def contestants(summary: Summary) -> dict[str, ReviewerSummary]:
+    """Return the reviewers that are not controls, by name."""
+    return {own.reviewer: own for own in summary.reviewers if own.arm is None}
+
+
+def with_missing(
+    was: Mapping[Key, Measured], now: Mapping[Key, Measured], planned: Collection[str] | None
+) -> dict[Key, Measured]:
+    """Return ``now`` with the baseline's oracles that it lacks as unknown.
+
+    ``planned`` are the instances that were to be run; None: all of the baseline.
+    """
+    missing = {
+        key: Measured(repo=own.repo, caught=0, missed=0, unknown=1)
+        for key, own in was.items()
+        if key not in now and (planned is None or key[0] in planned)
+    }
+    return {**now, **missing}
+
+
+def design(
+    baseline: ReviewerSummary,
+    instances: Iterable[str] | None = None,
+    *,
+    repeats: int = 1,
+    terms: GateTerms | None = None,
+) -> Design | None:
+    """Return the design of a run of these instances (None: all), so often repeated, against this baseline.
+
+    As much as in the baseline is taken to be unknown in the new run. None: there is nothing to compare.
+    """
+    terms = terms or GateTerms()
+    wanted = None if instances is None else set(instances)
+    oracles = {own.key: own for own in baseline.oracles if wanted is None or own.instance in wanted}
+    known = {key: float(value) for key, own in oracles.items() if (value := own.value()) is not None}
+    if not known:
+        return None
+    repos = {key: own.repo for key, own in oracles.items()}
+    values = list(known.values())
+    unknown = sum(own.measured().doubt for own in oracles.values()) / len(oracles)
+    return design_of(
+        list(oracles),
+        repos,
+        rate=sum(values) / len(values),
+        noise=flips(baseline) / 2 * (1 / baseline.repeats + 1 / repeats),
+        unknown=unknown,
+        unknown_before=unknown,
+        correlation=correlation_of(values, clusters_of(list(known), repos, terms.unit).labels),
+        level=terms.level,
+        unit=terms.unit,
+    )
+
+
+def flips(baseline: ReviewerSummary) -> float:
+    """Return the share of verdicts that changes between single runs: the baseline's noise floor, or ASSUMED_FLIPS."""
+    return ASSUMED_FLIPS if baseline.stability is None else baseline.stability.flips
+
+
+def load(own: ReviewerSummary) -> Load:
+    """Return findings and dollars per trial; dollars only where every step's cost is known."""
+    priced = own.cost_usd is not None and not own.unpriced
+    return Load(comments=own.comments_per_pull_request, cost_usd=(own.cost_usd or 0.0) / own.trials if priced else None)
+
+
+def counterpart(reviewer: str, before: Sequence[str], after: Sequence[str]) -> str | None:
+    """Return the baseline reviewer of the same name; if both runs have exactly one reviewer, pair those; else None."""
+    if reviewer in before:
+        return reviewer
+    return before[0] if len(before) == 1 and list(after) == [reviewer] else None
+
+
+def pair(
+    before: Summary,
+    baseline: ReviewerSummary | None,
+    summary: Summary,
+    own: ReviewerSummary,
+    *,
+    path: Path,
+    terms: GateTerms,
+    planned: Collection[str] | None = None,
+    whole: bool = False,
+) -> BaselineComparison:
+    """Compare one reviewer with its baseline.
+
+    ``whole``: the baseline's oracles in the ``planned`` instances (None: in all) that this run lacks are unknown.
+    """
+    if baseline is None:
+        return BaselineComparison(reviewer=own.reviewer, baseline=str(path), margin=terms.margin)
+    was, now = conditions(before, baseline), conditions(summary, own)
+    found = differences(was, now)
+    doubt = (untrusted(was) or untrusted(now)) if terms.gated else None
+    allowed_to_differ = (found[terms.allowed],) if terms.allowed in found else ()
+    first, second = measured(baseline.oracles), measured(own.oracles)
+    every = with_missing(first, second, planned) if whole else second
+    words = {oracle.key: oracle.labels for oracle in (*baseline.oracles, *own.oracles)}
+    names = {name for labels in words.values() for pair in labels.items() for name in (pair[1], ":".join(pair))}
+    comparison = compare(first, every, level=terms.level, unit=terms.unit)
+    if len(every) > len(second):
+        comparison = dataclasses.replace(comparison, only_before=len(every) - len(second))
+    return BaselineComparison(
+        reviewer=own.reviewer,
+        baseline=f"{path.name}" if baseline.reviewer == own.reviewer else f"{baseline.reviewer} in {path.name}",
+        margin=terms.margin,
+        comparison=comparison,
+        design=design(baseline, {oracle.instance for oracle in own.oracles}, repeats=own.repeats, terms=terms),
+        before=load(baseline),
+        after=load(own),
+        refusal=doubt or refusal(found, terms.allowed),
+        remarks=(*allowed_to_differ, *remarks(was, now)),
+        whole=whole and len(every) > len(second),
+        gated=terms.gated,
+        labels=compare_labels(first, every, words, terms.margins, level=terms.level, unit=terms.unit),
+        absent=tuple(name for name in terms.margins if name not in names),
+    )
+
+
+def conditions(summary: Summary, own: ReviewerSummary) -> Conditions:
+    """Return the conditions that a reviewer was measured under."""
+    instances = {oracle.instance for oracle in own.oracles}
+    return Conditions(
+        agents=own.agents,
+        runtimes=tuple(name for name in own.runtimes if name not in ("none", "auto")),
+        versions=own.versions,
+        digests={name: digest for name, digest in summary.digests.items() if name in instances},
+        leaky=own.leaky,
+        simulated=own.simulated,
+        privileged=tuple(name for name in own.privileged if name in own.agents),
+    )

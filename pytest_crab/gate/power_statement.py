@@ -1,0 +1,56 @@
+"""What a gate will be able to see, in one sentence before a run."""
+
+from __future__ import annotations
+
+from pytest_crab.report.text import counted
+from pytest_crab.statistics.power import POWER
+from pytest_crab.statistics.power import Design
+from pytest_crab.statistics.power import oracles_needed
+from pytest_crab.statistics.power import oracles_to_pass
+from pytest_crab.statistics.power import smallest_margin
+from pytest_crab.statistics.power_simulation import PowerSimulation
+from pytest_crab.statistics.power_simulation import simulate_power
+
+
+def power_statement(design: Design, *, margin: float, assumed: bool, flips: float | None = None) -> str:
+    """Return what a gate will be able to see, in one sentence.
+
+    ``flips`` is the share of verdicts that change between single runs; None: the design's noise is of single runs.
+    """
+    count, ahead = sum(design.sizes), simulate_power(design)
+    if len(design.sizes) < 2:
+        return (
+            f"{counted(count, 'oracle')} of one pull request cannot show anything of others, so this gate cannot pass"
+        )
+    smallest = ahead.smallest_drop()
+    how = "assuming that" if assumed else "since in the baseline's own repeats"
+    noise = f"{how} {_points(design.noise if flips is None else flips)}% of verdicts change from run to run"
+    if smallest is None:
+        seen = f"{counted(count, 'oracle')} cannot show even a fall to nothing, {noise}"
+    else:
+        seen = f"{counted(count, 'oracle')} show a drop of {_points(smallest)} points in four of five runs, {noise}"
+    if smallest is not None and 100 * smallest > margin > 0:
+        needed = oracles_needed(design, margin / 100)
+        chance = ahead.power(margin / 100)
+        lack = "" if needed is None else f", and about {max(needed, count + 1)} oracles would show it in four of five"
+        seen += f"; a drop as small as the margin of {margin:g} points is seen in {100 * chance:.0f}% of runs{lack}"
+    return f"{seen}; {_chance_to_pass(design, ahead, margin)}"
+
+
+def _chance_to_pass(design: Design, ahead: PowerSimulation, margin: float) -> str:
+    least = smallest_margin(design) or 0.0
+    needed = oracles_to_pass(design, margin / 100)
+    size = "" if needed is None else f"about {max(needed, sum(design.sizes) + 1)} oracles"
+    if 100 * least > margin:
+        lack = f", or {size} to pass in four of five runs" if size else ""
+        return (
+            f"even with every verdict unchanged this gate cannot pass at a margin of {margin:g} points: "
+            f"it needs at least {_points(least)} points{lack}"
+        )
+    chance = ahead.chance_unchanged(margin / 100)
+    lack = f", and in four of five with {size}" if size and chance < POWER else ""
+    return f"an unchanged reviewer passes in {100 * chance:.0f}% of runs{lack}"
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:.1f}"

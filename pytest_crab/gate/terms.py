@@ -1,0 +1,35 @@
+"""The terms of a gate against a baseline, as options name them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field
+
+from pytest_crab.statistics.clusters import LEVEL
+from pytest_crab.statistics.comparison import REPOSITORY
+
+#: How many points a rate may fall, unless another number is named.
+MARGIN = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateTerms:
+    """The terms of a gate against a baseline.
+
+    ``margin`` and ``margins`` (by label, or by dimension:label) are in points. ``looks`` is how often the gate is asked
+    at most before its answer is taken; the chance of an error is divided among them (Bonferroni). ``unit`` is what
+    clusters are. ``allowed`` is the one condition that may differ.
+    """
+
+    margin: float = MARGIN
+    margins: Mapping[str, float] = field(default_factory=dict)
+    allowed: str | None = None
+    looks: int = 1
+    unit: str = REPOSITORY
+    gated: bool = True
+
+    @property
+    def level(self) -> float:
+        """The level of the intervals of one look."""
+        return 1 - (1 - LEVEL) / self.looks

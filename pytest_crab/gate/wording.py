@@ -1,0 +1,188 @@
+"""A gate's ruling on a baseline in words: the change, what it shows, and what would settle it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from collections.abc import Sequence
+
+from pytest_crab.gate.baseline import BaselineComparison
+from pytest_crab.gate.baseline import BaselineRuling
+from pytest_crab.gate.baseline import Load
+from pytest_crab.gate.results import GateResult
+from pytest_crab.money import dollars
+from pytest_crab.report.text import counted
+from pytest_crab.report.text import interval_unit
+from pytest_crab.statistics.comparison import Comparison
+from pytest_crab.statistics.labels import LabelComparison
+from pytest_crab.statistics.power import oracles_needed
+from pytest_crab.statistics.power import oracles_to_pass
+
+#: How many oracles a gate names on each side before the rest is only counted.
+_SHOWN = 20
+
+
+def explain_baseline(one: BaselineComparison, ruling: BaselineRuling) -> str:
+    """Return the sentences that say how a reviewer compares with its baseline, and why the gate rules as it does."""
+    return one.problem if one.problem is not None else " ".join(_sentences(one, ruling))
+
+
+def _sentences(one: BaselineComparison, ruling: BaselineRuling) -> Iterator[str]:
+    comparison = one.comparison
+    assert comparison is not None
+    yield (
+        f"{one.reviewer}: {_change(comparison)} against {one.baseline}, from {_points(comparison.before)}% to "
+        f"{_points(comparison.after)}% of {counted(comparison.known, 'oracle')}; {_interval(comparison)}."
+    )
+    if one.gated:
+        yield _verdict(comparison, one.margin, ruling.overall)
+    shown = _SHOWN if one.gated else max(comparison.pairs, 1)
+    lost, gained = _names(comparison.lost, shown), _names(comparison.gained, shown)
+    yield f"Lost {lost}; gained {gained} (exact McNemar p = {comparison.p:.3g})."
+    if one.gated:
+        yield from (_label_sentence(label, result) for label, result in ruling.labels)
+        yield from (f"No oracle has the label {label}, so its margin says nothing." for label in one.absent)
+        if ruling.overall is GateResult.INCONCLUSIVE:
+            yield from _remedies(one, comparison)
+    yield from _loads(one.before, one.after)
+    yield from _not_compared(one, comparison)
+    yield from (f"Note: {remark}." for remark in one.remarks)
+
+
+def _not_compared(one: BaselineComparison, comparison: Comparison) -> Iterator[str]:
+    if comparison.unmeasured:
+        yield f"{counted(comparison.unmeasured, 'oracle')} measured in neither run count as unknown in both."
+    left = [
+        f"{comparison.only_before} only in the baseline" if comparison.only_before and not one.whole else "",
+        f"{comparison.only_after} only in this run" if comparison.only_after else "",
+    ]
+    if any(left):
+        yield f"Not compared: {', '.join(filter(None, left))}."
+    if one.whole and comparison.only_before:
+        yield f"{counted(comparison.only_before, 'oracle')} of the baseline are missing here and taken as unknown."
+
+
+def _change(comparison: Comparison) -> str:
+    change = comparison.difference or 0.0
+    return "unchanged" if abs(change) < 5e-4 else f"{'up' if change > 0 else 'down'} {_points(abs(change))} points"
+
+
+def _verdict(comparison: Comparison, margin: float, result: GateResult) -> str:
+    if result is GateResult.PASSED and comparison.high is not None and comparison.high < 0:
+        return f"The drop is real and smaller than the margin of {margin:g} points."
+    if result is GateResult.PASSED:
+        return f"A drop of more than the margin of {margin:g} points is ruled out."
+    if result is GateResult.FAILED:
+        return "The drop is more than chance."
+    return f"Neither a drop of more than {margin:g} points is ruled out, nor is a drop shown."
+
+
+def _label_sentence(label: LabelComparison, result: GateResult) -> str:
+    own = label.comparison
+    lost, gained = f"{len(own.lost)} lost", f"{len(own.gained)} gained"
+    name = f"{label.dimension} {label.label}"
+    if label.margin is None:
+        return (
+            f"{name}: {lost} and {gained} of {counted(own.known, 'oracle')} (exact p = {own.p:.2g}), which taken alone "
+            f"is a drop, so the gate does not pass; --crab-margin {label.label}=POINTS says how much it may fall."
+        )
+    if not own.known:
+        return f"{name}: no oracle has a verdict in both runs."
+    return f"{name}: {_change(own)}, {lost} and {gained}; {_interval(own)}. {_verdict(own, label.margin, result)}"
+
+
+def _interval(comparison: Comparison) -> str:
+    interval = comparison.interval
+    assert interval is not None
+    assert comparison.low is not None
+    assert comparison.high is not None
+    level = f"{100 * comparison.level:.4g}%"
+    text = f"{level} interval {_signed(interval.low)} to {_signed(interval.high)} points over {interval_unit(interval)}"
+    if not comparison.doubtful and abs(comparison.low - interval.low) + abs(comparison.high - interval.high) < 1e-9:
+        return text
+    return f"{text}, and {_signed(comparison.low)} to {_signed(comparison.high)} whatever the unknown verdicts are"
+
+
+def _remedies(one: BaselineComparison, comparison: Comparison) -> Iterator[str]:
+    interval = comparison.interval
+    assert interval is not None
+    if 100 * interval.low >= -one.margin or interval.high < 0:
+        if one.whole and comparison.only_before:
+            yield "The missing ones would settle it: run them too, or say --part if they were left out on purpose."
+            return
+        doubtful = counted(comparison.doubtful, "oracle")
+        yield f"Verdicts for {doubtful} with unknown repeats would settle it: run again, finished steps are kept."
+        return
+    sizes = []
+    enough = _oracles_enough(one, comparison)
+    if enough is not None:
+        sizes.append(f"about {enough} oracles that go as these did would rule out a drop of {one.margin:g} points")
+    if one.design is not None and one.margin > 0:
+        needed = oracles_needed(one.design, one.margin / 100)
+        if needed is not None:
+            what = "would show one that is there" if sizes else f"oracles would show a drop of {one.margin:g} points"
+            sizes.append(f"about {needed} {what} in four of five runs")
+    if not sizes:
+        sizes = ["far more oracles"]
+    yield f"To settle it: {', '.join(sizes)}; or repeats (--crab-repeat) against the noise, or a wider --crab-margin."
+    yield "To look again after more repeats, let --crab-gate-looks be the number of all looks, from the first one on."
+    if comparison.smallest_drop is not None:
+        yield f"A comparison like this one shows a drop of {_points(comparison.smallest_drop)} points in four of five."
+
+
+def _oracles_enough(one: BaselineComparison, comparison: Comparison) -> int | None:
+    """Return how many oracles would pass with this difference, this noise and as much unknown."""
+    change = comparison.difference or 0.0
+    if one.design is None or 100 * change <= -one.margin:
+        return None
+    alike = dataclasses.replace(
+        one.design,
+        noise=max(0.0, (comparison.discordance or 0.0) - abs(change)),
+        unknown=max(0.0, comparison.doubtful / comparison.pairs - one.design.unknown_before),
+    )
+    return oracles_to_pass(alike, one.margin / 100, chance=0.5, shift=change)
+
+
+def _loads(before: Load, after: Load) -> Iterator[str]:
+    parts = []
+    if before.comments is not None and after.comments is not None:
+        parts.append(f"comments per pull request {before.comments:.1f} before, {after.comments:.1f} now")
+    if before.cost_usd is not None and after.cost_usd is not None:
+        parts.append(f"{dollars(before.cost_usd, 3)} USD per pull request before, {dollars(after.cost_usd, 3)} now")
+    if parts:
+        text = "; ".join(parts)
+        yield f"{text[:1].upper()}{text[1:]}."
+
+
+def label_table(labels: Sequence[LabelComparison]) -> Iterator[tuple[str, ...]]:
+    """Yield the rows of the table of labels before and after, its heads first."""
+    yield "label", "oracles", "before %", "after %", "points", "interval", "lost", "gained", "p (Holm)"
+    for label in labels:
+        own = label.comparison
+        interval = own.interval
+        yield (
+            f"{label.dimension} {label.label}",
+            f"{own.known}",
+            _points(own.before),
+            _points(own.after),
+            "-" if own.difference is None else _signed(own.difference),
+            "-" if interval is None else f"{_signed(interval.low)} to {_signed(interval.high)}",
+            f"{len(own.lost)}",
+            f"{len(own.gained)}",
+            f"{label.p_holm:.3f}",
+        )
+
+
+def _names(names: Sequence[str], shown: int) -> str:
+    if not names:
+        return "none"
+    more = f" and {len(names) - shown} more" if len(names) > shown else ""
+    return f"{len(names)}: {', '.join(names[:shown])}{more}"
+
+
+def _points(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.1f}"
+
+
+def _signed(share: float) -> str:
+    return f"{100 * share:+.1f}"

@@ -1,0 +1,78 @@
+"""Two measurements of the same oracles, label by label."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pytest_crab.statistics.clusters import LEVEL
+from pytest_crab.statistics.comparison import REPOSITORY
+from pytest_crab.statistics.comparison import Comparison
+from pytest_crab.statistics.comparison import Key
+from pytest_crab.statistics.comparison import Measured
+from pytest_crab.statistics.comparison import compare
+from pytest_crab.statistics.distributions import sign_test
+from pytest_crab.statistics.paired import holm
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelComparison:
+    """The oracles with one label (``category`` security) in both runs.
+
+    ``p_holm`` is the comparison's ``p_clusters``, adjusted for the labels of its dimension. ``margin`` is the gate's
+    for this label, in points; None: none was named.
+    """
+
+    dimension: str
+    label: str
+    comparison: Comparison
+    p_holm: float
+    margin: float | None = None
+
+    def stands_out(self, margin: float) -> bool:
+        """Return whether these oracles, taken alone, fell by more than ``margin`` points, and not by chance.
+
+        Chance is excluded by the exact test of lost against gained oracles.
+        """
+        own = self.comparison
+        lost, gained = len(own.lost), len(own.gained)
+        fell = own.difference is not None and 100 * own.difference < -margin
+        return fell and lost > gained and sign_test(gained, lost + gained) <= 1 - own.level
+
+
+def compare_labels(
+    before: Mapping[Key, Measured],
+    after: Mapping[Key, Measured],
+    labels: Mapping[Key, Mapping[str, str]],
+    margins: Mapping[str, float],
+    *,
+    level: float = LEVEL,
+    unit: str = REPOSITORY,
+) -> tuple[LabelComparison, ...]:
+    """Compare the oracles of each label; ``margins`` are by label, or by dimension:label."""
+    groups: dict[tuple[str, str], set[Key]] = {}
+    for key, own in labels.items():
+        for dimension, label in own.items():
+            groups.setdefault((dimension, label), set()).add(key)
+    found = {
+        name: compare(_only(before, keys), _only(after, keys), level=level, unit=unit) for name, keys in groups.items()
+    }
+    adjusted: dict[tuple[str, str], float] = {}
+    for family in {dimension for dimension, _ in groups}:
+        chances = {label: found[family, label].p_clusters for dimension, label in groups if dimension == family}
+        adjusted |= {(family, label): p for label, p in holm(chances).items()}
+    return tuple(
+        LabelComparison(
+            dimension=dimension,
+            label=label,
+            comparison=found[dimension, label],
+            p_holm=adjusted[dimension, label],
+            margin=margins.get(f"{dimension}:{label}", margins.get(label)),
+        )
+        for dimension, label in sorted(groups)
+    )
+
+
+def _only(measured: Mapping[Key, Measured], keys: Collection[Key]) -> dict[Key, Measured]:
+    return {key: own for key, own in measured.items() if key in keys}

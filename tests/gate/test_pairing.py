@@ -1,0 +1,268 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_crab.gate.baseline import rule_on_baselines
+from pytest_crab.gate.pairing import ASSUMED_FLIPS
+from pytest_crab.gate.pairing import contestants
+from pytest_crab.gate.pairing import counterpart
+from pytest_crab.gate.pairing import design
+from pytest_crab.gate.pairing import flips
+from pytest_crab.gate.pairing import pair
+from pytest_crab.gate.results import GateResult
+from pytest_crab.gate.terms import GateTerms
+from pytest_crab.gate.wording import explain_baseline
+from pytest_crab.report.summary import Summary
+from pytest_crab.report.summary import summarise
+from pytest_crab.testing.trials import comment_result
+from pytest_crab.testing.trials import trial_of
+from pytest_crab.types import CONTROL
+from pytest_crab.types import Category
+from pytest_crab.types import Kind
+from pytest_crab.types import Provenance
+from pytest_crab.types import Reason
+from pytest_crab.types import Review
+from pytest_crab.types import Revision
+from pytest_crab.types import Trial
+from pytest_crab.types import Usage
+
+#: What the second repeat of four oracles comes to.
+SECOND = (Reason.GREEN, Reason.GREEN, Reason.FAILED, Reason.FAILED)
+
+
+def trial(instance: str, *reasons: Reason, reviewer: str = "mine", client: str = "1", **fields: Any) -> Trial:
+    results = tuple(
+        comment_result(
+            f"c{at}",
+            category=Category.DESIGN,
+            kind=Kind.BEHAVIORAL,
+            reason=reason,
+        )
+        for at, reason in enumerate(reasons)
+    )
+    known: dict[str, Any] = {
+        "agent": "mini",
+        "runtime": "docker",
+        "review": Review(version="r1", usage=Usage(cost_usd=0.5)),
+        "revision": Revision(version=client, usage=Usage(cost_usd=0.25)),
+        "versions": {"instance": f"digest of {instance}"},
+    }
+    return trial_of(
+        instance=instance,
+        provenance=Provenance.GITHUB,
+        reviewer=reviewer,
+        results=results,
+        **{"repo": f"owner/{instance}", **known, **fields},
+    )
+
+
+def run(verdicts: str, **fields: Any) -> Summary:
+    reasons = {"c": Reason.GREEN, "m": Reason.FAILED}
+    return summarise(trial(f"i{at}", reasons[one], **fields) for at, one in enumerate(verdicts))
+
+
+def side_by_side(before: Summary, after: Summary, *, whole: bool = False, **terms: Any) -> Any:
+    (was,), (now,) = before.reviewers, after.reviewers
+    planned = terms.pop("planned", None)
+    return pair(before, was, after, now, path=Path("base"), terms=GateTerms(**terms), whole=whole, planned=planned)
+
+
+def rule(one: Any) -> tuple[GateResult, str]:
+    (ruling,) = rule_on_baselines([one])
+    return ruling.result, explain_baseline(one, ruling)
+
+
+def test_two_runs_beside_each_other() -> None:
+    against = side_by_side(run("cccmmm"), run("ccmmmm"), margin=3.0)
+    assert (against.reviewer, against.baseline, against.margin) == ("mine", "base", 3.0)
+    assert against.comparison.lost == ("i2::c0",)
+    assert (against.before.cost_usd, against.before.comments) == (0.75, 0.0)
+    assert (against.refusal, against.remarks) == (None, ())
+
+
+def test_another_client_is_refused_or_if_allowed_said() -> None:
+    before, after = run("ccm"), run("ccm", client="2")
+    assert "the agent's client was 1 and is 2" in side_by_side(before, after).refusal
+    allowed = side_by_side(before, after, allowed="agent-version")
+    assert (allowed.refusal, allowed.remarks) == (None, ("the agent's client was 1 and is 2",))
+
+
+def test_an_instance_that_changed_is_refused() -> None:
+    after = run("ccm", versions={"instance": "another"})
+    assert "i0, i1, i2 changed since" in side_by_side(run("ccm"), after).refusal
+
+
+def test_a_cost_that_is_not_known_is_not_told() -> None:
+    after = run("ccm", review=Review(version="r1"))
+    assert side_by_side(run("ccm"), after).after.cost_usd is None
+
+
+def test_controls_are_nobodys_counterpart() -> None:
+    summary = summarise([trial("a", Reason.GREEN), trial("a", Reason.FAILED, reviewer="none", arm=CONTROL)])
+    assert list(contestants(summary)) == ["mine"]
+
+
+def test_counterparts_go_by_name_and_the_only_ones_stand_for_each_other() -> None:
+    assert counterpart("a", ["a", "b"], ["a", "c"]) == "a"
+    assert counterpart("c", ["a", "b"], ["c"]) is None
+    assert counterpart("c", ["a"], ["c"]) == "a"
+    assert counterpart("c", ["a"], ["c", "d"]) is None
+
+
+def test_noise_is_the_baselines_own_where_it_has_repeats() -> None:
+    (once,) = run("cm").reviewers
+    twice = summarise([trial("a", Reason.GREEN), trial("a", Reason.FAILED, repeat=2), trial("b", Reason.GREEN)])
+    assert flips(once) == ASSUMED_FLIPS
+    assert flips(twice.reviewers[0]) == 1.0
+    ahead = design(once, ["i0"])
+    assert ahead is not None
+    assert (sum(ahead.sizes), ahead.rate) == (1, 1.0)
+    assert design(once, ["elsewhere"]) is None
+
+
+def test_a_run_that_is_repeated_is_less_noisy() -> None:
+    (twice,) = summarise(
+        trial(f"i{at}", reason, repeat=repeat)
+        for at in range(4)
+        for repeat, reason in ((1, Reason.GREEN), (2, SECOND[at]))
+    ).reviewers
+    assert flips(twice) == 0.5
+    for repeats, noise in ((1, 0.5 / 2 * (1 / 2 + 1)), (4, 0.5 / 2 * (1 / 2 + 1 / 4))):
+        ahead = design(twice, repeats=repeats)
+        assert ahead is not None
+        assert ahead.noise == noise
+
+
+def test_what_the_baseline_did_not_know_is_expected_again() -> None:
+    (half,) = summarise(
+        trial(f"i{at}", reason) for at, reason in enumerate([Reason.GREEN, Reason.FAILED, Reason.BROKEN, Reason.BROKEN])
+    ).reviewers
+    ahead = design(half)
+    assert ahead is not None
+    assert (sum(ahead.sizes), ahead.unknown, ahead.unknown_before, ahead.rate) == (4, 0.5, 0.5, 0.5)
+
+
+def test_a_whole_run_may_lack_no_oracle_of_the_baseline() -> None:
+    before, after = run("cm" * 40), run("cm" * 30)
+    part = side_by_side(before, after)
+    assert (rule(part)[0], part.comparison.only_before) == (GateResult.PASSED, 20)
+    whole = side_by_side(before, after, whole=True)
+    ruling, text = rule(whole)
+    assert (ruling, whole.comparison.pairs, whole.comparison.known) == (GateResult.INCONCLUSIVE, 80, 60)
+    assert "20 oracles of the baseline are missing here and taken as unknown." in text
+    assert "say --part if they were left out on purpose" in text
+
+
+def test_who_cannot_be_gated_is_not_gated_later_either() -> None:
+    before, after = run("ccm"), run("ccm", simulated=True)
+    assert "is simulated and understands no finding" in side_by_side(before, after).refusal
+    assert side_by_side(before, after, gated=False).refusal is None
+    told = run("ccm", privileged=("mini",))
+    assert "mini is shown the answer" in side_by_side(told, before).refusal
+
+
+def test_an_agent_whose_files_changed_is_refused() -> None:
+    before, after = (run("ccm", versions={"agent-identity": digest}) for digest in ("d1", "d2"))
+    assert "was d1 and is d2; --crab-allow-difference=agent-version" in side_by_side(before, after).refusal
+
+
+def labelled(verdicts: dict[str, str], **fields: Any) -> Summary:
+    """A run with one oracle a letter, each of its own repository, by category."""
+    reasons = {"c": Reason.GREEN, "m": Reason.FAILED, "u": Reason.AGENT_ERROR}
+    return summarise(
+        trial_of(
+            instance=f"{category}-{at}",
+            repo=f"owner/{category}-{at}",
+            provenance=Provenance.GITHUB,
+            reviewer="mine",
+            agent="mini",
+            runtime="docker",
+            results=(comment_result("c0", category=Category(category), kind=Kind.BEHAVIORAL, reason=reasons[letter]),),
+            **fields,
+        )
+        for category, letters in verdicts.items()
+        for at, letter in enumerate(letters)
+    )
+
+
+LARGE = {"security": "c" * 8 + "m" * 6, "functional": "cm" * 150, "design": "cm" * 60}
+
+
+def test_all_caught_security_oracles_lost_do_not_pass_and_are_named() -> None:
+    """The whole falls by 1.8 points and a margin of 10 is met by far."""
+    one = side_by_side(labelled(LARGE), labelled({**LARGE, "security": "m" * 14}), margin=10.0)
+    ruling, text = rule(one)
+    (overall,) = rule_on_baselines([one])
+    assert (ruling, overall.overall) == (GateResult.INCONCLUSIVE, GateResult.PASSED)
+    assert "category security: 8 lost and 0 gained of 14 oracles" in text
+    assert "--crab-margin security=POINTS" in text
+    assert "category functional" not in text
+
+
+def test_an_unchanged_run_passes_with_its_labels() -> None:
+    one = side_by_side(labelled(LARGE), labelled(LARGE), margin=10.0)
+    assert rule(one)[0] is GateResult.PASSED
+    assert {(each.dimension, each.label) for each in one.labels} == {
+        ("category", "security"),
+        ("category", "functional"),
+        ("category", "design"),
+        ("kind", "behavioral"),
+    }
+    rows = {each.label: each.comparison for each in one.labels}
+    assert (rows["security"].known, rows["security"].before, rows["behavioral"].known) == (14, 8 / 14, 434)
+
+
+@pytest.mark.parametrize(
+    ("name", "points", "result"),
+    [
+        ("security", 10, GateResult.FAILED),
+        ("category:security", 10, GateResult.FAILED),
+        ("security", 100, GateResult.PASSED),
+        ("design", 50, GateResult.INCONCLUSIVE),
+        ("nowhere", 50, GateResult.INCONCLUSIVE),
+    ],
+)
+def test_a_label_has_a_margin_of_its_own(name: str, points: float, result: GateResult) -> None:
+    """The label without a margin, security, stands out beside that of another one."""
+    lost = labelled({**LARGE, "security": "m" * 14})
+    ruling, text = rule(side_by_side(labelled(LARGE), lost, margin=10.0, margins={name: points}))
+    assert ruling is result, text
+    if name == "nowhere":
+        assert "No oracle has the label nowhere" in text
+
+
+def test_p_of_labels_is_adjusted_within_their_dimension() -> None:
+    one = side_by_side(labelled(LARGE), labelled({**LARGE, "security": "m" * 14}))
+    found = {each.label: each for each in one.labels}
+    assert found["security"].p_holm == pytest.approx(3 * found["security"].comparison.p_clusters)
+    assert found["behavioral"].p_holm == found["behavioral"].comparison.p_clusters
+
+
+def test_a_planned_instance_that_is_absent_counts_as_unknown_in_the_run_too() -> None:
+    """A gate in a run is as strict as a comparison afterwards, over what was to be run."""
+    before, after = run("cm" * 80), run("cm" * 49)
+    planned = {f"i{at}" for at in range(160)}
+    for fields in ({}, {"planned": planned}):
+        one = side_by_side(before, after, margin=10.0, whole=True, **fields)
+        assert (rule(one)[0], one.comparison.only_before, one.comparison.pairs) == (GateResult.INCONCLUSIVE, 62, 160)
+    part = side_by_side(before, after, margin=10.0, whole=True, planned=set(list(planned)[:0]) | {"i0", "i1"})
+    assert (rule(part)[0], part.comparison.pairs, part.comparison.only_before) == (GateResult.PASSED, 98, 62)
+
+
+@pytest.mark.parametrize("looks", [1, 2, 5])
+def test_looks_share_the_chance_of_an_error(looks: int) -> None:
+    one = side_by_side(run("cm" * 80), run("cm" * 80), looks=looks)
+    assert one.comparison.level == pytest.approx(1 - 0.05 / looks)
+    assert one.design.level == one.comparison.level
+
+
+def test_a_gate_can_speak_for_its_own_repositories_only_and_says_so() -> None:
+    before = summarise(trial(f"i{at}", Reason.GREEN, repo=f"owner/{at % 3}") for at in range(90))
+    wide = side_by_side(before, before)
+    narrow = side_by_side(before, before, unit="pull request")
+    assert (rule(wide)[0], rule(narrow)[0]) == (GateResult.INCONCLUSIVE, GateResult.PASSED)
+    assert "over 3 repositories." in rule(wide)[1]
+    assert "over 90 pull requests, for these 3 repositories only." in rule(narrow)[1]
