@@ -32,7 +32,7 @@ def shown(trials: list[Trial], width: int = 80, *, errors_as_misses: bool = Fals
 EXPECTED = """\
                 Comments                          Pass rate (%) Caught/
 Reviewer    Total Per PR Behav. Struct. Overall       95% Macro oracles Unknown
-claude-code     9    4.5   50.0   100.0    66.7  4.4-98.9  75.0     2/4       1
+claude-code     9    4.5   50.0   100.0    66.7  1.1-99.7  75.0     2/4       1
 human*          1    1.0      -   100.0   100.0 0.6-100.0 100.0     1/1       0
 none            -      -      -       -       -         -     -     -/1       1
 
