@@ -60,15 +60,20 @@ PROVIDERS: Mapping[str, Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Price:
-    """US dollars per million tokens; ``cached`` and ``cache_write`` None: unknown, and then so is what they cost."""
+    """US dollars per million tokens; ``cached`` and ``cache_write`` None: unknown, and then so is what they cost.
+
+    ``cache_write_1h`` is the price of what is cached for an hour; None: that of ``cache_write``.
+    """
 
     input: float
     output: float
     cached: float | None = None
     cache_write: float | None = None
+    cache_write_1h: float | None = None
 
     def __post_init__(self) -> None:
-        if any(price is not None and price < 0 for price in (self.input, self.output, self.cached, self.cache_write)):
+        prices = (self.input, self.output, self.cached, self.cache_write, self.cache_write_1h)
+        if any(price is not None and price < 0 for price in prices):
             raise ValueError("a price should not be below 0")
 
 

@@ -17,8 +17,8 @@ from typing import Any
 
 from pytest_crab import plain
 from pytest_crab.locks import locked_folder
-from pytest_crab.models.normal import difference
-from pytest_crab.models.normal import lines_of
+from pytest_crab.models.request_key import difference
+from pytest_crab.models.request_key import lines_of
 from pytest_crab.redaction import Redactor
 from pytest_crab.types import TrialId
 

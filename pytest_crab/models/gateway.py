@@ -1,4 +1,4 @@
-"""The gateway as a run sees it: a process that starts with the first access and ends with the run."""
+"""The gateway of a run: a process that starts with the first access and ends with the run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-from typing import NamedTuple
 
 from pytest_crab import plain
 from pytest_crab.errors import BudgetSpent
@@ -23,10 +22,11 @@ from pytest_crab.errors import CrabError
 from pytest_crab.errors import GatewayError
 from pytest_crab.errors import StatusError
 from pytest_crab.locks import locked_file
-from pytest_crab.models.line import Line
-from pytest_crab.models.line import join
-from pytest_crab.models.line import last_words
-from pytest_crab.models.line import readable
+from pytest_crab.models.client import STEP_SOCKETS
+from pytest_crab.models.client import GatewayClient
+from pytest_crab.models.client import join
+from pytest_crab.models.client import last_words
+from pytest_crab.models.client import readable
 from pytest_crab.protocols import ModelAccess
 from pytest_crab.settings import ModelSettings
 from pytest_crab.settings import Settings
@@ -46,17 +46,6 @@ _ENVIRONMENT = (
 
 #: The longest path of a Unix socket that every system takes.
 _LONGEST = 100
-
-
-class Ended(NamedTuple):
-    """How an access ended: what went wrong, whether that spoils a step that ended well, whether a provider failed.
-
-    ``gave_up``: it failed at a request as often as one is tried.
-    """
-
-    fault: GatewayError | BudgetSpent | None
-    lasting: bool
-    gave_up: bool
 
 
 class Gateway:
@@ -88,9 +77,9 @@ class Gateway:
         self._allowances: dict[str, float | None] = {}
         self._guard = threading.Lock()
         self._starts = 0
-        self._door: Line | None = None
+        self._client: GatewayClient | None = None
         self._used: dict[str, Usage] = {}
-        self._open: dict[str, Line] = {}
+        self._open: dict[str, GatewayClient] = {}
         self._stopped = threading.Event()
         self._over = threading.Event()
         self._watch: threading.Thread | None = None
@@ -128,136 +117,131 @@ class Gateway:
         A fault that did not keep a model from answering before it does not spoil a step that ends well. Raises
         Cancelled once ``stop`` was called.
         """
-        self._go_on(step)
+        self._require_running(step)
         asked = {"trial": trial, "step": step, "attempt": attempt, "providers": providers, "spent": spent}
-        asked["allowance"] = self._allowances.get(trial)
-        line, told = self._admit(asked)
-        access = ModelAccess(socket=line.folder / told["socket"], token=told["token"])
-        self._open[access.token] = line
+        client, answer = self._open_account({**asked, "allowance": self._allowances.get(trial)})
+        access = ModelAccess(socket=client.folder / answer["socket"], token=answer["token"])
+        self._open[access.token] = client
         try:
-            self._go_on(step)  # a stop in between has not seen this access
+            self._require_running(step)  # a stop in between has not seen this access
             yield access
-        except Exception as error:
-            if isinstance(error, CrabError) and not isinstance(error, Cancelled) and not self._stopped.is_set():
-                ended = self._end(line, access)
-                if ended.fault is not None:
-                    raise ended.fault from error
-                if isinstance(error, StatusError):
-                    error.final = error.final or ended.gave_up
+        except CrabError as error:
+            if isinstance(error, Cancelled) or self._stopped.is_set():
+                self._abandon(client, access)
+                if not isinstance(error, Cancelled):
+                    self._require_running(step, error)  # once stopped, it is the connection that broke
                 raise
-            self._abandon(line, access)
-            if not isinstance(error, Cancelled):
-                self._go_on(step, error)  # once stopped, it is the connection that broke
+            answer = self._close_account(client, access)
+            if answer["fault"] is not None:
+                raise _fault(answer) from error
+            if isinstance(error, StatusError):
+                error.final = error.final or bool(answer["gave_up"])
             raise
-        except BaseException:
-            self._abandon(line, access)
+        except BaseException as error:
+            self._abandon(client, access)
+            if isinstance(error, Exception):
+                self._require_running(step, error)
             raise
-        else:
-            ended = self._end(line, access)
-            if ended.fault is not None and ended.lasting:
-                raise ended.fault
+        answer = self._close_account(client, access)
+        if answer["fault"] is not None and (answer["lasting"] or answer["overspent"]):
+            raise _fault(answer)
 
     def usage(self, access: ModelAccess) -> Usage:
         """See protocols.Models."""
         if access.token in self._used:
             return self._used[access.token]
-        if self._door is None:
-            raise GatewayError("the gateway is not running, so nobody knows what was used: open an access first")
-        return _usage(self._door.ask("usage", {"token": access.token}))
+        if self._client is None:
+            raise GatewayError("the gateway is not running, so what was used is not known: open an access first")
+        return _usage(self._client.ask("usage", {"token": access.token}))
 
     def stop(self) -> None:
         """Break off every access of this process, from any thread; its step, and any that asks later, is Cancelled."""
         self._stopped.set()
-        for token, line in tuple(self._open.items()):
+        for token, client in tuple(self._open.items()):
             with contextlib.suppress(GatewayError):  # then nothing is under way there
-                line.ask("close", {"token": token})
+                client.ask("close", {"token": token})
 
     @property
     def process_id(self) -> int | None:
         """The gateway's process, where this one has started it."""
-        process = self._door.process if self._door is not None else None
+        process = self._client.process if self._client is not None else None
         return None if process is None else process.pid
 
     def close(self) -> None:
         """End the gateway, unless other processes of the run still use it."""
         with self._guard:
             self._over.set()
-            if self._door is not None:
-                self._door.close()
-                self._door = None
+            if self._client is not None:
+                self._client.close()
+                self._client = None
 
-    def _admit(self, asked: dict[str, Any]) -> tuple[Line, Mapping[str, Any]]:
-        """A new token and its socket; a gateway that is found dead on the way is started anew."""
-        line = self._line()
+    def _open_account(self, asked: dict[str, Any]) -> tuple[GatewayClient, Mapping[str, Any]]:
+        """Open an account; a gateway that is found dead on the way is started anew."""
+        client = self._connected()
         try:
-            return line, line.ask("open", asked)
+            return client, client.ask("open", asked)
         except GatewayError:
-            if line.alive(wait=1.0):
+            if client.alive(wait=1.0):
                 raise
-        line = self._line()
-        return line, line.ask("open", asked)
+        client = self._connected()
+        return client, client.ask("open", asked)
 
-    def _go_on(self, step: str, error: Exception | None = None) -> None:
+    def _require_running(self, step: str, error: Exception | None = None) -> None:
         if self._stopped.is_set():
             raise Cancelled(f"the run was stopped while {step} asked a model") from error
 
-    def _end(self, line: Line, access: ModelAccess) -> Ended:
-        """Close an access."""
+    def _close_account(self, client: GatewayClient, access: ModelAccess) -> Mapping[str, Any]:
+        """Close an access; return what the gateway says of it."""
         self._open.pop(access.token, None)
-        told = line.ask("close", {"token": access.token})
-        self._used[access.token] = _usage(told)
-        gave_up = bool(told["gave_up"])
-        self.short |= {told["trial"]} if told["short"] else set()
-        if told["fault"] is None:
-            return Ended(None, lasting=False, gave_up=gave_up)
-        if told["overspent"]:
-            return Ended(BudgetSpent(str(told["fault"])), lasting=True, gave_up=gave_up)
-        return Ended(GatewayError(str(told["fault"])), lasting=bool(told["lasting"]), gave_up=gave_up)
+        answer = client.ask("close", {"token": access.token})
+        self._used[access.token] = _usage(answer)
+        self.short |= {answer["trial"]} if answer["short"] else set()
+        return answer
 
-    def _abandon(self, line: Line, access: ModelAccess) -> None:
+    def _abandon(self, client: GatewayClient, access: ModelAccess) -> None:
         """Close an access where something else is raised already, which matters more."""
         with contextlib.suppress(GatewayError):
-            self._end(line, access)
+            self._close_account(client, access)
 
-    def _line(self) -> Line:
-        """The way to the running gateway, which is started if there is none."""
+    def _connected(self) -> GatewayClient:
+        """Return the client of the running gateway, which is started if there is none."""
         with self._guard:
             if self._over.is_set():
                 raise GatewayError("the run is over, and its gateway with it: nothing can be asked any more")
-            if self._door is not None and self._door.alive():
-                return self._door
-            if self._door is not None:
-                self._door.close()
-                self._door = None
-            self._door = self._connect()
+            if self._client is not None and self._client.alive():
+                return self._client
+            if self._client is not None:
+                self._client.close()
+                self._client = None
+            self._client = self._connect()
             if self._watch is None:
                 self._watch = threading.Thread(target=self._look, name="gateway-watch", daemon=True)
                 self._watch.start()
-            return self._door
+            return self._client
 
     def _look(self) -> None:
-        """End a gateway that hangs while steps ask it: they would wait for it until their own deadlines."""
+        """Kill an unresponsive gateway so that waiting steps fail fast."""
         while not self._over.wait(_PULSE):
-            for line in set(self._open.copy().values()):
-                line.check()
+            for client in set(self._open.copy().values()):
+                client.check()
 
-    def _connect(self) -> Line:
+    def _connect(self) -> GatewayClient:
         """Join the gateway of the run, or start it, one process at a time."""
         folder = self._make_folder()
-        (folder / "door").mkdir(mode=0o700, parents=True, exist_ok=True)
+        (folder / STEP_SOCKETS).mkdir(mode=0o700, parents=True, exist_ok=True)
         folder.chmod(0o700)
-        if len(str(folder / "door" / "12345678.sock")) > _LONGEST:
+        if len(str(folder / STEP_SOCKETS / "12345678.sock")) > _LONGEST:
             raise GatewayError(f"{folder} is too long a path for a socket: set TMPDIR to a shorter one")
         with locked_file(folder / "lock"):
             lease, _ = join(folder)
             if lease is not None:
-                return Line(folder, lease, None)
+                return GatewayClient(folder, lease, None)
             if self._starts == _MOST_STARTS:
                 raise GatewayError(f"the gateway died again ({last_words(folder)}): see {folder / 'log'}, run again")
             self._starts += 1
             return self._start(folder)
 
-    def _start(self, folder: Path) -> Line:
+    def _start(self, folder: Path) -> GatewayClient:
         try:
             import aiohttp  # noqa: F401 - the process needs it
         except ImportError:
@@ -276,17 +260,17 @@ class Gateway:
                 start_new_session=True,
             )
         try:
-            self._greet(process, folder)
+            self._configure(process, folder)
             lease, _ = join(folder)
         except BaseException:
             process.kill()
             process.communicate()  # closes its pipes too
             raise
         assert lease is not None
-        return Line(folder, lease, process)
+        return GatewayClient(folder, lease, process)
 
-    def _greet(self, process: subprocess.Popen[bytes], folder: Path) -> None:
-        """Tell the process what to do, and wait until it listens."""
+    def _configure(self, process: subprocess.Popen[bytes], folder: Path) -> None:
+        """Send the process its configuration, and wait until it listens."""
         assert process.stdin is not None
         assert process.stdout is not None
         configuration = {
@@ -308,10 +292,15 @@ class Gateway:
         return {**given, "PYTHONUTF8": "1"}
 
 
-def _usage(told: dict[str, Any]) -> Usage:
-    usage = {name: value for name, value in told["usage"].items() if name not in ("seconds", "models")}
+def _fault(answer: Mapping[str, Any]) -> GatewayError | BudgetSpent:
+    sentence = str(answer["fault"])
+    return BudgetSpent(sentence) if answer["overspent"] else GatewayError(sentence)
+
+
+def _usage(answer: Mapping[str, Any]) -> Usage:
+    usage = {name: value for name, value in answer["usage"].items() if name not in ("seconds", "models")}
     try:
-        return Usage(**usage, models=tuple(told["usage"]["models"]))
+        return Usage(**usage, models=tuple(answer["usage"]["models"]))
     except ValueError as error:
         message = f"the gateway counted what no step can use ({error}): models.prices of crab.yaml should be looked at"
         raise GatewayError(message) from None

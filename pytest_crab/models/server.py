@@ -1,6 +1,6 @@
-"""The gateway's process: started by models.gateway, it ends with those who use it.
+"""The gateway's process: started by models.gateway, it ends with its last user.
 
-Its configuration comes as one line on standard input, its keys from the environment; no argument tells anything.
+Its configuration comes as one line on standard input, its keys from the environment; it takes no argument.
 """
 
 from __future__ import annotations
@@ -20,23 +20,26 @@ import aiohttp
 from aiohttp import web
 
 from pytest_crab import plain
-from pytest_crab.models.accounts import Accounts
 from pytest_crab.models.cassettes import Cassettes
-from pytest_crab.models.door import Door
-from pytest_crab.models.forwarding import MOST_WAIT
+from pytest_crab.models.client import ADMIN_SOCKET
+from pytest_crab.models.client import LEASE_SOCKET
+from pytest_crab.models.client import STEP_SOCKETS
+from pytest_crab.models.ledger import Ledger
+from pytest_crab.models.proxy import Proxy
+from pytest_crab.models.upstream import MOST_WAIT
 from pytest_crab.retry_policy import RetryPolicy
 from pytest_crab.settings import ModelSettings
 
 #: The longest request that is taken, in bytes.
 MOST_BODY = 64 << 20
 
-#: Seconds: how long it may take until a client that has ended is seen to have left.
+#: Seconds until the end of a client is noticed, at most.
 _REST = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
-    """What a gateway is told when it starts; no key is among it."""
+    """The settings that a gateway starts with; no key is among them."""
 
     models: ModelSettings
     cassettes: str
@@ -46,7 +49,7 @@ class Configuration:
 
 
 def read_configuration(line: str) -> Configuration:
-    """The configuration from its line. Raises ValueError."""
+    """Read the configuration from its line. Raises ValueError."""
     problems: list[str] = []
     configuration = plain.read(Configuration, json.loads(line), problems)
     if configuration is None:
@@ -54,26 +57,26 @@ def read_configuration(line: str) -> Configuration:
     return configuration
 
 
-class Life:
-    """Who uses the gateway: the one that started it, by a pipe, and others, by a connection each; it ends with them."""
+class UserCount:
+    """Counts the users of the gateway: its starter, by a pipe, and others, by a connection each; it ends with them."""
 
     def __init__(self) -> None:
         self.over = asyncio.Event()
         self._users = 0
 
-    def come(self) -> None:
-        """One more."""
+    def add(self) -> None:
+        """Count one more."""
         self._users += 1
 
-    def leave(self) -> None:
-        """One less; the last one ends it."""
+    def remove(self) -> None:
+        """Count one less; the last one ends the gateway."""
         self._users -= 1
         if not self._users:
             self.over.set()
 
-    async def attend(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Count a connection for as long as it lasts."""
-        self.come()
+        self.add()
         writer.write(b"%d\n" % self._users)
         try:
             await reader.read()
@@ -81,60 +84,64 @@ class Life:
             pass  # gone is gone
         finally:
             writer.close()
-            self.leave()
+            self.remove()
+
+    async def until_closed(self, pipe: asyncio.StreamReader) -> None:
+        """Count the starter, who was added before, until its end of the pipe is closed."""
+        await pipe.read()
+        self.remove()
 
 
-class Entrances:
-    """The sockets that sandboxes are shown, one for each access: who is behind one can use no other's token."""
+class StepSockets:
+    """The sockets that sandboxes are shown, one for each access: a token is good at its own socket alone."""
 
     def __init__(self, runner: web.AppRunner) -> None:
         self._runner = runner
         self._sites: dict[str, web.SockSite] = {}
 
     async def open(self) -> str:
-        """Make a socket; its path in the gateway's folder."""
-        path = f"door/{secrets.token_hex(4)}.sock"
-        site = self._sites[path] = web.SockSite(self._runner, _bound(Path(path), 0o666), backlog=512)
+        """Make a socket; return its path in the gateway's folder."""
+        path = f"{STEP_SOCKETS}/{secrets.token_hex(4)}.sock"
+        site = self._sites[path] = web.SockSite(self._runner, _bind(Path(path), 0o666), backlog=512)
         await site.start()
         return path
 
     async def close(self, path: str) -> None:
-        """Take a socket away; who is connected to it may do nothing any more."""
+        """Take a socket away; its connections may do nothing any more."""
         site = self._sites.pop(path, None)
         if site is not None:
             await site.stop()
-            _remove(path)
+            await asyncio.to_thread(Path(path).unlink, missing_ok=True)
 
 
-class Desk:
-    """The administration: accounts are opened and closed here, on a socket that no sandbox is shown."""
+class AdminApi:
+    """Opens and closes accounts, on a socket that no sandbox is shown."""
 
-    def __init__(self, accounts: Accounts, entrances: Entrances) -> None:
-        self._accounts = accounts
-        self._entrances = entrances
+    def __init__(self, ledger: Ledger, sockets: StepSockets) -> None:
+        self._ledger = ledger
+        self._sockets = sockets
 
     def app(self) -> web.Application:
-        """The application for the administration's socket."""
+        """Return the application for the administration's socket."""
         app = web.Application()
         app.add_routes([web.post("/open", self.open), web.post("/close", self.close), web.post("/usage", self.usage)])
         return app
 
     async def open(self, request: web.Request) -> web.Response:
         """Open an account."""
-        asked = await request.json()
-        account = self._accounts.open(**asked)
-        account.entrance = await self._entrances.open()
-        return web.json_response({"token": account.token, "socket": account.entrance})
+        account = self._ledger.open(**await request.json())
+        account.socket = await self._sockets.open()
+        return web.json_response({"token": account.token, "socket": account.socket})
 
     async def close(self, request: web.Request) -> web.Response:
-        """Void a token, end what is under way for it, and tell what it used and what went wrong."""
-        account = self._accounts.find((await request.json())["token"])
+        """Void a token, break off its requests, and say what it used and what went wrong."""
+        account = self._ledger.find((await request.json())["token"])
         if account is None:
             return web.json_response({"unknown": True})
         account.open = False
-        await self._entrances.close(account.entrance)
+        await self._sockets.close(account.socket)
         await account.end()
-        told = {
+        answer = {
             "usage": account.usage(),
             "fault": account.fault,
             "lasting": account.lasting is not None or not account.answered,
@@ -143,11 +150,11 @@ class Desk:
             "trial": account.trial,
             "short": account.short,
         }
-        return web.json_response(told)
+        return web.json_response(answer)
 
     async def usage(self, request: web.Request) -> web.Response:
-        """Tell what an account used so far; what its client has just left is counted."""
-        account = self._accounts.find((await request.json())["token"])
+        """Say what an account used so far; requests that its client has just left are counted."""
+        account = self._ledger.find((await request.json())["token"])
         if account is None:
             return web.json_response({"unknown": True})
         await account.rest(_REST)
@@ -155,47 +162,38 @@ class Desk:
 
 
 async def serve(configuration: Configuration, stdin: Any) -> None:
-    """Serve in the current folder until nobody uses the gateway any more."""
-    accounts = Accounts(
-        Path(configuration.ledger), budget=configuration.budget, trial_budget=configuration.models.trial_budget
-    )
-    keys = read_keys(configuration.models, os.environ)
-    life = Life()
-    life.come()
-    loop = asyncio.get_running_loop()
-    lifeline = asyncio.StreamReader()
-    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lifeline), stdin)
+    """Serve in the current folder until the gateway has no user any more."""
+    settings = configuration.models
+    ledger = Ledger(Path(configuration.ledger), budget=configuration.budget, trial_budget=settings.trial_budget)
+    keys = read_keys(settings, os.environ)
+    users = UserCount()
+    users.add()
+    pipe = asyncio.StreamReader()
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(pipe), stdin)
     connector = aiohttp.TCPConnector(limit=0, ttl_dns_cache=300)
     async with aiohttp.ClientSession(connector=connector, trust_env=True, auto_decompress=True) as session:
-        door = Door(
+        proxy = Proxy(
             session=session,
-            settings=configuration.models,
+            settings=settings,
             keys=keys,
-            accounts=accounts,
+            ledger=ledger,
             cassettes=Cassettes(Path(configuration.cassettes), keys.values()),
             replay=configuration.replay,
-            retries=RetryPolicy(
-                most=configuration.models.retries, wait=configuration.models.retry_wait, longest=MOST_WAIT
-            ),
+            policy=RetryPolicy(most=settings.retries, wait=settings.retry_wait, longest=MOST_WAIT),
         )
         app = web.Application(client_max_size=MOST_BODY)
-        app.router.add_route("*", "/{provider}{path:.*}", door.handle)
+        app.router.add_route("*", "/{provider}{path:.*}", proxy.handle)
         runners = [await _runner(app)]
-        runners.append(await _runner(Desk(accounts, Entrances(runners[0])).app()))
-        await web.SockSite(runners[1], _bound(Path("desk.sock"), 0o600), backlog=512).start()
-        lease = await asyncio.start_unix_server(life.attend, "lease.sock")
+        runners.append(await _runner(AdminApi(ledger, StepSockets(runners[0])).app()))
+        await web.SockSite(runners[1], _bind(Path(ADMIN_SOCKET), 0o600), backlog=512).start()
+        lease = await asyncio.start_unix_server(users.connected, LEASE_SOCKET)
         print("ready", flush=True)  # noqa: T201 - the starter waits for it
-        starter = asyncio.create_task(_end_of(lifeline, life))
-        await life.over.wait()
+        starter = asyncio.create_task(users.until_closed(pipe))
+        await users.over.wait()
         starter.cancel()
         lease.close()
         for runner in runners:
             await runner.cleanup()
-
-
-async def _end_of(lifeline: asyncio.StreamReader, life: Life) -> None:
-    await lifeline.read()
-    life.leave()
 
 
 async def _runner(app: web.Application) -> web.AppRunner:
@@ -204,8 +202,8 @@ async def _runner(app: web.Application) -> web.AppRunner:
     return runner
 
 
-def _bound(path: Path, mode: int) -> socket.socket:
-    """A socket at a path, in place of one that a dead gateway left."""
+def _bind(path: Path, mode: int) -> socket.socket:
+    """Listen on a socket at a path, in place of one that a dead gateway left."""
     path.unlink(missing_ok=True)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listener.bind(str(path))
@@ -213,12 +211,8 @@ def _bound(path: Path, mode: int) -> socket.socket:
     return listener
 
 
-def _remove(path: str) -> None:
-    Path(path).unlink(missing_ok=True)
-
-
 def read_keys(settings: ModelSettings, environ: Mapping[str, str]) -> dict[str, str]:
-    """The key of each provider that has one, by the provider's name."""
+    """Return the key of each provider that has one, by the provider's name."""
     found = {name: environ.get(provider.key_env or "", "").strip() for name, provider in settings.providers.items()}
     return {name: key for name, key in found.items() if key}
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from pytest_crab.models.accounts import Entry
+from pytest_crab.models.api_formats import API_FORMATS
 from pytest_crab.models.cassettes import RECORDED
-from pytest_crab.models.dialects import DIALECTS
-from pytest_crab.models.metering import Tokens
-from pytest_crab.models.normal import DROPPED
+from pytest_crab.models.ledger import Entry
+from pytest_crab.models.request_key import DROPPED
+from pytest_crab.models.usage import Tokens
 from pytest_crab.settings import ModelSettings
 from pytest_crab.settings import Price
 from pytest_crab.settings import Provider
@@ -40,7 +40,7 @@ def test_crab_yaml_page_has_every_key(heading: str, record: Any) -> None:
 
 def test_gateway_page_has_every_path() -> None:
     paths = {path.partition("/v1")[2] for path in keys("gateway.md", "Paths")} - {"/..."}
-    assert paths == set().union(*(dialect.posts for dialect in DIALECTS.values()))
+    assert paths == set().union(*(api_format.posts for api_format in API_FORMATS.values()))
 
 
 def test_gateway_page_has_every_field_of_the_ledger() -> None:

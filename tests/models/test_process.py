@@ -19,8 +19,8 @@ import pytest
 
 from pytest_crab.errors import AgentError
 from pytest_crab.errors import GatewayError
+from pytest_crab.models import client as client_module
 from pytest_crab.models import gateway as module
-from pytest_crab.models import line
 from pytest_crab.protocols import ModelAccess
 from pytest_crab.settings import Api
 from pytest_crab.settings import Provider
@@ -61,7 +61,7 @@ def test_nothing_starts_before_the_first_access(make: Any) -> None:
     assert not (make.folder / "run").exists()
 
 
-def test_the_sandboxes_socket_lies_alone_and_the_desk_is_elsewhere(make: Any) -> None:
+def test_the_sandboxes_socket_lies_alone_and_the_administration_is_elsewhere(make: Any) -> None:
     with make("run").open(**STEP) as access:
         folder = access.socket.parent
         assert [file.name for file in folder.iterdir()] == [access.socket.name]
@@ -70,7 +70,7 @@ def test_the_sandboxes_socket_lies_alone_and_the_desk_is_elsewhere(make: Any) ->
         assert stat.S_IMODE(folder.parent.stat().st_mode) == 0o700
 
 
-def test_no_key_is_in_arguments_and_the_desk_is_not_behind_the_door(
+def test_no_key_is_in_arguments_and_no_sandbox_reaches_the_administration(
     make: Any, client: Any, keys: Any, messages: Any
 ) -> None:
     gateway = make()
@@ -88,13 +88,13 @@ def test_a_gateway_that_hangs_is_ended_and_says_so(make: Any, client: Any, messa
         with gateway.open(**STEP) as access, client(access) as http:
             stopped = gateway.process_id
             os.kill(stopped, signal.SIGSTOP)
-            monkeypatch.setattr(line, "ANSWER", 1.0)
+            monkeypatch.setattr(client_module, "ANSWER", 1.0)
             with pytest.raises(httpx2.HTTPError):  # long before its own deadline of 20 s
                 http.post(messages.path, json=messages.body())
             raise AgentError("the connection broke")
     assert caught.value.passing
     assert gone(stopped)
-    monkeypatch.setattr(line, "ANSWER", 30.0)
+    monkeypatch.setattr(client_module, "ANSWER", 30.0)
     with gateway.open(**STEP) as access, client(access) as http:
         assert http.post(messages.path, json=messages.body()).status_code == 200
 

@@ -1,4 +1,4 @@
-"""Who asks: one account per trial, step and attempt, the money that is spent, and the ledger that keeps it."""
+"""The accounts of those who ask models, one per trial, step and attempt, and the ledger of what they spend."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any
 
-from pytest_crab.models.metering import Tokens
+from pytest_crab.models.usage import Tokens
 from pytest_crab.money import dollars
 
 
@@ -50,43 +50,23 @@ class Entry:
     recorded_by: str | None = None
 
     def plain(self) -> dict[str, Any]:
-        """The line of the ledger; what is not known is left out."""
-        tokens = self.tokens
-        return {
-            "time": self.time,
-            "trial": self.trial,
-            "step": self.step,
-            "attempt": self.attempt,
-            "provider": self.provider,
-            "path": self.path,
-            "model": self.model,
-            "status": self.status,
-            "tries": self.tries,
-            "seconds": round(self.seconds, 4),
-            "complete": self.complete,
-            **({"cost_usd": round(self.cost, 9)} if self.cost is not None else {}),
-            **({"estimated_usd": round(self.estimate, 9)} if self.estimate is not None else {}),
-            **({"replayed": True} if self.replayed else {}),
-            **({"cut": True} if self.cut else {}),
-            **({"recorded_by": self.recorded_by} if self.recorded_by is not None else {}),
-            **(
-                {
-                    "input_tokens": tokens.input,
-                    "output_tokens": tokens.output,
-                    "cached_tokens": tokens.cached,
-                    "cache_write_tokens": tokens.cache_write,
-                }
-                if tokens is not None
-                else {}
-            ),
-        }
+        """Return the line of the ledger; what is not known is left out."""
+        known = ("time", "trial", "step", "attempt", "provider", "path", "model", "status", "tries")
+        line: dict[str, Any] = {name: getattr(self, name) for name in known}
+        line |= {"seconds": round(self.seconds, 4), "complete": self.complete}
+        money = {"cost_usd": self.cost, "estimated_usd": self.estimate}
+        line |= {name: round(amount, 9) for name, amount in money.items() if amount is not None}
+        line |= {name: True for name in ("replayed", "cut") if getattr(self, name)}
+        line |= {"recorded_by": self.recorded_by} if self.recorded_by is not None else {}
+        parts = ("input", "output", "cached", "cache_write") if self.tokens is not None else ()
+        return line | {f"{part}_tokens": getattr(self.tokens, part) for part in parts}
 
 
 @dataclass(kw_only=True)
 class Account:
     """One attempt at a step of a trial: its token, what it used, and the fault for which it cannot be trusted.
 
-    ``entrance`` is the socket that its token is good at, ``providers`` are whom it may ask (None: all), and ``before``
+    ``socket`` is where its token is good, ``providers`` are those it may ask (None: all), and ``before``
     is what its trial's steps that come from the store have cost. ``tasks`` are its requests that are under way, of
     which those ``asking`` are not booked yet. ``lasting`` faults stay; the others are forgotten once a later request
     succeeds, and count for little where an earlier one did. ``overspent``: the fault is that its trial spent all
@@ -103,7 +83,7 @@ class Account:
     before: float = 0.0
     allowance: float | None = None
     short: bool = False
-    entrance: str = ""
+    socket: str = ""
     entries: list[Entry] = field(default_factory=list)
     open: bool = True
     tasks: set[asyncio.Task[Any]] = field(default_factory=set)
@@ -118,7 +98,7 @@ class Account:
 
     @property
     def label(self) -> str:
-        """What this account's recordings are called."""
+        """The name of this account's recordings."""
         return f"{self.trial} {self.step}"
 
     @property
@@ -128,12 +108,20 @@ class Account:
 
     @property
     def answered(self) -> bool:
-        """Whether a model has answered anything."""
+        """True if a model has answered anything."""
         return any(0 < entry.status < 400 for entry in self.entries)
+
+    def note(self, why: str, *, lasting: bool = False, passing: bool = False, overspent: bool = False) -> None:
+        """Note why a request was refused, as far as it counts for the step."""
+        if lasting:
+            self.overspent = self.overspent or (overspent and self.lasting is None)
+            self.lasting = self.lasting or why
+        if passing:
+            self.passing = why
 
     @contextlib.contextmanager
     def busy(self, transport: asyncio.Transport | None) -> Iterator[None]:
-        """For as long as a request is under way, from its first line on: ``end`` breaks it off."""
+        """Mark a request as under way, from its first line on: ``end`` breaks it off."""
         task = asyncio.current_task()
         assert task is not None
         self.tasks.add(task)
@@ -147,7 +135,7 @@ class Account:
             self.asking.discard(task)
 
     async def rest(self, seconds: float) -> None:
-        """Wait, at most so long, until all is booked: that a client has ended is heard of a moment later."""
+        """Wait, at most so long, until all is booked: the end of a client is noticed a moment later."""
         if self.asking:
             await asyncio.wait(self.asking, timeout=seconds)
 
@@ -163,11 +151,11 @@ class Account:
         self.transports.clear()
 
     def number(self, key: str) -> int:
-        """How often this account asked the same before, counting this time from now on."""
+        """Return how often this account asked the same before, and count this time."""
         return next(self._asked[key])
 
     def usage(self) -> dict[str, Any]:
-        """What the account used: sums, in which one unknown makes the whole unknown."""
+        """Return what the account used: sums, in which one unknown makes the whole unknown."""
         billed = [entry for entry in self.entries if entry.status < 400]
         known = all(entry.tokens is not None and entry.complete for entry in billed)
         priced = all(entry.cost is not None and entry.complete for entry in billed)
@@ -182,7 +170,7 @@ class Account:
         }
 
 
-class Accounts:
+class Ledger:
     """All accounts of a run; what was spent before a restart is read from the ledger.
 
     ``budget`` and ``trial_budget`` are US dollars, None: no end.
@@ -198,7 +186,7 @@ class Accounts:
         self._paid_by_trial: dict[str, float] = defaultdict(float)
         self._own: dict[str, dict[tuple[str, int], float]] = defaultdict(lambda: defaultdict(float))
         self._locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._place = ledger
+        self._path = ledger
         self._read(ledger)
         self._ledger = os.open(ledger, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         size = os.fstat(self._ledger).st_size
@@ -206,7 +194,7 @@ class Accounts:
 
     @property
     def limited(self) -> bool:
-        """Whether there is any budget to keep."""
+        """True if there is any budget to keep."""
         return self.budget is not None or self.trial_budget is not None
 
     def open(
@@ -218,7 +206,7 @@ class Accounts:
         spent: float = 0.0,
         allowance: float | None = None,
     ) -> Account:
-        """A new account with a token that nobody can guess."""
+        """Open an account with a token that cannot be guessed."""
         token = f"crab-{secrets.token_urlsafe(32)}"
         named = None if providers is None else frozenset(providers)
         account = Account(token=token, trial=trial, step=step, attempt=attempt, providers=named, before=spent)
@@ -227,15 +215,15 @@ class Accounts:
         return account
 
     def find(self, token: str | None) -> Account | None:
-        """The account of a token, open or not."""
+        """Return the account of a token, open or not."""
         return None if token is None else self._by_token.get(token)
 
     def turn(self, account: Account) -> asyncio.Lock:
-        """Under a budget, one request of a trial is under way at a time, so that it is exceeded by one at most."""
+        """Return the lock of a trial: under a budget it has one request at a time, so one at most exceeds it."""
         return self._locks[account.trial]
 
     def exhausted(self, account: Account) -> str | None:
-        """Why this account may not ask any more, as a sentence; None if it may."""
+        """Return why this account may not ask any more, as a sentence; None if it may."""
         if self._over:
             return (
                 f"the budget of the run is spent ({dollars(self._spent, 4)} of {self.budget or 0:g} USD): "
@@ -264,11 +252,10 @@ class Accounts:
         )
 
     def overspent(self, account: Account) -> bool:
-        """Whether an account that may not ask any more has its own trial to blame, and no budget of the run.
+        """Return whether an account that may not ask any more has its own trial to blame, and no budget of the run.
 
         What earlier attempts at a step spent is not the trial's doing: they are made again since the world failed. Nor
-        is what answers may have cost that the provider did not bring to their end, or whose usage it did not tell:
-        nobody knows it.
+        is the unknown cost of answers that the provider did not finish, or whose usage it did not tell.
         """
         if self.trial_budget is None or self._over or self._unknown is not None:
             return False
@@ -280,7 +267,7 @@ class Accounts:
 
     @property
     def _over(self) -> bool:
-        """Whether the run's budget is spent."""
+        """True if the run's budget is spent."""
         return self.budget is not None and self._spent >= self.budget
 
     def enter(self, account: Account, entry: Entry) -> None:
@@ -288,7 +275,7 @@ class Accounts:
         line = entry.plain()
         why = self._write(json.dumps(line, separators=(",", ":")).encode() + b"\n")
         if why is not None:
-            sentence = f"what a request cost could not be written to {self._place} ({why}): make room and run again"
+            sentence = f"what a request cost could not be written to {self._path} ({why}): make room and run again"
             account.lasting = account.lasting or sentence
         account.entries.append(entry)
         if 0 < entry.status < 400:
@@ -303,7 +290,7 @@ class Accounts:
         self._spend(line)
 
     def _write(self, line: bytes) -> str | None:
-        """Add a line to the ledger, on a line of its own; why it could not be written whole, if so."""
+        """Add a line to the ledger, on a line of its own; return why it could not be written whole, if so."""
         line = b"\n" * self._torn + line
         try:
             written = os.write(self._ledger, line)
@@ -320,8 +307,8 @@ class Accounts:
             self._spent += cost
             self._paid_by_trial[line["trial"]] += cost
         self._spent_by_trial[line["trial"]] += cost
-        nobodys = line.get("cut") or line.get("complete")
-        self._own[line["trial"]][line["step"], line["attempt"]] += known if nobodys else cost
+        unknown = line.get("cut") or line.get("complete")
+        self._own[line["trial"]][line["step"], line["attempt"]] += known if unknown else cost
 
     def _read(self, ledger: Path) -> None:
         """Take over what a gateway of the same run spent before it died; a last line may be cut."""

@@ -11,12 +11,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from pytest_crab.clients.prompting import as_data
-from pytest_crab.models.normal import MOST_LINES
-from pytest_crab.models.normal import MOST_WIDTH
-from pytest_crab.models.normal import difference
-from pytest_crab.models.normal import key_of
-from pytest_crab.models.normal import lines_of
-from pytest_crab.models.normal import normalise
+from pytest_crab.models.request_key import MOST_LINES
+from pytest_crab.models.request_key import MOST_WIDTH
+from pytest_crab.models.request_key import difference
+from pytest_crab.models.request_key import key_of
+from pytest_crab.models.request_key import lines_of
+from pytest_crab.models.request_key import normalise
 
 SCRATCH = (
     "/tmp/pytest-crab-0/runs/e9f33d78146945c1/tmpw3epddmv",

@@ -21,32 +21,32 @@ _KINDS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dialect:
+class ApiFormat:
     """One protocol; ``posts`` are the paths that may be asked for, without the version in front of them."""
 
     api: Api
     posts: frozenset[str]
 
     def sign(self, key: str | None) -> dict[str, str]:
-        """The headers that carry a key to the provider."""
+        """Return the headers that carry a key to the provider."""
         if key is None:
             return {}
         return {"x-api-key": key} if self.api is Api.ANTHROPIC else {"authorization": f"Bearer {key}"}
 
     def url(self, base: str, path: str) -> str:
-        """Where a path lies at a provider: an OpenAI base ends with the version, an Anthropic base does not."""
+        """Return the URL of a path at a provider: an OpenAI base ends with the version, an Anthropic base does not."""
         base = base.rstrip("/")
         return f"{base.removesuffix('/v1')}/v1{path}" if self.api is Api.ANTHROPIC else f"{base}{path}"
 
     def error(self, status: int, message: str) -> dict[str, Any]:
-        """The body of an error in this protocol's own shape."""
+        """Return the body of an error in this protocol's own shape."""
         kind = _KINDS.get(status, "api_error")
         if self.api is Api.ANTHROPIC:
             return {"type": "error", "error": {"type": kind, "message": message}}
         return {"error": {"message": message, "type": kind, "param": None, "code": None}}
 
     def models(self, names: Iterable[str]) -> dict[str, Any]:
-        """A list of models, which clients ask for when they start."""
+        """Return a list of models, which clients ask for when they start."""
         if self.api is Api.ANTHROPIC:
             data = [{"type": "model", "id": name, "display_name": name, "created_at": _EPOCH} for name in names]
             return {"data": data, "has_more": False, "first_id": None, "last_id": None}
@@ -58,14 +58,14 @@ class Dialect:
 
 _EPOCH = "1970-01-01T00:00:00Z"
 
-DIALECTS = {
-    Api.ANTHROPIC: Dialect(api=Api.ANTHROPIC, posts=frozenset({"/messages", "/messages/count_tokens"})),
-    Api.OPENAI: Dialect(api=Api.OPENAI, posts=frozenset({"/responses", "/chat/completions"})),
+API_FORMATS = {
+    Api.ANTHROPIC: ApiFormat(api=Api.ANTHROPIC, posts=frozenset({"/messages", "/messages/count_tokens"})),
+    Api.OPENAI: ApiFormat(api=Api.OPENAI, posts=frozenset({"/responses", "/chat/completions"})),
 }
 
 
 def token_of(headers: Mapping[str, str]) -> str | None:
-    """The credential of a request, wherever its client puts it."""
+    """Return the credential of a request, wherever its client puts it."""
     scheme, _, bearer = headers.get("authorization", "").partition(" ")
     return headers.get("x-api-key") or (bearer.strip() if scheme.lower() == "bearer" else None) or None
 
@@ -76,11 +76,12 @@ _FORWARDED = ("anthropic-version", "anthropic-beta", "openai-beta", "user-agent"
 _RETURNED = ("content-type", "retry-after", "retry-after-ms", "request-id", "x-request-id", "x-should-retry")
 
 
-def forwarded(headers: Mapping[str, str]) -> dict[str, str]:
-    """The headers of a request that its provider is shown."""
-    return {name: headers[name] for name in _FORWARDED if name in headers}
+def sent_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    """Return the headers for the provider, but for the credentials."""
+    kept = {name: headers[name] for name in _FORWARDED if name in headers}
+    return {**kept, "content-type": "application/json", "accept-encoding": "identity"}
 
 
-def returned(headers: Mapping[str, str]) -> dict[str, str]:
-    """The headers of an answer that the client is shown."""
+def returned_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    """Return the headers of an answer that the client is shown."""
     return {name: headers[name] for name in _RETURNED if name in headers}

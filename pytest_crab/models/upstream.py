@@ -13,8 +13,8 @@ from dataclasses import field
 
 import aiohttp
 
-from pytest_crab.models.metering import BodyMeter
-from pytest_crab.models.metering import StreamMeter
+from pytest_crab.models.usage import BodyMeter
+from pytest_crab.models.usage import StreamMeter
 from pytest_crab.retry_policy import RetryPolicy
 from pytest_crab.retry_policy import retry_after
 
@@ -44,7 +44,8 @@ def _pause(policy: RetryPolicy, tries: int, headers: Mapping[str, str]) -> float
 class Reply:
     """An answer under way: its head, its first bytes, and the rest as it comes.
 
-    ``meter`` has seen what was read so far. Reading on raises Cut where the provider goes away.
+    ``meter`` has seen what was read so far; ``ended``: the provider has ended the answer, or cut it. Reading on raises
+    Cut where the provider goes away.
     """
 
     status: int
@@ -53,18 +54,20 @@ class Reply:
     first: bytes
     rest: Callable[[], AsyncIterator[bytes]] = field(repr=False)
 
-    @property
-    def streams(self) -> bool:
-        """Whether it is a stream of events."""
-        return isinstance(self.meter, StreamMeter)
+    ended: bool = False
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """All bytes, metered."""
+        """Yield all bytes, metered."""
         self.meter.feed(self.first)
         yield self.first
-        async for chunk in self.rest():
-            self.meter.feed(chunk)
-            yield chunk
+        try:
+            async for chunk in self.rest():
+                self.meter.feed(chunk)
+                yield chunk
+        except Cut:
+            self.ended = True
+            raise
+        self.ended = True
 
 
 class Cut(Exception):
@@ -109,7 +112,7 @@ async def ask(
 
 
 async def _begin(response: aiohttp.ClientResponse) -> Reply:
-    """The reply with its first bytes: of a stream what comes first, of anything else all of it. Raises Cut."""
+    """Return the reply with its first bytes: of a stream the first chunk, of anything else all of it. Raises Cut."""
     streams = response.status == 200 and response.content_type == "text/event-stream"
 
     async def rest() -> AsyncIterator[bytes]:
@@ -136,7 +139,7 @@ async def _read(read: Callable[[], Awaitable[bytes]]) -> bytes:
 
 
 def _why(error: BaseException) -> str:
-    """An error of the network in a few words; some of them have none of their own."""
+    """Return an error of the network in a few words; some of them have none of their own."""
     if isinstance(error, asyncio.TimeoutError):
         return "it did not answer in time"
     return " ".join(str(error).split()) or type(error).__name__

@@ -1,4 +1,4 @@
-"""The way to a running gateway: its desk, and a connection that says who uses it; one that hangs is ended."""
+"""The client of a running gateway: its administration, and a connection that counts as a user."""
 
 from __future__ import annotations
 
@@ -19,17 +19,19 @@ from pytest_crab.errors import GatewayError
 #: Seconds: how long a gateway may take to answer its run, and to end.
 ANSWER, END = 30.0, 5.0
 
+#: Names in the gateway's folder.
+ADMIN_SOCKET, LEASE_SOCKET, STEP_SOCKETS = "admin.sock", "lease.sock", "steps"
 
-#: Gateways that others still use though their starter has left; kept, so that what has ended is taken note of.
+#: Gateways that others still use though their starter has left; kept, so that ended ones are reaped.
 _LEFT: list[subprocess.Popen[bytes]] = []
 
 
-class Desk(http.client.HTTPConnection):
-    """One connection to the desk of a gateway."""
+class AdminClient(http.client.HTTPConnection):
+    """One connection to the administration of a gateway."""
 
     def __init__(self, folder: Path) -> None:
-        super().__init__("desk", timeout=ANSWER)
-        self._path = str(folder / "desk.sock")
+        super().__init__("admin", timeout=ANSWER)
+        self._path = str(folder / ADMIN_SOCKET)
 
     def connect(self) -> None:
         """Connect to the Unix socket. Raises OSError."""
@@ -42,20 +44,20 @@ class Desk(http.client.HTTPConnection):
             raise
 
 
-class Line:
-    """The way to a running gateway: its desk, and a connection that says that this process uses it."""
+class GatewayClient:
+    """A user of a running gateway: asks its administration, and holds a connection for as long as it uses it."""
 
     def __init__(self, folder: Path, lease: socket.socket, process: subprocess.Popen[bytes] | None) -> None:
         self.folder = folder
         self.process = process
         self._lease = lease
 
-    def ask(self, what: str, told: dict[str, Any]) -> dict[str, Any]:
-        """One question to the desk. Raises GatewayError."""
+    def ask(self, what: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Ask the administration. Raises GatewayError."""
         try:
-            with contextlib.closing(Desk(self.folder)) as desk:
-                desk.request("POST", f"/{what}", json.dumps(told), {"content-type": "application/json"})
-                answer = desk.getresponse()
+            with contextlib.closing(AdminClient(self.folder)) as admin:
+                admin.request("POST", f"/{what}", json.dumps(body), {"content-type": "application/json"})
+                answer = admin.getresponse()
                 found = json.loads(answer.read())
         except (OSError, http.client.HTTPException, ValueError) as error:
             slow = isinstance(error, TimeoutError) and self.check()
@@ -69,27 +71,27 @@ class Line:
         return found
 
     def check(self) -> bool:
-        """Whether the gateway does anything at all; one that is there and does nothing is killed, so that all go on."""
+        """Return whether the gateway answers; kill one that hangs, so that waiting steps fail fast."""
         try:
-            with contextlib.closing(Desk(self.folder)) as desk:
-                desk.request("POST", "/usage", '{"token": ""}', {"content-type": "application/json"})
-                return desk.getresponse().status < 500
+            with contextlib.closing(AdminClient(self.folder)) as admin:
+                admin.request("POST", "/usage", '{"token": ""}', {"content-type": "application/json"})
+                return admin.getresponse().status < 500
         except TimeoutError:
             if self.alive():
                 os.kill(self._pid(), signal.SIGKILL)
                 with (self.folder / "log").open("a", encoding="utf-8") as log:
                     log.write(f"\nit did nothing for {ANSWER:g} s and was ended\n")
         except (OSError, http.client.HTTPException):
-            pass  # it is gone, and whoever asks it next finds out
+            pass  # it is gone, which the next question finds out
         return False
 
     def _pid(self) -> int:
-        """The process at the other end, whoever started it."""
-        told = self._lease.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-        return int(struct.unpack("3i", told)[0])
+        """Return the process at the other end."""
+        credentials = self._lease.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+        return int(struct.unpack("3i", credentials)[0])
 
     def alive(self, wait: float = 0.0) -> bool:
-        """Whether the gateway still holds its end of the connection after so many seconds."""
+        """Return whether the gateway still holds its end of the connection after so many seconds."""
         return not readable(self._lease.fileno(), wait)
 
     def close(self) -> None:
@@ -115,26 +117,26 @@ class Line:
 
 
 def join(folder: Path, seconds: float = ANSWER) -> tuple[socket.socket | None, int]:
-    """A connection that lasts as long as this process uses the gateway (None: none is running), and who does so now."""
+    """Connect to a gateway as one more user (None: none is running); return the connection and the number of users."""
     lease = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     lease.settimeout(seconds)
     try:
-        lease.connect(str(folder / "lease.sock"))
+        lease.connect(str(folder / LEASE_SOCKET))
         return lease, int(lease.recv(16))
-    except (OSError, ValueError):  # nobody listens, or not for long
+    except (OSError, ValueError):
         lease.close()
         return None, 0
 
 
 def readable(descriptor: int, seconds: float) -> bool:
-    """Whether there is something to read, or the other end is gone, within so many seconds."""
+    """Return whether there is something to read, or the other end is gone, within so many seconds."""
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
     return bool(poll.poll(1000 * seconds))
 
 
 def last_words(folder: Path) -> str:
-    """The last line of the gateway's log."""
+    """Return the last line of the gateway's log."""
     try:
         lines = (folder / "log").read_text(encoding="utf-8", errors="replace").split("\n")
     except OSError:

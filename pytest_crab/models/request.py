@@ -1,7 +1,8 @@
-"""One request on its way: what was asked, what is not let through, and what is known of its answer."""
+"""One request on its way: its content, the reasons to refuse it, and what is known of its answer."""
 
 from __future__ import annotations
 
+import datetime
 import json
 import re
 import time
@@ -12,12 +13,19 @@ from dataclasses import field
 from typing import Any
 
 from pytest_crab import plain
-from pytest_crab.models.accounts import Account
-from pytest_crab.models.dialects import Dialect
-from pytest_crab.models.metering import BodyMeter
-from pytest_crab.models.metering import StreamMeter
-from pytest_crab.models.metering import WithoutUsage
-from pytest_crab.models.normal import TOKEN
+from pytest_crab.models.api_formats import ApiFormat
+from pytest_crab.models.cassettes import Question
+from pytest_crab.models.ledger import Account
+from pytest_crab.models.ledger import Entry
+from pytest_crab.models.prices import Prices
+from pytest_crab.models.prices import cost_of
+from pytest_crab.models.prices import estimate
+from pytest_crab.models.request_key import TOKEN
+from pytest_crab.models.request_key import key_of
+from pytest_crab.models.request_key import normalise
+from pytest_crab.models.usage import BodyMeter
+from pytest_crab.models.usage import StreamMeter
+from pytest_crab.models.usage import UsageEventFilter
 from pytest_crab.settings import Provider
 
 #: Tools that a provider runs itself, by how their types begin, and fields of a request that bring such.
@@ -50,13 +58,13 @@ class Refusal(Exception):
 
 
 @dataclass(kw_only=True)
-class Exchange:
+class ModelRequest:
     """One request on its way, and what is known of its answer; ``ended``: the provider ended its stream, or cut it."""
 
     account: Account
     provider: str
     known: Provider
-    dialect: Dialect
+    api_format: ApiFormat
     path: str
     query: str
     document: Mapping[str, Any]
@@ -72,45 +80,98 @@ class Exchange:
     ended: bool = False
 
     def note_try(self, number: int) -> None:
-        """Take down that the provider is asked for the so-manieth time."""
+        """Note how often the provider was asked."""
         self.tries = number
 
     @property
     def question(self) -> str:
-        """A digest of what is asked of whom, without how the answer should come: what a client repeats has the same."""
+        """A digest of what is asked of whom, without how the answer should come: a client's repetition has the same."""
         return plain.digest([self.provider, self.path, *(self.document.get(name) for name in _QUESTION)])
 
     @property
-    def counts(self) -> bool:
-        """Whether tokens are counted only, which costs nothing."""
+    def counts_only(self) -> bool:
+        """True if tokens are counted only, which costs nothing."""
         return self.path.endswith("/count_tokens")
 
     @property
-    def adds_usage(self) -> bool:
-        """Whether the gateway asks for the usage of a chat stream, which would not tell it by itself."""
-        asked = self.document.get("stream_options")
-        told = isinstance(asked, Mapping) and asked.get("include_usage")
-        return self.path == "/chat/completions" and bool(self.document.get("stream")) and not told
+    def _adds_usage(self) -> bool:
+        """True if the gateway asks for the usage of a chat stream, which would not tell it by itself."""
+        options = self.document.get("stream_options")
+        asked = isinstance(options, Mapping) and options.get("include_usage")
+        return self.path == "/chat/completions" and bool(self.document.get("stream")) and not asked
 
-    def sent(self) -> bytes:
-        """The body that goes to the provider."""
-        if not self.adds_usage:
+    def body_to_send(self) -> bytes:
+        """Return the body for the provider."""
+        if not self._adds_usage:
             return self.body
         options = {**(self.document.get("stream_options") or {}), "include_usage": True}
         return json.dumps({**self.document, "stream_options": options}).encode()
 
-    def shown(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-        """What of a stream the client is shown."""
-        return _without_usage(chunks) if self.adds_usage else chunks
+    def filter(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        """Return of a stream the part that the client asked for."""
+        return _without_usage(chunks) if self._adds_usage else chunks
 
     @property
     def model(self) -> str:
-        """The model that is asked, as it may be put on record: whoever asks may call it anything."""
+        """The model as it may be put on record: a client may call it anything."""
         return TOKEN.sub("<token>", str(self.document.get("model", "")))[:_MOST_NAME]
 
+    def question_for_cassettes(self) -> Question:
+        """Return the request as a cassette knows it, and count it."""
+        content = normalise(self.document)
+        key = key_of(self.provider, self.path, content)
+        return Question(
+            key=key,
+            provider=self.provider,
+            path=self.path,
+            content=content,
+            label=self.account.label,
+            number=self.account.number(key),
+        )
 
-def server_tool(document: Mapping[str, Any]) -> str | None:
-    """What of a request has the provider look things up, in one word; None if nothing does."""
+    def entry(self, now: datetime.datetime, prices: Prices) -> Entry:
+        """Return the line of the ledger for the request as it is now."""
+        account, meter = self.account, self.meter
+        tokens = meter.tokens if meter else None
+        seconds = time.monotonic() - self.clock
+        complete = meter is not None and meter.complete
+        guessed = self.status < 400 and not (complete and tokens) and not self.replayed and not self.counts_only
+        price = prices.find(self.document, self.known.base_url, tokens)
+        estimated = None
+        if guessed and (highest := prices.find(self.document, self.known.base_url)) is not None:
+            seen = meter.seen if meter else 0
+            estimated = estimate(self.document, highest, seconds=seconds, tokens=tokens, seen=seen)
+        return Entry(
+            time=now.isoformat(timespec="milliseconds"),
+            trial=account.trial,
+            step=account.step,
+            attempt=account.attempt,
+            provider=self.provider,
+            path=self.path,
+            model=self.model,
+            status=self.status,
+            tries=self.tries,
+            seconds=seconds,
+            complete=complete,
+            tokens=tokens,
+            cost=cost_of(tokens, price),
+            estimate=estimated,
+            replayed=self.replayed,
+            cut=guessed and not complete and self.ended,
+            recorded_by=None if self.recorded_by == account.label else self.recorded_by,
+        )
+
+
+def require_no_lookups(document: Mapping[str, Any]) -> None:
+    """Raise Refusal for a request that has the provider look things up."""
+    found = _server_tool(document)
+    if found is not None:
+        sentence = f"{found} looks things up, the fix among them: models.server_tools in crab.yaml would allow it"
+        raise Refusal(400, sentence)
+
+
+def _server_tool(document: Mapping[str, Any]) -> str | None:
+    """Return in one word what has the provider look things up; None if nothing does."""
     for field_name in _SERVER_FIELDS:
         if document.get(field_name):
             return field_name
@@ -135,7 +196,7 @@ def _kind(tool: Mapping[str, Any]) -> str:
 
 
 async def _without_usage(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    events = WithoutUsage()
+    events = UsageEventFilter()
     async for chunk in chunks:
         if shown := events.feed(chunk):
             yield shown
@@ -144,7 +205,7 @@ async def _without_usage(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 
 def read_document(body: bytes) -> Mapping[str, Any]:
-    """The JSON object that a body is. Raises Refusal."""
+    """Return the JSON object that a body is. Raises Refusal."""
     try:
         document = json.loads(body)
     except (ValueError, RecursionError):
@@ -155,7 +216,7 @@ def read_document(body: bytes) -> Mapping[str, Any]:
 
 
 def _deeper(document: Any, most: int) -> bool:
-    """Whether something is nested deeper than so many times."""
+    """Return whether something is nested deeper than so many times."""
     level = [document]
     for _ in range(most):
         level = [

@@ -1,0 +1,124 @@
+"""Prices of models: crab.yaml's first, else those that genai-prices has for the provider; neither is unknown."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from typing import Any
+
+from pytest_crab.models.usage import Tokens
+from pytest_crab.models.usage import count
+from pytest_crab.settings import Price
+
+#: For estimates: no text has more tokens than one for so many bytes, no model writes more of them in a second, and
+#: where a request does not limit its answer, what it may have come to before anything of it was seen.
+_BYTES_PER_TOKEN, _TOKENS_PER_SECOND, _UNSEEN = 2, 200, 4096
+#: The longest answer of any model, for requests that do not limit theirs.
+_LONGEST_ANSWER = 131072
+_LIMITS = ("max_tokens", "max_output_tokens", "max_completion_tokens")
+
+#: Fields of a request that change its price in a way that is not known here, with the values that do not.
+_TERMS: Mapping[str, tuple[Any, ...]] = {
+    "service_tier": (None, "auto", "default", "standard_only"),
+    "speed": (None, "standard"),
+}
+
+
+class Prices:
+    """The prices of a run; ``own`` are crab.yaml's, by model or pattern."""
+
+    def __init__(self, own: Mapping[str, Price]) -> None:
+        self.own = own
+
+    def find(self, document: Mapping[str, Any], base_url: str, tokens: Tokens | None = None) -> Price | None:
+        """Return the price of a request to a provider; None: unknown.
+
+        A model may cost more for long requests: without ``tokens`` it is its highest price.
+        """
+        model = str(document.get("model", ""))
+        own = own_price(model, self.own)
+        if own is not None or any(document.get(name) not in usual for name, usual in _TERMS.items()):
+            return own
+        return published_price(model, base_url, None if tokens is None else tokens.input)
+
+
+def own_price(model: str, prices: Mapping[str, Price]) -> Price | None:
+    """Return the price of a model: its own entry, else the longest pattern (``claude-sonnet-*``) that fits its name."""
+    if model in prices:
+        return prices[model]
+    fitting = [pattern for pattern in prices if fnmatchcase(model, pattern)]
+    return prices[max(fitting, key=len)] if fitting else None
+
+
+def published_price(model: str, base_url: str, read: int | None) -> Price | None:
+    """Return the price in genai-prices of a model of the provider at this address, for so many tokens read.
+
+    Servers of one's own and proxies have none: what they charge is not published.
+    """
+    found = _model_price(model, base_url)
+    if found is None:
+        return None
+    names = ("input_mtok", "output_mtok", "cache_read_mtok", "cache_write_mtok", "cache_write_1h_mtok")
+    reading, writing, cached, cache_write, cache_write_1h = (_rate(getattr(found, name), read) for name in names)
+    if reading is None or writing is None:
+        return None
+    return Price(input=reading, output=writing, cached=cached, cache_write=cache_write, cache_write_1h=cache_write_1h)
+
+
+@functools.lru_cache(maxsize=256)
+def _model_price(model: str, base_url: str) -> Any | None:
+    try:
+        import genai_prices
+
+        return genai_prices.calc_price(genai_prices.Usage(), model, provider_api_url=base_url).model_price
+    except (ImportError, LookupError):
+        return None
+
+
+def _rate(price: Any, read: int | None) -> float | None:
+    """Return one kind of token's price; above the start of a tier, the tier's price is that of all tokens."""
+    if price is None or not hasattr(price, "tiers"):
+        return None if price is None else float(price)
+    fitting = [price.base, *(tier.price for tier in price.tiers if read is None or read > tier.start)]
+    return float(max(fitting) if read is None else fitting[-1])
+
+
+def cost_of(tokens: Tokens | None, price: Price | None) -> float | None:
+    """Return US dollars; None if anything that was used has no known price."""
+    if tokens is None or price is None:
+        return None
+    long = price.cache_write if price.cache_write_1h is None else price.cache_write_1h
+    parts = (
+        (max(tokens.input - tokens.cached - tokens.cache_write, 0), price.input),
+        (tokens.output, price.output),
+        (tokens.cached, price.cached),
+        (tokens.cache_write - tokens.cache_write_1h, price.cache_write),
+        (tokens.cache_write_1h, long),
+    )
+    if any(used and each is None for used, each in parts):
+        return None
+    return sum(used * (each or 0.0) for used, each in parts) / 1_000_000
+
+
+def estimate(
+    document: Mapping[str, Any], price: Price, *, seconds: float, tokens: Tokens | None = None, seen: int = 0
+) -> float:
+    """Return the US dollars that an answer without its end may have cost, rather too much than too little.
+
+    ``tokens`` is what it has told so far, ``seen`` its bytes.
+    """
+    body = json.dumps(document, ensure_ascii=False).encode(errors="replace")
+    read = max(len(body) // _BYTES_PER_TOKEN, tokens.input if tokens else 0)
+    limits = [limit for name in _LIMITS if (limit := count(document, name))]
+    unlimited = max(seen // _BYTES_PER_TOKEN, int(seconds * _TOKENS_PER_SECOND), _UNSEEN)
+    written = max(min(limits, default=unlimited), tokens.output if tokens else 0)
+    dearest = max(price.input, price.cache_write or 0.0, price.cache_write_1h or 0.0)
+    return (read * dearest + written * price.output) / 1_000_000
+
+
+def bound(document: Mapping[str, Any], price: Price) -> float:
+    """Return the US dollars that a request can cost at most, before it is made."""
+    limited = any(count(document, name) for name in _LIMITS)
+    return estimate(document if limited else {**document, _LIMITS[0]: _LONGEST_ANSWER}, price, seconds=0.0)
