@@ -1,11 +1,11 @@
-"""Whether the intervals cover and the gate does what it announces, on simulated benchmarks of c-CRAB's shape.
+"""Coverage of the intervals, errors of the gate, and power against what it announces, on simulated benchmarks.
 
     python benchmarks/coverage.py [--benchmarks 2000]
 
-Each benchmark has 184 instances in 67 repositories with 234 oracles (arXiv 2603.23448, table 4, spread over
-repositories as in its public release). A repository's own rate is drawn from a beta distribution with the mean and the
-intra-cluster correlation of the row; 5% of all verdicts are unknown. What is announced is what a gate announces that is
-given the first run of a benchmark as its baseline, and nothing else.
+Unless a table says otherwise, each benchmark has 184 instances in 67 repositories with 234 oracles (arXiv 2603.23448,
+table 4, spread over repositories as in its public release). A repository's own rate is drawn from a beta distribution
+with the mean and the intra-cluster correlation of the row; 5% of all verdicts are unknown. What is announced is what a
+gate announces that is given the first run of a benchmark as its baseline, and nothing else.
 """
 
 from __future__ import annotations
@@ -20,11 +20,14 @@ from statistics import NormalDist
 from pytest_crab.gate.pairing import ASSUMED_FLIPS
 from pytest_crab.gate.pairing import design
 from pytest_crab.report.summary import summarise
+from pytest_crab.statistics.clusters import difference_estimate
+from pytest_crab.statistics.clusters import difference_interval
 from pytest_crab.statistics.clusters import rate_interval
 from pytest_crab.statistics.comparison import Comparison
 from pytest_crab.statistics.comparison import Key
 from pytest_crab.statistics.comparison import Measured
 from pytest_crab.statistics.comparison import compare
+from pytest_crab.statistics.paired import holm
 from pytest_crab.statistics.power import Design
 from pytest_crab.statistics.power_simulation import PowerSimulation
 from pytest_crab.statistics.power_simulation import simulate_power
@@ -151,7 +154,9 @@ def compared(seed: int, truth: Truth, drop: float, unknown: float = UNKNOWN) -> 
 
 
 @functools.cache
-def foreseen(correlation: float, unknown: float = UNKNOWN, baselines: int = BASELINES) -> tuple[PowerSimulation, ...]:
+def simulations(
+    correlation: float, unknown: float = UNKNOWN, baselines: int = BASELINES
+) -> tuple[PowerSimulation, ...]:
     """What a gate foresees that is given the first runs of some benchmarks as its baselines."""
     found = []
     for seed in range(baselines):
@@ -165,12 +170,12 @@ def foreseen(correlation: float, unknown: float = UNKNOWN, baselines: int = BASE
 
 def announced(drop: float, correlation: float, unknown: float = UNKNOWN, baselines: int = BASELINES) -> float:
     """The power that a gate announces, on average."""
-    return sum(ahead.power(drop) for ahead in foreseen(correlation, unknown, baselines)) / baselines
+    return sum(ahead.power(drop) for ahead in simulations(correlation, unknown, baselines)) / baselines
 
 
 def let_pass(margin: float, correlation: float, unknown: float = UNKNOWN, baselines: int = BASELINES) -> float:
     """How often a gate announces that an unchanged reviewer passes, on average."""
-    return sum(ahead.chance_unchanged(margin) for ahead in foreseen(correlation, unknown, baselines)) / baselines
+    return sum(ahead.chance_unchanged(margin) for ahead in simulations(correlation, unknown, baselines)) / baselines
 
 
 def independent(seed: int, size: int, noise: float, drop: float, rate: float = 0.5) -> Comparison:
@@ -280,6 +285,138 @@ def size_rows(count: int) -> Iterator[str]:
             yield f"| {size} | {100 * noise:g}% | {said} | {100 * seen:.1f}% |"
 
 
+#: Oracles per repository where all repositories have as many, by the number of repositories; None: c-CRAB's layout.
+EVEN = {2: 40, 3: 30, 5: 20, 8: 10, 35: 6, 67: None}
+RATES, ALIKE = (0.05, 0.2, 0.5, 0.95), (0.0, 0.2, 0.5)
+
+
+def sizes_of(source: random.Random, repositories: int) -> list[int]:
+    """Return the number of oracles of each repository."""
+    even = EVEN[repositories]
+    if even is not None:
+        return [even] * repositories
+    counts: dict[str, int] = {}
+    for _, repo in layout(source):
+        counts[repo] = counts.get(repo, 0) + 1
+    return list(counts.values())
+
+
+def rate_covered(seed: int, repositories: int, truth: Truth) -> tuple[bool, float]:
+    """Return whether the interval of one drawn run holds the true rate, and its width."""
+    source = random.Random(f"{seed} {repositories} {truth}")
+    values, labels = [], []
+    for label, size in enumerate(sizes_of(source, repositories)):
+        rate = _rate_of(source, truth)
+        values += [float(source.random() < rate) for _ in range(size)]
+        labels += [label] * size
+    low, high = rate_interval(values, labels)
+    return low <= truth.rate <= high, high - low
+
+
+def grid_rows(count: int) -> Iterator[str]:
+    """Coverage of 95% intervals of a rate, and in brackets their mean width in points."""
+    yield f"| repositories | correlation | {' | '.join(f'rate {rate:g}' for rate in RATES)} |"
+    yield f"|---|---|{'---|' * len(RATES)}"
+    for repositories in EVEN:
+        for correlation in ALIKE:
+            cells = []
+            for rate in RATES:
+                draws = [rate_covered(seed, repositories, Truth(rate, correlation)) for seed in range(count)]
+                share, width = (sum(column) / count for column in zip(*draws, strict=True))
+                cells.append(f"{100 * share:.1f} ({100 * width:.0f})")
+            yield f"| {repositories} | {correlation:g} | {' | '.join(cells)} |"
+
+
+def differences(
+    source: random.Random, repositories: int, truth: Truth, drop: float, share: float = 1.0, noise: float = 0.1
+) -> tuple[list[float], list[int]]:
+    """Return the paired differences of two runs: so large a drop, in this share of the repositories."""
+    values, labels = [], []
+    gain = noise / 2 / (1 - truth.rate)
+    for label, size in enumerate(sizes_of(source, repositories)):
+        rate = _rate_of(source, truth)
+        own = drop / share if source.random() < share else 0.0
+        lose = (noise / 2 + own) / truth.rate
+        for _ in range(size):
+            caught, luck = source.random() < rate, source.random()
+            values.append(-float(luck < lose) if caught else float(luck < gain))
+            labels.append(label)
+    return values, labels
+
+
+def margin_rows(count: int) -> Iterator[str]:
+    """How often a gate passes where the drop is the margin: in all repositories, and in 30% of them."""
+    yield "| repositories | correlation | margin | rate | drop in all | drop in 30% |\n|---|---|---|---|---|---|"
+    for repositories in (3, 5, 8, 35, 67):
+        for correlation in ALIKE:
+            for margin, rate in ((0.05, RATE), (0.1, 0.5)):
+                cells = []
+                for share in (1.0, 0.3):
+                    source = random.Random(f"{repositories} {correlation} {margin} {share}")
+                    passed = 0
+                    for _ in range(count):
+                        values, labels = differences(source, repositories, Truth(rate, correlation), margin, share)
+                        passed += difference_interval(values, labels)[0] >= -margin
+                    cells.append(f"{100 * passed / count:.1f}")
+                yield f"| {repositories} | {correlation:g} | {100 * margin:g} | {rate:g} | {' | '.join(cells)} |"
+
+
+def alarm_rows(count: int) -> Iterator[str]:
+    """False alarms where nothing changed: any reviewer fails at any look, all verdicts known, c-CRAB's layout."""
+    yield "| reviewers | looks | uncorrected | the gate |\n|---|---|---|---|"
+    for reviewers in (1, 3, 10):
+        for looks in (1, 5):
+            plain, gate = 0, 0
+            for seed in range(count):
+                source = random.Random(f"{seed} {reviewers} {looks}")
+                ps = [_p_of_looks(source, looks) for _ in range(reviewers)]
+                plain += any(p < 0.025 for own in ps for p in own)
+                gate += any(
+                    min(holm({f"{at}": own[look] for at, own in enumerate(ps)}).values()) < 0.025 / looks
+                    for look in range(looks)
+                )
+            yield f"| {reviewers} | {looks} | {100 * plain / count:.1f} | {100 * gate / count:.1f} |"
+
+
+def looks_rows(count: int) -> Iterator[str]:
+    """How often a reviewer at the margin passes at any look, after 1 to N repeats, c-CRAB's layout."""
+    yield "| looks | margin | every look at 95% | --crab-gate-looks |\n|---|---|---|---|"
+    for looks in (1, 2, 5):
+        for margin in (0.05, 0.1):
+            plain, gate = 0, 0
+            for seed in range(count):
+                source = random.Random(f"{seed} {looks} {margin}")
+                runs = list(_looks(source, looks, margin))
+                plain += any(difference_interval(values, labels)[0] >= -margin for values, labels in runs)
+                level = 1 - 0.05 / looks
+                gate += any(difference_interval(values, labels, level)[0] >= -margin for values, labels in runs)
+            yield f"| {looks} | {100 * margin:g} | {100 * plain / count:.1f} | {100 * gate / count:.1f} |"
+
+
+def _p_of_looks(source: random.Random, looks: int) -> list[float]:
+    return [difference_estimate(values, labels).p_below(0.0) for values, labels in _looks(source, looks, 0.0)]
+
+
+def _looks(source: random.Random, looks: int, drop: float) -> Iterator[tuple[list[float], list[int]]]:
+    """Yield the mean differences after each of several repeats of the new run against one run of the old.
+
+    An oracle is caught in 95% or in 5% of runs; a drop makes some of the first kind be of the second.
+    """
+    chances, base, labels = [], [], []
+    for label, size in enumerate(sizes_of(source, 67)):
+        rate = _rate_of(source, Truth(0.35, 0.1))
+        for _ in range(size):
+            prone = source.random() < rate
+            base.append(float(source.random() < (0.95 if prone else 0.05)))
+            lost = prone and source.random() < drop / (0.9 * 0.35)
+            chances.append(0.95 if prone and not lost else 0.05)
+            labels.append(label)
+    caught = [0] * len(base)
+    for look in range(1, looks + 1):
+        caught = [have + (source.random() < chance) for have, chance in zip(caught, chances, strict=True)]
+        yield [have / look - was for have, was in zip(caught, base, strict=True)], labels
+
+
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -294,7 +431,16 @@ def main() -> None:
                 print(row, flush=True)
 
 
-TABLES = {"coverage": coverage_rows, "power": power_rows, "unchanged": unchanged_rows, "sizes": size_rows}
+TABLES = {
+    "coverage": coverage_rows,
+    "grid": grid_rows,
+    "margin": margin_rows,
+    "alarms": alarm_rows,
+    "looks": looks_rows,
+    "power": power_rows,
+    "unchanged": unchanged_rows,
+    "sizes": size_rows,
+}
 
 
 if __name__ == "__main__":

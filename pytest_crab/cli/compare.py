@@ -28,7 +28,7 @@ from pytest_crab.gate.pairing import pair
 from pytest_crab.gate.terms import MARGIN
 from pytest_crab.gate.terms import GateTerms
 from pytest_crab.gate.wording import explain_baseline
-from pytest_crab.gate.wording import label_table
+from pytest_crab.report.label_changes import label_table
 from pytest_crab.report.loading import load_summary
 from pytest_crab.report.recorded import measured_of
 from pytest_crab.report.summary import ReviewerSummary

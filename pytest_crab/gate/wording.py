@@ -154,25 +154,6 @@ def _loads(before: Load, after: Load) -> Iterator[str]:
         yield f"{text[:1].upper()}{text[1:]}."
 
 
-def label_table(labels: Sequence[LabelComparison]) -> Iterator[tuple[str, ...]]:
-    """Yield the rows of the table of labels before and after, its heads first."""
-    yield "label", "oracles", "before %", "after %", "points", "interval", "lost", "gained", "p (Holm)"
-    for label in labels:
-        own = label.comparison
-        interval = own.interval
-        yield (
-            f"{label.dimension} {label.label}",
-            f"{own.known}",
-            _points(own.before),
-            _points(own.after),
-            "-" if own.difference is None else _signed(own.difference),
-            "-" if interval is None else f"{_signed(interval.low)} to {_signed(interval.high)}",
-            f"{len(own.lost)}",
-            f"{len(own.gained)}",
-            f"{label.p_holm:.3f}",
-        )
-
-
 def _names(names: Sequence[str], shown: int) -> str:
     if not names:
         return "none"

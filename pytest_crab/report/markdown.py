@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_crab.report.files import write_atomically
+from pytest_crab.report.label_changes import label_table
 from pytest_crab.report.sentences import lift_lines
 from pytest_crab.report.sentences import together_lines
 from pytest_crab.report.summary import ReviewerSummary
@@ -51,6 +52,14 @@ def markdown_lines(summary: Summary) -> Iterator[str]:
     if summary.gate is not None:
         yield f"**{escaped(summary.gate.paragraph, 5000)}**"
         yield ""
+        for reviewer, labels in summary.gate.labels.items():
+            heads, *rows = label_table(labels)
+            yield f"<details><summary>{escaped(reviewer)} by label, before and after</summary>"
+            yield ""
+            yield from _table(heads, [tuple(map(escaped, row)) for row in rows])
+            yield ""
+            yield "</details>"
+            yield ""
     lifted = [f"**{escaped(text, 500)}**" for text in lift_lines(summary)]
     yield from (line for text in lifted for line in (text, ""))
     yield from _table(_HEADS, [_cells(reviewer) for reviewer in summary.reviewers])

@@ -11,6 +11,7 @@ from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.text import ascii_line
 from pytest_crab.report.text import counted
+from pytest_crab.report.text import interval_unit
 from pytest_crab.statistics.comparison import Comparison
 
 #: How many pairs of reviewers are spelt out; summary.json has all.
@@ -104,7 +105,7 @@ def _change(comparison: Comparison) -> str:
     if comparison.interval is None:
         return text
     low, high = 100 * comparison.interval.low, 100 * comparison.interval.high
-    return f"{text} (95% interval {low:+.1f} to {high:+.1f})"
+    return f"{text} (95% interval {low:+.1f} to {high:+.1f} over {interval_unit(comparison.interval)})"
 
 
 def _points(share: float) -> str:

@@ -21,6 +21,7 @@ from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.text import ascii_line
 from pytest_crab.report.text import counted
+from pytest_crab.report.text import interval_unit
 from pytest_crab.report.text import one_line
 from pytest_crab.statistics.comparison import Interval
 from pytest_crab.types import Kind
@@ -227,6 +228,8 @@ def remarks(summary: Summary) -> Iterator[tuple[str, str]]:
         yield f"leaky (~), {LEAKY.removeprefix('leaky, ')}: {', '.join(leaky)}", "yellow"
     for text in _shared(summary, lambda reviewer: f"{counted(reviewer.instances, 'instance')}: {_mix(reviewer)}"):
         yield text, ""
+    for text in _shared(summary, _interval_scope) if any(map(_interval_scope, reviewers)) else ():
+        yield text, ""
     if summary.superseded:
         yield f"{counted(summary.superseded, 'trial')} replaced by a later record of the same trial", ""
     for reviewer in reviewers:
@@ -235,10 +238,15 @@ def remarks(summary: Summary) -> Iterator[tuple[str, str]]:
 
 def _shared(summary: Summary, say: Callable[[ReviewerSummary], str]) -> list[str]:
     """Say what is to be said of each reviewer: once if it is the same of all."""
-    said = {label(reviewer): say(reviewer) for reviewer in summary.reviewers}
+    said = {label(reviewer): text for reviewer in summary.reviewers if (text := say(reviewer))}
     if len(set(said.values())) == 1:
         return [next(iter(said.values()))]
     return [f"{name}: {text}" for name, text in said.items()]
+
+
+def _interval_scope(reviewer: ReviewerSummary) -> str:
+    interval = reviewer.overall.interval
+    return "" if interval is None else f"95% intervals over {interval_unit(interval)}"
 
 
 def _mix(reviewer: ReviewerSummary) -> str:

@@ -33,7 +33,7 @@ EXPECTED = """\
                 Comments                          Pass rate (%) Caught/
 Reviewer    Total Per PR Behav. Struct. Overall       95% Macro oracles Unknown
 claude-code     9    4.5   50.0   100.0    66.7  1.1-99.7  75.0     2/4       1
-human*          1    1.0      -   100.0   100.0 0.6-100.0 100.0     1/1       0
+human*          1    1.0      -   100.0   100.0 0.0-100.0 100.0     1/1       0
 none            -      -      -       -       -         -     -     -/1       1
 
 Caught/known claude-code human* none
@@ -49,6 +49,8 @@ privileged (*), shown the answer: human, reference
 claude-code: 2 instances: 1 authored, 1 github
 human*: 1 instance: 1 authored
 none: 1 instance: 1 authored
+claude-code: 95% intervals over 2 pull requests, for this 1 repository only
+human*: 95% intervals over 1 pull request, for this 1 repository only
 claude-code: 9 findings, 0 in reviews that led to no catch
 claude-code: 1 of 2 trials broke passing tests
 claude-code: 1.25 USD, and 3 steps of unknown cost

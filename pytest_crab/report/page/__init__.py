@@ -18,6 +18,7 @@ from typing import Any
 
 from pytest_crab.money import dollars
 from pytest_crab.report.files import write_atomically
+from pytest_crab.report.label_changes import label_table
 from pytest_crab.report.page.figures import findings_table
 from pytest_crab.report.page.figures import label_tables
 from pytest_crab.report.page.figures import near_words
@@ -34,6 +35,7 @@ from pytest_crab.report.terminal import label
 from pytest_crab.report.terminal import number
 from pytest_crab.report.terminal import of
 from pytest_crab.report.terminal import percent
+from pytest_crab.report.text import interval_unit
 from pytest_crab.report.text import visible
 from pytest_crab.report.transcripts import Transcript
 from pytest_crab.report.transcripts import drop_transcripts
@@ -134,7 +136,8 @@ def _render(summary: Summary, near: Mapping[str, Counter[str]], rows: list[dict[
         lstrip_blocks=True,
     )
     environment.filters.update(dollars=dollars, percent=percent, number=number, points=_points, range=_range)
-    environment.globals.update(of=of, label=label)
+    environment.filters.update(unit=interval_unit)
+    environment.globals.update(of=of, label=label, label_table=label_table)
     script, style = _asset("page.js"), _asset("page.css")
     text = environment.get_template("page.html").render(
         summary=summary,
