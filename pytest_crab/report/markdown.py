@@ -53,10 +53,10 @@ def markdown_lines(summary: Summary) -> Iterator[str]:
         yield f"**{escaped(summary.gate.paragraph, 5000)}**"
         yield ""
         for reviewer, labels in summary.gate.labels.items():
-            heads, *rows = label_table(labels)
+            heads, *changes = label_table(labels)
             yield f"<details><summary>{escaped(reviewer)} by label, before and after</summary>"
             yield ""
-            yield from _table(heads, [tuple(map(escaped, row)) for row in rows])
+            yield from _table(heads, [tuple(map(escaped, row)) for row in changes])
             yield ""
             yield "</details>"
             yield ""
