@@ -22,6 +22,9 @@ COMMANDS = {
     ),
     "check": Subcommand("pytest_crab.cli.check:check", "Validate instances without running them."),
     "compare": Subcommand("pytest_crab.cli.compare:compare", "Compare two earlier runs, oracle by oracle."),
+    "compare-rulers": Subcommand(
+        "pytest_crab.cli.compare_rulers:compare_rulers", "Measure stored reviews by several rulers."
+    ),
     "doctor": Subcommand("pytest_crab.cli.doctor:doctor", "Say what of this machine a run can use."),
     "merge": Subcommand("pytest_crab.cli.merge:merge", "Make one report of those of several shards."),
     "new": Subcommand("pytest_crab.cli.new:new", "Write the skeleton of an instance."),

@@ -1,0 +1,97 @@
+"""The compare-rulers command: stored reviews measured by several rules, and where these differ."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from pytest_crab import plain
+from pytest_crab.errors import BadInput
+from pytest_crab.report.loading import trials_file
+from pytest_crab.report.rulers import Cell
+from pytest_crab.report.rulers import RulerComparison
+from pytest_crab.report.rulers import RulerPair
+from pytest_crab.report.rulers import compare_rulers as compare
+from pytest_crab.report.text import counted
+from pytest_crab.report.text import one_line
+from pytest_crab.scoring.similarity import missing_library
+
+#: So many cells in which rulers differ are printed, unless --all asks for each.
+SHOWN = 10
+
+
+@click.command("compare-rulers")
+@click.argument("report", type=click.Path(exists=True, path_type=Path))
+@click.option("--similarity", is_flag=True, help="Also BLEU-4, ROUGE-L and chrF (the extra pytest-crab[similarity]).")
+@click.option("--all", "everything", is_flag=True, help="Print every comment on which rulers differ.")
+@click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
+def compare_rulers(report: Path, *, similarity: bool, everything: bool, as_json: bool) -> None:
+    """Measure the reviews that REPORT holds by tests, by location and by similarity, without a model.
+
+    REPORT is a report's folder, a store, or a trials.jsonl. Prints each reviewer's rate by each ruler, how far the
+    rulers rank reviewers alike (Kendall's tau-b), and the comments that one ruler counts as hit and another as missed.
+    """
+    if similarity and (missing := missing_library()) is not None:
+        raise click.UsageError(f"--similarity needs {missing}: pip install 'pytest-crab[similarity]'")
+    try:
+        found = compare(trials_file(report), similarities=similarity)
+    except BadInput as error:
+        raise click.ClickException(str(error)) from error
+    if as_json:
+        click.echo(json.dumps(plain.dump(found), indent=1, allow_nan=False))
+        return
+    for line in _lines(found, len(found.differing) if everything else SHOWN):
+        click.echo(line)
+
+
+def _lines(found: RulerComparison, most: int) -> Iterator[str]:
+    yield f"{counted(found.trials, 'review')} by {counted(len(found.rulers), 'ruler')}, mean over comments in percent"
+    yield from _rate_table(found)
+    for pair in found.pairs:
+        yield _pair_line(pair)
+    if found.differing:
+        yield f"{counted(len(found.differing), 'comment')} that one ruler counts as hit and another as missed:"
+        for cell in found.differing[:most]:
+            yield from _cell_lines(cell)
+    if len(found.differing) > most:
+        yield f"and {len(found.differing) - most} more; --all prints them"
+
+
+def _rate_table(found: RulerComparison) -> Iterator[str]:
+    reviewers = list(dict.fromkeys(rate.reviewer for rate in found.rates))
+    cells = {
+        (rate.reviewer, rate.ruler): "-" if rate.mean is None else f"{100 * rate.mean:.1f} of {rate.comments}"
+        for rate in found.rates
+    }
+    first = max(len(name) for name in ["reviewer", *reviewers])
+    yield "  ".join(["reviewer".ljust(first), *(ruler.rjust(14) for ruler in found.rulers)])
+    for reviewer in reviewers:
+        yield "  ".join([reviewer.ljust(first), *(cells[reviewer, ruler].rjust(14) for ruler in found.rulers)])
+
+
+def _pair_line(pair: RulerPair) -> str:
+    tau = pair.ranks.tau
+    if tau is None:
+        ranks = f"no rank agreement of {counted(pair.reviewers, 'reviewer')}"
+    else:
+        between = f" ({pair.ranks.low:.2f} to {pair.ranks.high:.2f})" if pair.ranks.low is not None else ""
+        ranks = f"tau-b {tau:.2f}{between} over {counted(pair.reviewers, 'reviewer')}"
+    if pair.both is None or pair.only_one is None or pair.only_other is None:
+        return f"{pair.one} and {pair.other}: {ranks}"
+    agree = "" if pair.kappa is None else f", kappa {pair.kappa:.2f}"
+    counts = f"{pair.both} hit by both, {pair.only_one} by {pair.one} alone, {pair.only_other} by {pair.other} alone"
+    return f"{pair.one} and {pair.other}: {ranks}; {counts}, {pair.neither} by neither{agree}"
+
+
+def _cell_lines(cell: Cell) -> Iterator[str]:
+    hits = {ruler: "hit" if value else "missed" for ruler, value in cell.values.items() if value in {0, 1}}
+    said = ", ".join(f"{ruler} {hit}" for ruler, hit in hits.items())
+    again = f"[{cell.repeat}]" if cell.repeat > 1 else ""
+    yield f"  {cell.instance}::{cell.reviewer}{again} {cell.comment}: {said}"
+    if cell.text is not None:
+        yield f"    comment: {one_line(cell.text, 120)}"
+    if cell.matched is not None:
+        yield f"    finding: {one_line(cell.matched, 120)}"

@@ -1,0 +1,206 @@
+"""One stored review measured by several rulers, and where they differ.
+
+A ruler gives each comment of a trial a value from 0 (missed) to 1 (hit). ``tests`` are the verdicts of oracles,
+``location`` the one-to-one matching by overlapping lines of arXiv 2601.19494; both know hits. The measures of
+similarity give the best value of any finding, and no hits.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_crab.errors import BadInput
+from pytest_crab.report.files import read_trials
+from pytest_crab.report.subjects import read_subject
+from pytest_crab.scoring import similarity
+from pytest_crab.scoring.location import Place
+from pytest_crab.scoring.location import match_by_paper
+from pytest_crab.statistics.paired import kappa
+from pytest_crab.statistics.rank_agreement import RankAgreement
+from pytest_crab.statistics.rank_agreement import rank_agreement
+from pytest_crab.types import Trial
+from pytest_crab.types import Verdict
+
+#: The rulers whose value is a hit (1) or none (0).
+TESTS, LOCATION = BINARY = ("tests", "location")
+
+_VALUES = {Verdict.CAUGHT: 1.0, Verdict.MISSED: 0.0}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One comment and one trial: each ruler's value, None where it has none, and the texts."""
+
+    instance: str
+    repo: str
+    reviewer: str
+    repeat: int
+    comment: str
+    text: str | None
+    values: Mapping[str, float | None]
+    matched: str | None = None
+
+    @property
+    def differs(self) -> bool:
+        """Return whether one ruler has a hit here and another has none."""
+        return {0.0, 1.0} <= {self.values.get(ruler) for ruler in BINARY}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RulerRate:
+    """The mean value of a reviewer's comments by one ruler; ``comments`` counts those that have a value."""
+
+    reviewer: str
+    ruler: str
+    comments: int
+    mean: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RulerPair:
+    """How two rulers agree: on the ranking of reviewers, and where both know hits, on each comment.
+
+    ``both``, ``only_one``, ``only_other`` and ``neither`` count comments and trials that both rulers measured.
+    """
+
+    one: str
+    other: str
+    reviewers: int
+    ranks: RankAgreement
+    both: int | None = None
+    only_one: int | None = None
+    only_other: int | None = None
+    neither: int | None = None
+    kappa: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RulerComparison:
+    """All rulers over one report: rates, pairs of rulers, and the cells in which a hit of one is none of the other."""
+
+    rulers: tuple[str, ...]
+    trials: int
+    rates: tuple[RulerRate, ...]
+    pairs: tuple[RulerPair, ...]
+    differing: tuple[Cell, ...]
+
+
+def compare_rulers(trials_file: Path, *, similarities: bool = False) -> RulerComparison:
+    """Measure the stored reviews of a trials.jsonl by every ruler. Controls and trials without a review are left out.
+
+    The last record of a trial counts. Raises BadInput for a damaged report, and where no review is on record.
+    """
+    last = {trial.id: trial for trial in read_trials(trials_file)}
+    trials = [trial for trial in last.values() if trial.review is not None and trial.arm is None]
+    if not trials:
+        raise BadInput(str(trials_file), ["no trial in it has a review; name the report of a run that asked reviewers"])
+    rulers = (*BINARY, *(similarity.measures() if similarities else ()))
+    cells = [cell for trial in trials for cell in _cells(trial, trials_file.parent, similarities=similarities)]
+    return RulerComparison(
+        rulers=rulers,
+        trials=len(trials),
+        rates=tuple(_rates(cells, rulers)),
+        pairs=tuple(_pair(cells, one, other) for one, other in itertools.combinations(rulers, 2)),
+        differing=tuple(cell for cell in cells if cell.differs),
+    )
+
+
+def _cells(trial: Trial, report: Path, *, similarities: bool) -> Iterator[Cell]:
+    assert trial.review is not None
+    findings = trial.review.findings
+    told = trial.review.count is None or not trial.review.count
+    subject = read_subject(report, trial.instance)
+    texts = {} if subject is None else {comment.id: comment.body for comment in subject.comments}
+    verdicts = {result.comment: _VALUES.get(result.verdict) for result in trial.results}
+    by_place = _located(trial)
+    for comment in trial.comments:
+        finding = by_place.get(comment.id)
+        values: dict[str, float | None] = {TESTS: verdicts.get(comment.id)}
+        values[LOCATION] = float(finding is not None) if told and comment.path is not None else None
+        text = texts.get(comment.id)
+        if similarities:
+            values |= _similar(text, [finding.body for finding in findings]) if told else {}
+        yield Cell(
+            instance=trial.instance,
+            repo=trial.repo,
+            reviewer=trial.reviewer,
+            repeat=trial.repeat,
+            comment=comment.id,
+            text=text,
+            values=values,
+            matched=None if finding is None else findings[finding].body,
+        )
+
+
+def _located(trial: Trial) -> dict[str, int]:
+    """Return the position of the finding that each comment is matched with by place."""
+    assert trial.review is not None
+    comments = [Place(path=each.path, lines=each.lines, side=each.side) for each in trial.comments]
+    findings = [
+        Place(
+            path=each.path,
+            lines=None if each.start is None else (each.start, each.end or each.start),
+            side=each.side,
+        )
+        for each in trial.review.findings
+    ]
+    matches = match_by_paper(findings, comments, lambda _finding, _comment: False)
+    return {trial.comments[comment].id: finding for finding, comment in matches.line}
+
+
+def _similar(text: str | None, findings: Sequence[str]) -> dict[str, float | None]:
+    if text is None:
+        return {}
+    return {
+        name: max((measure(finding, text) for finding in findings), default=0.0)
+        for name, measure in similarity.measures().items()
+    }
+
+
+def _rates(cells: Sequence[Cell], rulers: Sequence[str]) -> Iterator[RulerRate]:
+    for reviewer in dict.fromkeys(cell.reviewer for cell in cells):
+        for ruler in rulers:
+            values = _by_comment((cell for cell in cells if cell.reviewer == reviewer), ruler)
+            mean = math.fsum(values.values()) / len(values) if values else None
+            yield RulerRate(reviewer=reviewer, ruler=ruler, comments=len(values), mean=mean)
+
+
+def _by_comment(cells: Iterable[Cell], ruler: str) -> dict[tuple[str, str], float]:
+    """Return the mean over repeats of each comment that has a value."""
+    found: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for cell in cells:
+        value = cell.values.get(ruler)
+        if value is not None:
+            found[cell.instance, cell.comment].append(value)
+    return {key: math.fsum(values) / len(values) for key, values in found.items()}
+
+
+def _pair(cells: Sequence[Cell], one: str, other: str) -> RulerPair:
+    both = [(cell, cell.values.get(one), cell.values.get(other)) for cell in cells]
+    measured = [(cell, a, b) for cell, a, b in both if a is not None and b is not None]
+    reviewers = list(dict.fromkeys(cell.reviewer for cell, _, _ in measured))
+    clusters: dict[str, list[tuple[int, float, float]]] = defaultdict(list)
+    for cell, a, b in measured:
+        clusters[cell.repo].append((reviewers.index(cell.reviewer), a, b))
+    ranks = rank_agreement(clusters.values(), len(reviewers)) if len(reviewers) > 1 else RankAgreement(tau=None)
+    pair = RulerPair(one=one, other=other, reviewers=len(reviewers), ranks=ranks)
+    if not {one, other} <= set(BINARY):
+        return pair
+    hits = [(a == 1, b == 1) for _, a, b in measured]
+    return dataclasses.replace(
+        pair,
+        both=hits.count((True, True)),
+        only_one=hits.count((True, False)),
+        only_other=hits.count((False, True)),
+        neither=hits.count((False, False)),
+        kappa=kappa([hit for hit, _ in hits], [hit for _, hit in hits]),
+    )

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from pytest_crab.cli import main
+from pytest_crab.report.files import write_trials
+from pytest_crab.testing.trials import comment_result
+from pytest_crab.testing.trials import trial_of
+from pytest_crab.types import Finding
+from pytest_crab.types import Provenance
+from pytest_crab.types import Reason
+from pytest_crab.types import Review
+from pytest_crab.types import Trial
+
+CAUGHT, MISSED, BROKEN = Reason.GREEN, Reason.FAILED, Reason.BROKEN
+
+
+def trial(reviewer: str, repo: str, reasons: list[Reason], lines: list[int], **fields: Any) -> Trial:
+    """A trial with a comment on the lines 10, 20 ... of a.py, and a finding on each of ``lines``."""
+    results = tuple(
+        comment_result(f"c{at}", reason, path="a.py", lines=(10 * at + 10, 10 * at + 10))
+        for at, reason in enumerate(reasons)
+    )
+    findings = tuple(Finding(body=f"Line {line}", path="a.py", start=line) for line in lines)
+    known: dict[str, Any] = {"repo": repo, "provenance": Provenance.AUTHORED, "agent": "mine", "runtime": "local"}
+    known["review"] = Review(findings=findings)
+    return trial_of(results, instance=f"{repo}-1", reviewer=reviewer, **{**known, **fields})
+
+
+def compare(folder: Path, trials: list[Trial], *options: str) -> tuple[int, str]:
+    write_trials(folder / "trials.jsonl", trials)
+    result = CliRunner().invoke(main, ["compare-rulers", str(folder), *options])
+    return result.exit_code, result.output
+
+
+def data(folder: Path, trials: list[Trial]) -> dict[str, Any]:
+    code, output = compare(folder, trials, "--json")
+    assert code == 0, output
+    return json.loads(output)  # type: ignore[no-any-return]
+
+
+def test_each_ruler_has_its_own_hits_and_the_differing_comments_are_listed(tmp_path: Path) -> None:
+    trials = [
+        trial("alpha", "one", [CAUGHT, CAUGHT, MISSED], [10, 30]),
+        trial("beta", "one", [CAUGHT, MISSED, BROKEN], [10, 20, 30]),
+    ]
+    found = data(tmp_path, trials)
+    rates = {(rate["reviewer"], rate["ruler"]): (rate["comments"], rate["mean"]) for rate in found["rates"]}
+    assert rates["alpha", "tests"] == (3, pytest.approx(2 / 3))
+    assert rates["alpha", "location"] == (3, pytest.approx(2 / 3))
+    assert rates["beta", "tests"] == (2, 0.5)  # a broken oracle has no value
+    assert rates["beta", "location"] == (3, 1.0)
+    (pair,) = found["pairs"]
+    assert (pair["both"], pair["only_one"], pair["only_other"], pair["neither"]) == (2, 1, 2, 0)
+    differing = {(cell["reviewer"], cell["comment"]): cell["values"]["tests"] for cell in found["differing"]}
+    assert differing == {("alpha", "c1"): 1.0, ("alpha", "c2"): 0.0, ("beta", "c1"): 0.0}
+
+
+def test_rankings_that_are_reversed_have_tau_minus_one(tmp_path: Path) -> None:
+    trials = [
+        each
+        for repo in ("one", "two", "three")
+        for each in (
+            trial("alpha", repo, [CAUGHT, CAUGHT, MISSED], [10]),
+            trial("beta", repo, [CAUGHT, MISSED, MISSED], [10, 20]),
+            trial("gamma", repo, [MISSED, MISSED, MISSED], [10, 20, 30]),
+        )
+    ]
+    ranks = data(tmp_path, trials)["pairs"][0]["ranks"]
+    assert ranks == {"tau": -1.0, "low": -1.0, "high": -1.0}
+
+
+def test_controls_superseded_records_and_trials_without_review_do_not_count(tmp_path: Path) -> None:
+    trials = [
+        trial("alpha", "one", [MISSED], []),
+        trial("alpha", "one", [CAUGHT], [10]),
+        trial("none", "one", [MISSED], [], arm="control"),
+        trial("beta", "one", [BROKEN], [], review=None),
+    ]
+    found = data(tmp_path, trials)
+    assert found["trials"] == 1
+    assert {rate["reviewer"]: rate["mean"] for rate in found["rates"]} == {"alpha": 1.0}
+
+
+def test_similarity_is_the_best_finding_of_a_comment(tmp_path: Path) -> None:
+    pytest.importorskip("sacrebleu")
+    pytest.importorskip("rouge_score")
+    alpha = trial("alpha", "one", [CAUGHT], [10])
+    (tmp_path / "instances").mkdir()
+    subject = {"schema": 1, "instance": "one-1", "repo": "one", "language": "python", "title": "T", "diff": ""}
+    comment = {"id": "c0", "path": "a.py", "lines": [10, 10], "body": "Line 10"}
+    (tmp_path / "instances" / "one-1.json").write_text(json.dumps({**subject, "comments": [comment]}))
+    code, output = compare(tmp_path, [alpha], "--similarity", "--json")
+    assert code == 0, output
+    means = {rate["ruler"]: rate["mean"] for rate in json.loads(output)["rates"]}
+    assert means["rouge-l"] == means["chrf"] == 1.0
+    assert means["bleu-4"] == 0.0  # two words have no common 4-gram, and nothing is smoothed
+
+
+def test_the_text_names_reviewers_rulers_and_texts(tmp_path: Path) -> None:
+    code, output = compare(tmp_path, [trial("alpha", "one", [CAUGHT, MISSED], [20])])
+    assert code == 0
+    assert all(word in output for word in ("alpha", "tests", "location", "50.0 of 2", "Line 20", "one-1::alpha c0"))
+    assert "no rank agreement" in output
+
+
+def test_a_report_without_a_review_is_an_error(tmp_path: Path) -> None:
+    code, output = compare(tmp_path, [trial("alpha", "one", [BROKEN], [], review=None)])
+    assert code == 1
+    assert "no trial in it has a review" in output
+    assert "Traceback" not in output
