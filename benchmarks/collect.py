@@ -28,7 +28,7 @@ COUNT = 10_000
 CODE = """\
 import sys, time
 import pytest
-import pytest_crab.plugin.session
+import pytest_crab.plugin.registration
 start = time.perf_counter(), time.process_time()
 status = pytest.main(sys.argv[1:])
 print("seconds", int(status), time.perf_counter() - start[0], time.process_time() - start[1])

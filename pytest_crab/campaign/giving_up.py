@@ -54,13 +54,18 @@ class GivingUp:
         return self._sentences.get(reviewer)
 
 
+def was_given_up(trial: Trial) -> bool:
+    """Return whether a trial was not run since its reviewer was given up."""
+    return trial.error is not None and trial.error.startswith(GIVEN_UP)
+
+
 def cause_of(trial: Trial) -> str | None:
-    """The class of a failure that left all oracles of a trial unknown; None for a trial that measured something.
+    """Return the class of a failure that left a trial without a verdict; None for a trial that measured something.
 
     It is the status that a client ended with, else the error without what belongs to one trial alone.
     """
     reasons = {result.reason for result in trial.results}
-    if len(reasons) != 1 or not reasons <= _FAILURES or trial.error is None:
+    if len(reasons) > 1 or not reasons <= _FAILURES or trial.error is None:
         return None
     own = trial.error.replace(trial.instance, "#").replace(trial.repo, "#")
-    return f"{next(iter(reasons))}: {trial.status or _OWN.sub('#', own)[:_TOLD]}"
+    return f"{next(iter(reasons), 'no review')}: {trial.status or _OWN.sub('#', own)[:_TOLD]}"

@@ -18,7 +18,7 @@ from pytest_crab.runtimes import bubblewrap
 from pytest_crab.runtimes import cgroups
 from pytest_crab.runtimes.interpreters import running_version
 from pytest_crab.runtimes.slots import Slots
-from pytest_crab.sources import OLDEST_GIT
+from pytest_crab.sources.requirements import OLDEST_GIT
 
 #: Environment variables that hold keys of model providers; only whether they are set is ever told.
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "DEVIN_API_KEY", "GITHUB_TOKEN")

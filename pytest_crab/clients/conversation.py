@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from typing import Any
+from typing import Protocol
 
 from pytest_crab.clients.model_http import CALLS
 from pytest_crab.clients.model_http import address
@@ -25,10 +26,31 @@ from pytest_crab.settings import Api
 if TYPE_CHECKING:
     import httpx2
 
-    from pytest_crab.clients.chat import ChatSettings
     from pytest_crab.protocols import ModelAccess
 
 _UNREADABLE = "its answer is not in its provider's protocol"
+
+
+class RequestSettings(Protocol):
+    """What a conversation needs of the settings of its caller."""
+
+    @property
+    def model(self) -> str:
+        """The model that is asked."""
+
+    @property
+    def provider(self) -> str:
+        """The gateway's name of its provider."""
+
+    @property
+    def max_tokens(self) -> int:
+        """The most tokens of one answer."""
+
+    def typed_options(self) -> dict[str, Any]:
+        """Return further fields of a request."""
+
+    def protocol(self) -> Api:
+        """Return the protocol that the model is asked in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +95,7 @@ class Conversation:
     """
 
     def __init__(
-        self, settings: ChatSettings, access: ModelAccess, client: httpx2.Client, tools: Sequence[Tool]
+        self, settings: RequestSettings, access: ModelAccess, client: httpx2.Client, tools: Sequence[Tool]
     ) -> None:
         self.messages: list[dict[str, Any]] = []
         self.exchanges: list[Mapping[str, Any]] = []
@@ -96,7 +118,7 @@ class Conversation:
 
 @contextmanager
 def open_conversation(
-    settings: ChatSettings, access: ModelAccess, tools: Sequence[Tool] = ()
+    settings: RequestSettings, access: ModelAccess, tools: Sequence[Tool] = ()
 ) -> Iterator[Conversation]:
     """Open a conversation in the protocol of the settings' provider."""
     kind = _Messages if settings.protocol() is Api.ANTHROPIC else _ChatCompletions

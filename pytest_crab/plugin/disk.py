@@ -1,4 +1,4 @@
-"""The disk budget of a run: environments go once their repository is done; registered only when there is a budget."""
+"""The disk budget of a run: environments are removed once their repository is done."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Generator
 from collections.abc import Hashable
 from collections.abc import Iterable
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 from typing import Any
 
 import pytest
@@ -16,20 +15,25 @@ from pytest_crab.campaign.disk import Waiting
 from pytest_crab.campaign.disk import by_repository
 from pytest_crab.campaign.sizes import in_words
 from pytest_crab.errors import CrabError
-from pytest_crab.plugin.collect import TrialItem
+from pytest_crab.plugin.items import TrialItem
+from pytest_crab.plugin.options import Options
+from pytest_crab.plugin.recorder import Recorder
+from pytest_crab.plugin.resources import Resources
 from pytest_crab.report.text import counted
 from pytest_crab.runtimes import pruning
 from pytest_crab.store import FileStore
 
-if TYPE_CHECKING:
-    from pytest_crab.plugin.session import CrabSession
-
 
 class Disk:
-    """Orders items by repository, and removes environments where all reports arrive: on the controller."""
+    """Orders items by repository in every process; the one with a recorder, the controller, removes environments."""
 
-    def __init__(self, session: CrabSession, size: int) -> None:
-        self._session = session
+    def __init__(
+        self, options: Options, resources: Resources, recorder: Recorder | None, config: pytest.Config, size: int
+    ) -> None:
+        self._options = options
+        self._resources = resources
+        self._recorder = recorder
+        self._measures = options.runs_trials(config)
         self._size = size
         self._budget: DiskBudget | None = None
         self._waiting = Waiting({})
@@ -37,8 +41,9 @@ class Disk:
         self._places: dict[pytest.Item, int] = {}
         self._problem: str | None = None
 
-    def order(self, items: list[pytest.Item]) -> None:
-        """Put the trials of one repository behind each other; every process of pytest-xdist does the same."""
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Put the trials of one repository behind each other, the same in every process of pytest-xdist."""
         self._places = {item: place for place, item in enumerate(items)}
         items[:] = by_repository(items, lambda item: item.instance.repo if isinstance(item, TrialItem) else None)
 
@@ -51,18 +56,18 @@ class Disk:
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
         """The same on a controller; every worker says the same."""
-        account = self._session.account
-        if account is not None and self._budget is None:
-            planned = ((node, account.planned(node)) for node in ids)
+        recorder = self._recorder
+        if recorder is not None and self._budget is None:
+            planned = ((node, recorder.planned(node)) for node in ids)
             self._expect((node, plan.instance.id, plan.instance.repo) for node, plan in planned if plan is not None)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(
         self, item: pytest.Item, nextitem: pytest.Item | None
     ) -> Generator[None, object, object]:
-        """In a worker, which does not know what the others do, let go of an instance when another one follows."""
+        """In a worker, which does not know the progress of others, let go of an instance when another one follows."""
         done = yield
-        if self._session.is_worker and isinstance(item, TrialItem):
+        if self._recorder is None and isinstance(item, TrialItem):
             following = nextitem.instance.id if isinstance(nextitem, TrialItem) else None
             if following != item.instance.id:
                 self._let_go(item.instance.id)
@@ -70,7 +75,7 @@ class Disk:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Let the report say where the item was found, so that the summary is in that order."""
+        """Put the item's place before ordering on its report, for the order of the summary."""
         report = yield
         if isinstance(item, TrialItem):
             report.crab_place = self._places.get(item, 0)  # type: ignore[attr-defined]
@@ -78,20 +83,20 @@ class Disk:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note whether a trial built its environment."""
-        account = self._session.account
-        trial = None if account is None or report.when != "setup" else account.reported(report.nodeid)
+        recorder = self._recorder
+        trial = None if recorder is None or report.when != "setup" else recorder.reported(report.nodeid)
         if trial is not None and any(step.step == "image" and not step.reused for step in trial.steps):
             self._built.add(report.nodeid)
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         """Once a repository is done, or something was built, keep within the budget."""
-        self._done(nodeid)
+        self._note_done(nodeid)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str) -> None:
         """A trial whose worker died is done too."""
-        self._done(crashitem)
+        self._note_done(crashitem)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
@@ -101,7 +106,7 @@ class Disk:
             self._budget.close()
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Say what was removed, and whether the budget was kept."""
+        """Print what was removed, and whether the budget was kept."""
         budget = self._budget
         if budget is None or terminalreporter.verbosity < 0:
             return
@@ -115,15 +120,15 @@ class Disk:
 
     def _expect(self, trials: Iterable[tuple[Hashable, str, str]]) -> None:
         self._waiting = Waiting({node: (instance, repository) for node, instance, repository in trials})
-        if self._session.is_worker or not self._session.runs_trials or self._budget is not None:
+        if self._recorder is None or not self._measures or self._budget is not None:
             return
-        cache = FileStore(self._session.options.store).cache
-        inventory = pruning.inventory(self._session.work.choice.name, cache)
+        cache = FileStore(self._options.store).cache
+        inventory = pruning.inventory(self._resources.choice.name, cache)
         if inventory is None:
             raise pytest.UsageError("--crab-disk-budget needs the docker or the local runtime, whose images it removes")
         self._budget = DiskBudget(self._size, inventory, cache)
 
-    def _done(self, nodeid: str) -> None:
+    def _note_done(self, nodeid: str) -> None:
         if self._budget is None:
             return
         instance = self._waiting.instance(nodeid)
@@ -143,7 +148,7 @@ class Disk:
 
     def _let_go(self, instance: str) -> None:
         """Use the environments of an instance no more; with a runtime that no trial asked for there are none."""
-        runtime: Any = self._session.work.runtime_in_use
+        runtime: Any = self._resources.runtime_in_use
         holds = getattr(runtime, "holds", None)
         if holds is not None:
             holds.give_up([instance])

@@ -1,4 +1,4 @@
-"""Fixtures for people who write their own tests about trials: an instance, a reviewer's name, the trial of the two."""
+"""Fixtures for tests of one's own about trials: an instance, and its trial."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_crab.plugin.session import CrabSession
+    from pytest_crab.plugin.runner import Runner
     from pytest_crab.types import Instance
     from pytest_crab.types import Trial
 
@@ -43,7 +43,7 @@ def crab_instance(request: pytest.FixtureRequest) -> Instance:
 @pytest.fixture
 def crab_trial(request: pytest.FixtureRequest, crab_instance: Instance) -> Trial:
     """The trial of ``crab_instance`` with the first reviewer of the command line; skipped where none is named."""
-    session = cast("CrabSession | None", request.config.pluginmanager.get_plugin("pytest_crab.session"))
-    if session is None:
+    runner = cast("Runner | None", request.config.pluginmanager.get_plugin("crab-runner"))
+    if runner is None:
         pytest.skip("no reviewer is named: add --reviewer=NAME")
-    return session.trial_of(crab_instance)
+    return runner.trial_of(crab_instance)

@@ -1,13 +1,9 @@
-"""A run's baseline: read before anything is written, checked before anything runs, ruled on at the end."""
+"""The gate: a floor or a baseline, checked before anything runs, that decides the exit status."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from collections.abc import Iterable
 from collections.abc import Iterator
-from collections.abc import Mapping
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -21,6 +17,10 @@ from pytest_crab.gate.comparable import differences
 from pytest_crab.gate.comparable import refusal
 from pytest_crab.gate.comparable import untrusted
 from pytest_crab.gate.exit import Decision
+from pytest_crab.gate.exit import OracleCounts
+from pytest_crab.gate.exit import RunOutcome
+from pytest_crab.gate.exit import decide
+from pytest_crab.gate.exit import refuse
 from pytest_crab.gate.pairing import conditions
 from pytest_crab.gate.pairing import contestants
 from pytest_crab.gate.pairing import counterpart
@@ -31,116 +31,209 @@ from pytest_crab.gate.power_statement import power_statement
 from pytest_crab.gate.results import GateResult
 from pytest_crab.instances import lock
 from pytest_crab.instances.resolved import settings_digest
-from pytest_crab.plugin.crew import Crews
+from pytest_crab.plugin.contestants import Contestants
+from pytest_crab.plugin.items import Planned
+from pytest_crab.plugin.items import TrialItem
 from pytest_crab.plugin.options import Options
 from pytest_crab.report.loading import load_summary
 from pytest_crab.report.summary import Gate
 from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
-from pytest_crab.types import Instance
 
 
-@dataclass(frozen=True)
-class BaselineGate:
-    """The earlier run that this one is compared with."""
+class RunGate:
+    """Decides the exit status by a floor, a baseline or both; registered on the controller if one is asked for."""
 
-    options: Options
-    crews: Crews
-    path: Path
-    before: Summary
+    def __init__(self, options: Options, contestants: Contestants, config: pytest.Config) -> None:
+        self._options = options
+        self._contestants = contestants
+        self._config = config
+        self._items: list[TrialItem] = []
+        self._foreign_failures = 0
+        self._refuse()
+        self._before = None if options.baseline is None else _load_baseline(options.baseline)
 
-    @classmethod
-    def of(cls, options: Options, crews: Crews) -> BaselineGate | None:
-        """Read the baseline that was named, if one was. Raises pytest.UsageError if it is none."""
-        if options.baseline is None:
-            return None
-        try:
-            before = load_summary(options.baseline)
-        except BadInput as error:
-            raise pytest.UsageError(f"--crab-baseline: {error}") from error
-        if not contestants(before):
-            raise pytest.UsageError(f"--crab-baseline: {options.baseline} has no reviewer to compare with")
-        return cls(options, crews, options.baseline, before)
+    # --- before the run ---------------------------------------------------------------------------------------------
 
-    def check(self, instances: Iterable[Instance]) -> None:
-        """Refuse before anything runs what can be told then: other instances, agent or runtime.
+    def pytest_report_header(self) -> list[str]:
+        """Name the baseline, and contestants that are not what they were there."""
+        if self._before is None:
+            return []
+        terms = self._options.terms
+        rest = f"; the {terms.allowed} may differ" if terms.allowed else ""
+        margins = "".join(f", {name} {points:g} points" for name, points in terms.margins.items())
+        looks = f"; one of at most {terms.looks} looks" if terms.looks > 1 else ""
+        line = f"crab: baseline {self._options.baseline}; margin {terms.margin:g} points{margins}{looks}{rest}"
+        changes = dict.fromkeys(self._changes(self._before))
+        return [line, *(f"crab: warning: not as in the baseline: {change}" for change in changes)]
 
-        Raises pytest.UsageError.
-        """
-        digests = {one.id: lock.digest(one)[:16] for one in instances}
-        runtimes = () if self.options.runtime == "auto" else (self.options.runtime,)
-        after = Conditions(agents=(self.crews.agent,), runtimes=runtimes, digests=digests)
-        for own in self._opponents().values():
-            before = conditions(self.before, own)
-            sentence = untrusted(before) or refusal(differences(before, after), self.options.terms.allowed)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Refuse before anything runs what is not comparable: other instances, agent or runtime."""
+        if not self._options.runs_trials(self._config):
+            return
+        self._items = [item for item in session.items if isinstance(item, TrialItem)]
+        if self._before is None or not self._items:
+            return
+        instances = {item.instance.id: item.instance for item in self._items}
+        runtimes = () if self._options.runtime == "auto" else (self._options.runtime,)
+        after = Conditions(
+            agents=(self._contestants.agent,),
+            runtimes=runtimes,
+            digests={name: lock.digest(instance)[:16] for name, instance in instances.items()},
+        )
+        for own in self._opponents(self._before).values():
+            before = conditions(self._before, own)
+            sentence = untrusted(before) or refusal(differences(before, after), self._options.terms.allowed)
             if sentence is not None:
-                raise pytest.UsageError(f"--crab-baseline: not comparable with {self.path}: {sentence}")
+                raise pytest.UsageError(f"--crab-baseline: not comparable with {self._options.baseline}: {sentence}")
 
-    def foresight(self, items: Sequence[tuple[str, Instance]]) -> list[str]:
-        """What each reviewer's gate will be able to see, a line each."""
+    def pytest_report_collectionfinish(self) -> list[str]:
+        """Say what the comparison of each reviewer will be able to see."""
         lines = []
-        for name, own in self._opponents().items():
-            chosen = (instance.id for reviewer, instance in items if reviewer == name)
-            ahead = design(own, chosen, repeats=self.options.repeat, terms=self.options.terms)
+        opponents = {} if self._before is None or not self._items else self._opponents(self._before)
+        for name, own in opponents.items():
+            chosen = (item.instance.id for item in self._items if item.trial_id[1:] == (name, 1))
+            ahead = design(own, chosen, repeats=self._options.repeat, terms=self._options.terms)
             if ahead is None:
                 lines.append(f"crab: gate: {name}: the baseline knows nothing of what was selected")
                 continue
-            sentence = power_statement(
-                ahead, margin=self.options.terms.margin, assumed=own.stability is None, flips=flips(own)
-            )
+            margin = self._options.terms.margin
+            sentence = power_statement(ahead, margin=margin, assumed=own.stability is None, flips=flips(own))
             lines.append(f"crab: gate: {name}: {sentence}")
         return lines
 
-    def header(self) -> list[str]:
-        """The header's lines: what is compared with, and who is no longer what it was there."""
-        allowed = self.options.terms.allowed
-        rest = f"; the {allowed} may differ" if allowed else ""
-        terms = self.options.terms
-        margins = "".join(f", {name} {points:g} points" for name, points in terms.margins.items())
-        looks = f"; one of at most {terms.looks} looks" if terms.looks > 1 else ""
-        line = f"crab: baseline {self.path}; margin {terms.margin:g} points{margins}{looks}{rest}"
-        return [line, *dict.fromkeys(f"crab: warning: not as in the baseline: {told}" for told in self._changes())]
+    # --- the decision -----------------------------------------------------------------------------------------------
 
-    def _changes(self) -> Iterator[str]:
-        """A sentence for each reviewer or agent whose client, model, prompt or settings are others by now."""
-        for name, own in self._opponents().items():
-            spec, crew = self.crews.by_reviewer[name].spec, self.crews.by_reviewer[name]
-            if own.reviewer == name:
-                yield from _changed(f"reviewer {name}", "reviewer", spec.reviewer_spec, crew.reviewer, own)
-            if spec.agent in own.agents:
-                yield from _changed(f"agent {spec.agent}", "agent", spec.agent_spec, crew.agent, own)
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Count a file that cannot be loaded: no gate forgives it."""
+        self._foreign_failures += report.failed
 
-    def against(self, summary: Summary, planned: Mapping[str, Collection[str]]) -> tuple[BaselineComparison, ...]:
-        """Compare every contestant with its baseline; ``planned`` are the instances that each was to be run on."""
-        opponents = self._opponents()
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Count a failure that is no trial's."""
+        self._foreign_failures += report.failed and not hasattr(report, "crab_item")
+
+    def decide(
+        self,
+        status: int,
+        summary: Summary,
+        planned: Sequence[Planned],
+        problems: Sequence[str],
+        given_up: tuple[str, ...],
+    ) -> tuple[int, Gate | None]:
+        """Return the exit status of the run, and the decision for the summary."""
+        options = self._options
+        objections = self._config.hook.pytest_crab_gate(summary=summary, config=self._config)
+        against = None if self._before is None else self._against(self._before, summary, planned)
+        absent = _absent_oracles(summary, planned)
+        decision = decide(
+            RunOutcome(
+                status=status,
+                only_trials_failed=self._foreign_failures == 0 and not problems,
+                fail_under=options.fail_under,
+                max_broken=options.max_broken,
+                max_unknown=options.max_unknown,
+                errors_as_misses=options.errors_as_misses,
+                counts=tuple(
+                    OracleCounts.of(
+                        row.reviewer,
+                        row.outcomes,
+                        absent=absent.get(row.reviewer, 0),
+                        is_control=self._is_control(row.reviewer),
+                    )
+                    for row in summary.reviewers
+                ),
+                baselines=against,
+                objections=tuple(text for text in objections if text),
+                given_up=given_up,
+            )
+        )
+        return decision.exit_code, _gate_record(decision, options, against or ())
+
+    def _against(self, before: Summary, summary: Summary, planned: Sequence[Planned]) -> tuple[BaselineComparison, ...]:
+        """Compare every contestant with its baseline."""
+        opponents, options = self._opponents(before), self._options
+        assert options.baseline is not None
         return tuple(
             pair(
-                self.before,
+                before,
                 opponents.get(name),
                 summary,
                 own,
-                path=self.path,
-                terms=self.options.terms,
-                planned=planned.get(name, ()),
+                path=options.baseline,
+                terms=options.terms,
+                planned={one.instance.id for one in planned if one.trial_id.reviewer == name},
                 whole=True,
             )
             for name, own in contestants(summary).items()
         )
 
-    def _opponents(self) -> dict[str, ReviewerSummary]:
-        """The baseline's reviewer for each contestant of this run that has one."""
-        before = contestants(self.before)
-        names = [name for name, crew in self.crews.by_reviewer.items() if crew.spec.arm is None]
-        pairs = {name: counterpart(name, list(before), names) for name in names}
-        return {name: before[other] for name, other in pairs.items() if other is not None}
+    def _opponents(self, before: Summary) -> dict[str, ReviewerSummary]:
+        """Return the baseline's reviewer for each contestant of this run that has one."""
+        found = contestants(before)
+        names = [name for name, crew in self._contestants.by_reviewer.items() if crew.spec.arm is None]
+        pairs = {name: counterpart(name, list(found), names) for name in names}
+        return {name: found[other] for name, other in pairs.items() if other is not None}
+
+    def _changes(self, before: Summary) -> Iterator[str]:
+        """Yield a sentence for each reviewer or agent whose client, model, prompt or settings have changed."""
+        for name, own in self._opponents(before).items():
+            spec, crew = self._contestants.by_reviewer[name].spec, self._contestants.by_reviewer[name]
+            if own.reviewer == name:
+                yield from _changes_of(f"reviewer {name}", "reviewer", spec.reviewer_spec, crew.reviewer, own)
+            if spec.agent in own.agents:
+                yield from _changes_of(f"agent {spec.agent}", "agent", spec.agent_spec, crew.agent, own)
+
+    def _is_control(self, reviewer: str) -> bool:
+        crew = self._contestants.by_reviewer.get(reviewer)
+        return crew is not None and crew.spec.arm is not None
+
+    def _refuse(self) -> None:
+        """Raise pytest.UsageError for a gate that cannot be trusted."""
+        crews = list(self._contestants.by_reviewer.values())
+        sentence = refuse(
+            fail_under=self._options.fail_under,
+            max_broken=self._options.max_broken,
+            max_unknown=self._options.max_unknown,
+            agent=self._contestants.agent,
+            privileged=any(crew.privileged_agent for crew in crews),
+            simulated=any(crew.simulated for crew in crews),
+            defaulted=self._contestants.agent_defaulted,
+            runtime_named=self._options.runtime != "auto",
+            gated=any(crew.spec.arm is None for crew in crews),
+            baseline=self._options.baseline is not None,
+            sharded=self._options.shard is not None,
+        )
+        if sentence:
+            raise pytest.UsageError(sentence)
 
 
-def _changed(who: str, part: str, spec: AdapterSpec, adapter: object, before: ReviewerSummary) -> Iterator[str]:
-    """What of an adapter is not what the baseline has on record, as far as it can be told before it is asked."""
+def _absent_oracles(summary: Summary, planned: Sequence[Planned]) -> dict[str, int]:
+    """Return by reviewer how many oracles were planned and have no verdict on record, not even an unknown one."""
+    known = {row.reviewer: {oracle.key for oracle in row.oracles} for row in summary.reviewers}
+    wanted: dict[str, set[tuple[str, str]]] = {}
+    for one in planned:
+        keys = ((one.instance.id, comment.id) for comment in one.instance.comments if comment.oracle is not None)
+        wanted.setdefault(one.trial_id.reviewer, set()).update(keys)
+    return {name: len(keys - known.get(name, set())) for name, keys in wanted.items()}
+
+
+def _load_baseline(path: Path) -> Summary:
+    """Read the baseline. Raises pytest.UsageError if it is none."""
+    try:
+        before = load_summary(path)
+    except BadInput as error:
+        raise pytest.UsageError(f"--crab-baseline: {error}") from error
+    if not contestants(before):
+        raise pytest.UsageError(f"--crab-baseline: {path} has no reviewer to compare with")
+    return before
+
+
+def _changes_of(who: str, part: str, spec: AdapterSpec, adapter: object, before: ReviewerSummary) -> Iterator[str]:
+    """Yield what of an adapter differs from the baseline's record, as far as it is known before the run."""
     identity = getattr(adapter, "identity", None)  # one that is bound to instances has none yet
     try:
         known = identity() if identity is not None else None
-    except CrabError:  # it is said where it is asked
+    except CrabError:  # its trials report it
         return
     if known is None:
         return
@@ -157,8 +250,8 @@ def _changed(who: str, part: str, spec: AdapterSpec, adapter: object, before: Re
         yield f"{who}: {'; '.join(found)}"
 
 
-def gate_record(decision: Decision, options: Options, against: Sequence[BaselineComparison]) -> Gate | None:
-    """What summary.json says of the gate; None: there was none."""
+def _gate_record(decision: Decision, options: Options, against: Sequence[BaselineComparison]) -> Gate | None:
+    """Return the decision for summary.json; None: there was no gate."""
     if decision.verdict is GateResult.NO_GATE:
         return None
     return Gate(

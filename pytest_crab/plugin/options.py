@@ -1,4 +1,4 @@
-"""The options as they were asked for: command line, then environment, then ini file, then default."""
+"""The values of options: from the command line, else the environment, else an ini file, else the default."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from typing import Literal
 
 import pytest
 
-from pytest_crab.plugin.table import OPTIONS
-from pytest_crab.plugin.table import Option
-from pytest_crab.plugin.values import switch
+from pytest_crab.plugin.option_table import OPTIONS
+from pytest_crab.plugin.option_table import Option
+from pytest_crab.plugin.option_types import SWITCH
 
 if TYPE_CHECKING:
     from pytest_crab.gate.terms import GateTerms
@@ -33,7 +33,7 @@ def register(parser: pytest.Parser) -> None:
 
 
 def register_short(parser: pytest.Parser) -> None:
-    """Register the short names that no other plugin owns; to be called when all others have spoken."""
+    """Register the short names that no other plugin owns, once all others are registered."""
     group = parser.getgroup("crab")
     for option in OPTIONS:
         if option.short is not None and not _is_taken(parser, option.short):
@@ -42,9 +42,9 @@ def register_short(parser: pytest.Parser) -> None:
 
 def _settings(option: Option) -> dict[str, Any]:
     settings = {"dest": option.dest, "default": None, "help": option.help}
-    if option.read is switch:
+    if option.type is SWITCH:
         return {**settings, "action": "store_const", "const": "true"}
-    return {**settings, "action": "append" if option.many else "store", "metavar": option.metavar}
+    return {**settings, "action": "append" if option.many else "store", "metavar": option.type.metavar}
 
 
 def _is_taken(parser: pytest.Parser, flag: str) -> bool:
@@ -57,7 +57,7 @@ def _is_taken(parser: pytest.Parser, flag: str) -> bool:
 
 @dataclass(frozen=True)
 class Options:
-    """What was asked for, read once at the edge."""
+    """The values of all options, read once at the edge."""
 
     reviewers: tuple[str, ...]
     agent: str | None
@@ -91,9 +91,13 @@ class Options:
     base_image: str
     proof_runs: int
 
+    def runs_trials(self, config: pytest.Config) -> bool:
+        """Return whether this run is to measure anything."""
+        return not self.plan and runs_items(config)
+
     @property
     def gated(self) -> bool:
-        """Whether a gate decides the exit status."""
+        """True if a gate decides the exit status."""
         return self.fail_under is not None or self.baseline is not None
 
     @property
@@ -137,14 +141,20 @@ class Options:
         )
 
 
+def runs_items(config: pytest.Config) -> bool:
+    """Return whether pytest is to run what it collects."""
+    option = config.option
+    return not (option.collectonly or option.setuponly or option.setupplan)
+
+
 def named_reviewers(config: pytest.Config) -> bool:
-    """Whether any reviewer is named, without reading the other options."""
+    """Return whether any reviewer is named, without reading the other options."""
     (option,) = (option for option in OPTIONS if option.name == "reviewer")
     return bool(_raw(option, config, os.environ)[0])
 
 
 def names_reviewers(config: pytest.Config, arguments: Sequence[str]) -> bool:
-    """The same before the command line is read, when nobody has claimed the short name yet."""
+    """Return whether a reviewer is named in arguments that are not parsed yet."""
     (option,) = (option for option in OPTIONS if option.name == "reviewer")
     flags = (f"--crab-{option.name}", option.short)
     return named_reviewers(config) or any(argument.split("=", 1)[0] in flags for argument in arguments)
@@ -171,8 +181,8 @@ def _value(option: Option, config: pytest.Config, environ: Mapping[str, str], pr
         return option.default
     texts = raw if option.many else [raw]
     try:
-        values = tuple(option.read(text.strip()) for text in texts)
+        values = tuple(option.type.read(text.strip()) for text in texts)
     except (ValueError, KeyError):
-        problems.append(f"{place} is {', '.join(map(repr, texts))}; it should be {option.meant}")
+        problems.append(f"{place} is {', '.join(map(repr, texts))}; it should be {option.type.meaning}")
         return option.default
     return values if option.many else values[0]

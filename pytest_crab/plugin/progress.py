@@ -1,4 +1,4 @@
-"""The progress line of a run: what is running, done, spent and left; only where a person is watching a terminal."""
+"""The progress line of a run (running, done, spent, left), on terminals only."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class ProgressLine:
-    """A line that is written behind what pytest has printed, and wiped before pytest prints on."""
+    """A line behind pytest's own output, wiped before pytest prints again."""
 
     def __init__(self, config: pytest.Config) -> None:
         reporter = self._terminal = config.pluginmanager.get_plugin("terminalreporter")
@@ -28,14 +28,14 @@ class ProgressLine:
             self._line.show(text)
 
     def wipe(self) -> None:
-        """Take the line away."""
+        """Remove the line."""
         self._line.wipe()
 
-    def say(self, text: str) -> None:
-        """Write a whole line that stays; pytest then begins its own again."""
+    def write_line(self, text: str) -> None:
+        """Write a whole line that stays; pytest then repeats its own."""
         self.wipe()
         if self._terminal is not None:
-            with self._uncaptured():
+            with self._without_capture():
                 self._terminal.write_line(text, yellow=True)
                 self._terminal.flush()
 
@@ -46,9 +46,9 @@ class ProgressLine:
 
     def _write(self, text: str) -> None:
         """Write past pytest's capturing, and past its reporter, which counts the columns of the line."""
-        with self._uncaptured():
+        with self._without_capture():
             sys.stdout.write(text)
             sys.stdout.flush()
 
-    def _uncaptured(self) -> AbstractContextManager[None]:
+    def _without_capture(self) -> AbstractContextManager[None]:
         return self._capture.global_and_fixture_disabled() if self._capture else contextlib.nullcontext()

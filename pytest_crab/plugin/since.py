@@ -1,4 +1,4 @@
-"""Leaves out instances that were merged too early for --crab-since, and says so."""
+"""Leaves out instances that were merged too early for --crab-since."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pytest_crab.types import Instance
 
 
 class Since:
-    """Deselects before anybody else does; registered only when a day is named."""
+    """Deselects items before other plugins do."""
 
     def __init__(self, since: date) -> None:
         self.since = since
@@ -20,7 +20,7 @@ class Since:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        """Deselect the items of instances that do not count as merged since the day; what is no trial stays."""
+        """Deselect instances that do not count as merged since the day; what is no trial stays."""
         reasons = {item: self._why_not(item) for item in items}
         left_out = [item for item in items if reasons[item] is not None]
         self.left_out = Counter(reason for reason in reasons.values() if reason is not None)
@@ -29,9 +29,9 @@ class Since:
             items[:] = [item for item in items if reasons[item] is None]
 
     def pytest_report_collectionfinish(self) -> list[str]:
-        """Say how many items were left out, and why."""
-        told = ", ".join(f"{count} {reason}" for reason, count in sorted(self.left_out.items()))
-        return [f"crab: since {self.since}, left out: {told}"] if told else []
+        """Print how many items were left out, and why."""
+        counts = ", ".join(f"{count} {reason}" for reason, count in sorted(self.left_out.items()))
+        return [f"crab: since {self.since}, left out: {counts}"] if counts else []
 
     def _why_not(self, item: pytest.Item) -> str | None:
         instance = getattr(item, "instance", None)

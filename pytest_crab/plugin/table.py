@@ -1,263 +1,150 @@
-"""Every option of the plugin, once: its name, how its text is read, its default and what is said of it."""
+"""The terminal's output of a run: the header's lines, the outcome of each item, and the tables at the end."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
 
-from pytest_crab.plugin import values
+import pytest
 
-
-@dataclass(frozen=True)
-class Option:
-    """One option: ``--crab-NAME``, ``CRAB_NAME`` and ``crab_NAME`` in an ini file mean the same."""
-
-    name: str
-    read: Callable[[str], Any]
-    default: Any
-    help: str
-    meant: str
-    metavar: str | None = None
-    many: bool = False
-    short: str | None = None
-    flag: bool = True
-
-    @property
-    def dest(self) -> str:
-        """The name in ini files and in pytest's own namespace."""
-        return f"crab_{self.name.replace('-', '_')}"
-
-    @property
-    def variable(self) -> str:
-        """The environment variable."""
-        return self.dest.upper()
+from pytest_crab.benchmarks.recorded import read_recording
+from pytest_crab.errors import BadInput
+from pytest_crab.plugin.contestants import Contestants
+from pytest_crab.plugin.options import Options
+from pytest_crab.plugin.recorder import Recorder
+from pytest_crab.plugin.resources import Resources
+from pytest_crab.plugin.runner import Runner
+from pytest_crab.report.account import instance_line
+from pytest_crab.report.agreement import agreement_lines
+from pytest_crab.report.agreement import agreements
+from pytest_crab.report.summary import Summary
+from pytest_crab.report.terminal import summary_lines
+from pytest_crab.report.text import counted
+from pytest_crab.report.text import one_line
+from pytest_crab.types import Trial
+from pytest_crab.types import Verdict
 
 
-# Help texts are half sentences in lower case that say what the value does, not what it is.
-OPTIONS = (
-    Option(
-        "reviewer",
-        str,
-        (),
-        "measure this reviewer; repeatable (built in: claude-code, codex, command, devin, human, hunks, none, "
-        "pr-agent, reflexion, replay, ruff, single-shot; others in crab.yaml)",
-        "a name",
-        "NAME",
-        many=True,
-        short="--reviewer",
-    ),
-    Option(
-        "agent",
-        str,
-        None,
-        "let this coding agent act on the findings (built in: anthropic, claude-code, codex, command, mini, reference, "
-        "replay, suggestions; others in crab.yaml)",
-        "a name",
-        "NAME",
-        short="--agent",
-    ),
-    Option(
-        "runtime",
-        str,
-        "auto",
-        "run code in docker, in local sandboxes, or in what is there (auto)",
-        "auto, docker or local",
-        "auto|docker|local",
-    ),
-    Option(
-        "jobs", values.count, min(4, os.cpu_count() or 1), "run so many trials at a time", "a whole number from 1", "N"
-    ),
-    Option(
-        "cluster",
-        values.address,
-        None,
-        "run the trials on the Dask cluster whose scheduler has this address",
-        "an address such as tcp://10.0.0.5:8786",
-        "ADDRESS",
-    ),
-    Option("repeat", values.count, 1, "run every trial so many times", "a whole number from 1", "N"),
-    Option(
-        "since",
-        values.since,
-        None,
-        "run only instances that were merged since this day, as models may know the older ones",
-        "a day such as 2024-05-01",
-        "DAY",
-    ),
-    Option("shard", values.shard, None, "run only this part of the instances, as in 2/4", "i/n, as in 2/4", "I/N"),
-    Option(
-        "control", values.switch, False, "also run the agent with no findings, and show the net lift", "true or false"
-    ),
-    Option(
-        "placebo",
-        str,
-        None,
-        "also hand the agent findings of other pull requests, taken from this earlier report",
-        "a report's folder or its trials.jsonl",
-        "FILE",
-    ),
-    Option(
-        "first",
-        values.count,
-        (),
-        "also run the agent with only the first so many findings of every review; repeatable",
-        "a whole number from 1",
-        "N",
-        many=True,
-    ),
-    Option(
-        "attribute",
-        values.switch,
-        False,
-        "run the agent again with one finding at a time where an oracle was caught, and say which finding did it",
-        "true or false",
-    ),
-    Option("store", str, ".crab", "keep finished steps in this folder", "a folder", "DIR"),
-    Option(
-        "fresh",
-        values.step,
-        (),
-        "forget what the store knows of this step first; repeatable",
-        "review or revision",
-        "STEP",
-        many=True,
-    ),
-    Option(
-        "replay",
-        values.switch,
-        False,
-        "let recorded answers of models stand for live ones; a request without a recording is an error",
-        "true or false",
-    ),
-    Option(
-        "budget",
-        values.dollars,
-        None,
-        "ask no model any more once the run has cost so many US dollars",
-        "a number of dollars above 0",
-        "USD",
-    ),
-    Option(
-        "give-up",
-        values.count_or_none,
-        5,
-        "run no more trials of a reviewer whose first N failed alike, as with a wrong key; 0: go on",
-        "a whole number from 0",
-        "N",
-    ),
-    Option("plan", values.switch, False, "say what is stored and what would run, and run nothing", "true or false"),
-    Option(
-        "report",
-        str,
-        None,
-        "write trials.jsonl and summary.json into this folder (default: report in the store)",
-        "a folder",
-        "DIR",
-    ),
-    Option("junit", str, None, "write a JUnit file with one case per oracle", "a file", "FILE"),
-    Option(
-        "fail-under",
-        values.rate,
-        None,
-        "let the rate of caught oracles decide the exit status",
-        "a number from 0 to 1",
-        "RATE",
-    ),
-    Option(
-        "baseline",
-        str,
-        None,
-        "compare with this earlier run and let the difference decide the exit status",
-        "a summary.json, or the folder of a report or a store",
-        "FILE",
-    ),
-    Option(
-        "margin",
-        values.margin,
-        (),
-        "allow the rate, or that of a label (security=10), to be so far below the baseline's; repeatable (default: 5)",
-        "a number of points from 0 to 100, or LABEL=POINTS",
-        "[LABEL=]POINTS",
-        many=True,
-    ),
-    Option(
-        "gate-looks",
-        values.count,
-        1,
-        "divide the gate's chance of an error among so many runs or repeats after which it is looked at",
-        "a whole number from 1",
-        "N",
-    ),
-    Option(
-        "gate-unit",
-        values.unit,
-        "repository",
-        "let the gate speak for repositories like these, or with pull-request for these repositories only",
-        "repository or pull-request",
-        "repository|pull-request",
-    ),
-    Option(
-        "allow-difference",
-        values.condition,
-        None,
-        "compare with the baseline though this one thing differs",
-        "dataset, agent, agent-version, harness, runtime or leaky",
-        "WHAT",
-    ),
-    Option(
-        "max-broken",
-        values.rate,
-        0.05,
-        "exit 9 if a larger share of oracles is broken, under a gate",
-        "a number from 0 to 1",
-        "SHARE",
-    ),
-    Option(
-        "max-unknown",
-        values.rate,
-        0.05,
-        "pass no gate if a larger share of oracles is unknown for another reason",
-        "a number from 0 to 1",
-        "SHARE",
-    ),
-    Option(
-        "errors-as-misses",
-        values.switch,
-        False,
-        "count unknown oracles as missed, as the c-CRAB paper does",
-        "true or false",
-    ),
-    Option(
-        "disk-budget",
-        values.size,
-        None,
-        "run repository by repository, and remove images once they and the store's cache take more than this",
-        "a size such as 20G or 800M",
-        "SIZE",
-    ),
-    Option(
-        "allow-unconfined",
-        values.switch,
-        False,
-        "run code without a sandbox where bubblewrap does not work",
-        "true or false",
-    ),
-    Option(
-        "trust",
-        values.switch,
-        False,
-        "run the Dockerfiles and installs of instance sets from outside this folder",
-        "true or false",
-    ),
-    Option("base-image", str, "python:{python}-slim", "build environments on this image", "an image name", flag=False),
-    Option(
-        "proof-runs",
-        values.count,
-        2,
-        "prove every oracle with so many runs of each state",
-        "a whole number from 1",
-        flag=False,
-    ),
-)
+class Header:
+    """Prints reviewers, agent, runtime, store and models; ``runner`` None: nothing will run."""
+
+    def __init__(self, options: Options, contestants: Contestants, resources: Resources, runner: Runner | None) -> None:
+        self._options = options
+        self._contestants = contestants
+        self._resources = resources
+        self._runner = runner
+
+    def pytest_report_header(self) -> list[str]:
+        """Return the header's lines."""
+        options, runner = self._options, self._runner
+        at_a_time = options.jobs if runner is None else runner.at_a_time
+        lines = [
+            f"crab: {self._contestants.description()}",
+            f"crab: runtime {self._runtime()}; {at_a_time} at a time; store {options.store}",
+        ]
+        if options.allow_unconfined:
+            lines.append("crab: --crab-allow-unconfined: code runs without a sandbox where none is to be had")
+        models = []
+        if options.replay:
+            cassettes = self._contestants.settings.cassettes(options.store)
+            models.append(f"recordings in {cassettes} and nothing else (--crab-replay)")
+        if options.budget is not None:
+            models.append(f"a budget of {options.budget:g} USD")
+        lines += [f"crab: models: {', '.join(models)}"] if models else []
+        return [*lines, *(f"crab: {sentence}" for sentence in (runner.news() if runner is not None else ()))]
+
+    def _runtime(self) -> str:
+        workers = None if self._runner is None else self._runner.workers
+        if workers is None:
+            return self._resources.runtime_text()
+        name = self._resources.choice.name
+        return f"{name} (as each worker has it); {self._options.cluster} with {counted(workers, 'worker')}"
+
+
+class Table:
+    """Prints the outcomes and the tables; registered on the controller of a run that measures."""
+
+    def __init__(self, options: Options, recorder: Recorder, config: pytest.Config) -> None:
+        self._options = options
+        self._recorder = recorder
+        self._config = config
+
+    def pytest_report_teststatus(self, report: pytest.TestReport | pytest.CollectReport) -> tuple[str, str, str] | None:
+        """Say in verbose output how many oracles were caught; pytest's own categories and letters stay."""
+        trial = self._recorder.reported(report.nodeid)
+        if trial is None or report.outcome not in ("passed", "failed"):  # a plugin that runs items again has its own
+            return None
+        if report.when == "setup" and report.failed:
+            return "error", "E", f"ERROR {_result_text(trial)}"
+        if report.when == "call" and report.failed:
+            return "failed", "F", f"FAILED {_result_text(trial)}"
+        return ("passed", ".", f"PASSED {_result_text(trial)}") if report.when == "call" else None
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Print a line per trial, the tables, and why the gate decided as it did; under -qq the last alone."""
+        reporter, recorder = terminalreporter, self._recorder
+        summary = recorder.summary
+        if summary is None or self._config.option.no_summary:
+            return
+        if recorder.empty_shard:
+            number = recorder.empty_shard
+            count = "the one instance is" if number == 1 else f"all {number} instances are"
+            reporter.write_line(f"crab: shard {self._options.part} is empty: {count} in other shards")
+        if recorder.trials:
+            self._print_trials(reporter, summary)
+        elif not recorder.empty_shard:
+            return
+        for sentence in recorder.given_up:
+            reporter.write_line(f"crab: {one_line(sentence, 1000)}", red=True)
+        for problem in recorder.problems:
+            reporter.write_line(problem, red=True)
+        if summary.gate is not None and summary.gate.paragraph:
+            reporter.write_line(summary.gate.paragraph, bold=True)
+
+    def _print_trials(self, reporter: pytest.TerminalReporter, summary: Summary) -> None:
+        if reporter.verbosity >= 0:
+            reporter.write_sep("-", "trials")
+            for trial in self._recorder.in_order():
+                if trial.error not in self._recorder.given_up:  # these have one line together
+                    reporter.write_line(f"{trial.id}  {instance_line(trial)}")
+        if reporter.verbosity >= -1:
+            self._print_tables(reporter, summary)
+
+    def _print_tables(self, reporter: pytest.TerminalReporter, summary: Summary) -> None:
+        reporter.write_sep("=", "review measured by what it led to")
+        for warning in summary.gate.warnings if summary.gate is not None else ():
+            reporter.write_line(f"not as in the baseline: {warning}", yellow=True)
+        for line in summary_lines(summary, reporter._tw.fullwidth):  # noqa: SLF001 - the only way to the width
+            markup = {line.style: True} if line.style else {}
+            reporter.write_line(line.text, **markup)
+        for lines in self._config.hook.pytest_crab_summary_lines(summary=summary, config=self._config):
+            for text in lines or ():
+                reporter.write_line(text)
+        reporter.write_line(f"report: {self._options.report / 'index.html'} (records: trials.jsonl beside it)")
+
+
+class RecordedAgreement:
+    """Prints how far verdicts agree with the recorded ones of a set; registered where these are replayed."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_crab_summary_lines(self) -> Sequence[str]:
+        """Return the lines on each set."""
+        lines: list[str] = []
+        for folder in self._recorder.recorded_sets():
+            try:
+                found = agreements(self._recorder.in_order(), read_recording(folder))
+            except BadInput as error:
+                faults = map(one_line, str(error).splitlines())
+                lines += [f"recorded verdicts of {folder.name} cannot be read:", *faults]
+                continue
+            lines += [f"recorded verdicts of {folder.name}:", *agreement_lines(found)] if found else []
+        return lines
+
+
+def _result_text(trial: Trial) -> str:
+    caught, unknown = len(trial.having(Verdict.CAUGHT)), len(trial.having(Verdict.UNKNOWN))
+    if not trial.results:
+        return "no oracle, and no review" if trial.review is None else f"no oracle, {trial.review.size} findings"
+    return f"{caught}/{len(trial.results)} caught" + (f", {unknown} unknown" if unknown else "")

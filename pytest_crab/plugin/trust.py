@@ -1,4 +1,4 @@
-"""Instance sets from elsewhere: their images and installs run here, so the first use of each is asked for."""
+"""Instance sets from outside the folder of the call: their images and installs run here, so each must be trusted."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from pytest_crab.errors import BadInput
 from pytest_crab.instances import find_instances
 from pytest_crab.instances import load_instance
 from pytest_crab.instances.lock import locked
-from pytest_crab.plugin import INSTANCE_FILE
-from pytest_crab.plugin import is_locked
-from pytest_crab.plugin import is_meant
-from pytest_crab.plugin import named_path
-from pytest_crab.plugin.collect import InstanceFile
+from pytest_crab.plugin.items import InstanceFile
+from pytest_crab.plugin.paths import INSTANCE_FILE
+from pytest_crab.plugin.paths import is_file
+from pytest_crab.plugin.paths import is_set
+from pytest_crab.plugin.paths import named_path
 from pytest_crab.store.files import write_aside
 
 #: The file in the store that remembers which sets were trusted, by digest.
@@ -31,17 +31,16 @@ TRUSTED = "trusted.json"
 
 
 def require_trust(config: pytest.Config, store: Path, *, trust: bool) -> None:
-    """See that every set outside the folder that pytest was called in is trusted as it is now.
+    """Require that every set outside the folder of the call is trusted in its present state; ask at a terminal.
 
-    What lies below that folder is the user's own, as its conftest.py is. Raises pytest.UsageError where nobody can be
-    asked.
+    What lies below that folder is the user's own, as its conftest.py is. Raises pytest.UsageError.
     """
-    known = _known(store)
+    known = _load_trusted(store)
     for folder in _foreign_sets(config):
         digest = _digest(folder)
         if digest in known:
             continue
-        if not trust and not _asked(config, folder):
+        if not trust and not _ask(config, folder):
             raise pytest.UsageError(
                 f"{folder} comes from outside this folder, and its installs and oracles would run here: look at it, "
                 "then add --crab-trust once"
@@ -52,9 +51,9 @@ def require_trust(config: pytest.Config, store: Path, *, trust: bool) -> None:
 
 
 def refuse_code(config: pytest.Config, arguments: Sequence[str]) -> None:
-    """See that pytest reads no conftest.py and no settings of a set from outside the folder that it was called in.
+    """Refuse code and settings in a set from outside the folder of the call: pytest reads them before trust is asked.
 
-    They would run before anybody is asked whether the set is trusted. Raises pytest.UsageError that names the file.
+    Raises pytest.UsageError that names the file.
     """
     here = config.invocation_params.dir.resolve()
     own = {here, *here.parents}
@@ -70,7 +69,7 @@ def refuse_code(config: pytest.Config, arguments: Sequence[str]) -> None:
 
 
 def _from_outside(config: pytest.Config, arguments: Iterable[str]) -> Iterator[tuple[str, Path]]:
-    """The arguments that name what lies outside the folder in which pytest was called, and the paths."""
+    """Yield the arguments that name paths outside the folder in which pytest was called, with the paths."""
     here = config.invocation_params.dir.resolve()
     for argument in arguments:
         path = named_path(config, argument)
@@ -79,7 +78,7 @@ def _from_outside(config: pytest.Config, arguments: Iterable[str]) -> Iterator[t
 
 
 def _read_by_pytest(config: pytest.Config, folder: Path) -> Iterator[Path]:
-    """The files that pytest heeds because a folder is named: settings, and modules here, above and in test*."""
+    """Yield the files that pytest reads because a folder is named: settings, and modules here, above and in test*."""
     if config.inipath is not None and folder.is_relative_to(config.inipath.parent):
         yield config.inipath
     known = config.known_args_namespace
@@ -94,24 +93,17 @@ def _read_by_pytest(config: pytest.Config, folder: Path) -> Iterator[Path]:
 
 
 def _modules(folder: Path, config: pytest.Config) -> Iterator[Path]:
-    """What pytest runs of a folder that it collects; a package only for what it holds, and no set is one."""
+    """Yield the modules that pytest runs of a folder that it collects; a package only if it holds instances."""
     conftest, package = folder / "conftest.py", folder / "__init__.py"
     if conftest.is_file() and not config.known_args_namespace.noconftest:
         yield conftest
-    if package.is_file() and not _is_collected_by_us(folder, config) and _instances(folder):
+    is_ours = is_file(folder / INSTANCE_FILE) or is_set(folder, config)
+    if package.is_file() and not is_ours and _instances(folder):
         yield package
 
 
-def _is_collected_by_us(folder: Path, config: pytest.Config) -> bool:
-    return (
-        (folder / INSTANCE_FILE).is_file()
-        or is_locked(folder, config)
-        or any(is_meant(file.parent) for file in folder.glob(f"*/{INSTANCE_FILE}"))
-    )
-
-
 class SetsOnly:
-    """Lets pytest run nothing but instances of a folder from elsewhere that holds some: what it is trusted for."""
+    """Lets pytest run nothing but instances of a foreign folder that holds some: only these were trusted."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -159,14 +151,14 @@ def _digest(folder: Path) -> str:
 
 
 def _state(file: Path) -> dict[str, str]:
-    """What decides an instance; of one that cannot be read, which is never run, why."""
+    """Return what decides an instance; of one that cannot be read, and is never run, the fault."""
     try:
         return locked(load_instance(file))
     except (BadInput, OSError) as error:
         return {"fault": str(error)}
 
 
-def _known(store: Path) -> dict[str, str]:
+def _load_trusted(store: Path) -> dict[str, str]:
     try:
         known = json.loads((store / TRUSTED).read_text())
     except (OSError, ValueError):
@@ -174,8 +166,8 @@ def _known(store: Path) -> dict[str, str]:
     return {str(key): str(value) for key, value in known.items()} if isinstance(known, dict) else {}
 
 
-def _asked(config: pytest.Config, folder: Path) -> bool:
-    """Whether a person at the terminal says yes."""
+def _ask(config: pytest.Config, folder: Path) -> bool:
+    """Ask at the terminal; False where there is none."""
     manager = config.pluginmanager.get_plugin("capturemanager")
     if manager is not None:
         manager.suspend_global_capture(in_=True)

@@ -11,9 +11,6 @@ from pytest_crab.protocols import Snapshot
 from pytest_crab.protocols import Source
 from pytest_crab.types import Instance
 
-#: The oldest git that this was tried with.
-OLDEST_GIT = "2.25"
-
 #: "module:class" by the key under source in instance.yaml; imported when an instance needs it.
 SOURCES = {
     "git": "pytest_crab.sources.git:GitSource",

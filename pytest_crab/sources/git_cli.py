@@ -19,7 +19,7 @@ from typing import TypeAlias
 
 from pytest_crab.errors import SourceError
 from pytest_crab.scratch import scratch
-from pytest_crab.sources import OLDEST_GIT
+from pytest_crab.sources.requirements import OLDEST_GIT
 
 
 @contextmanager

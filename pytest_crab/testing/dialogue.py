@@ -7,11 +7,8 @@ import json
 from collections.abc import Iterator
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import field
 from typing import Any
-
-if TYPE_CHECKING:
-    from pytest_crab.testing.provider import Reply
 
 #: What the end of a path says about the protocol.
 PATHS = {"/messages": "messages", "/responses": "responses", "/chat/completions": "chat"}
@@ -32,6 +29,33 @@ class Call:
 
     tool: str
     arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What the provider does with one request.
+
+    It answers with ``text`` and tool ``calls``; ``stop`` is ``end``, ``refusal`` or ``length``. ``usage`` counts tokens
+    as input, output, cached and cache_write. A ``status`` other than 200 is an error with ``text`` for its message;
+    ``raw`` is sent as it is instead of anything that the protocol knows. A stream is cut after ``cut`` events (0:
+    before the first byte), stands still for ``stall`` seconds after its first and for ``pause`` seconds after each, and
+    stays open for ``linger`` seconds after its last; ``delay`` seconds pass before the head, and ``pieces`` is how many
+    parts the text is told in.
+    """
+
+    text: str = ""
+    calls: tuple[Call, ...] = ()
+    stop: str = "end"
+    usage: Mapping[str, int] = field(default_factory=lambda: {"input": 100, "output": 20})
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    raw: bytes | None = None
+    cut: int | None = None
+    stall: float = 0.0
+    pause: float = 0.0
+    linger: float = 0.0
+    delay: float = 0.0
+    pieces: int = 2
 
 
 # --- what a request says --------------------------------------------------------------------------------------------

@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
-from dataclasses import field
 from types import TracebackType
 from typing import Any
 
@@ -19,33 +18,7 @@ from aiohttp import web
 
 from pytest_crab.testing import dialogue
 from pytest_crab.testing.dialogue import Call
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
-    """What the provider does with one request.
-
-    It answers with ``text`` and tool ``calls``; ``stop`` is ``end``, ``refusal`` or ``length``. ``usage`` counts tokens
-    as input, output, cached and cache_write. A ``status`` other than 200 is an error with ``text`` for its message;
-    ``raw`` is sent as it is instead of anything that the protocol knows. A stream is cut after ``cut`` events (0:
-    before the first byte), stands still for ``stall`` seconds after its first and for ``pause`` seconds after each, and
-    stays open for ``linger`` seconds after its last; ``delay`` seconds pass before the head, and ``pieces`` is how many
-    parts the text is told in.
-    """
-
-    text: str = ""
-    calls: tuple[Call, ...] = ()
-    stop: str = "end"
-    usage: Mapping[str, int] = field(default_factory=lambda: {"input": 100, "output": 20})
-    status: int = 200
-    headers: Mapping[str, str] = field(default_factory=dict)
-    raw: bytes | None = None
-    cut: int | None = None
-    stall: float = 0.0
-    pause: float = 0.0
-    linger: float = 0.0
-    delay: float = 0.0
-    pieces: int = 2
+from pytest_crab.testing.dialogue import Reply
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +47,9 @@ class Asked:
 
 
 #: Decides the reply to a request.
+#: The reply where a test scripts none.
+OK = Reply(text="ok")
+
 Script = Callable[[Asked], Reply]
 
 
@@ -156,7 +132,7 @@ class ScriptedProvider:
 
     def __init__(
         self,
-        script: Reply | Script | Sequence[Reply | Script] = Reply(text="ok"),
+        script: Reply | Script | Sequence[Reply | Script] = OK,
         port: int = 0,
         listener: socket.socket | None = None,
     ) -> None:

@@ -31,6 +31,14 @@ class TrialPlan:
     costs: Mapping[str, float]
     problem: str | None = None
 
+    def runs(self, step: str) -> bool:
+        """Return whether a step may have to be made."""
+        return self.steps[step] not in (STORED, NEEDLESS)
+
+
+#: The plan of a trial of which nothing is stored.
+NOTHING_STORED = TrialPlan(steps={"proof": OPEN, "review": RUNS, "revision": OPEN, "verdict": OPEN}, costs={})
+
 
 def plan_trial(instance: Instance, crew: Crew, world: World, *, repeat: int = 1) -> TrialPlan:
     """Look the trial's steps up in the store; the source is fetched if need be, since every key names its trees."""
@@ -43,18 +51,15 @@ def plan_trial(instance: Instance, crew: Crew, world: World, *, repeat: int = 1)
     return TrialPlan(steps=planner.states, costs=planner.costs, problem=problem)
 
 
-def contestants_stored(instance: Instance, crew: Crew, world: World, *, repeat: int = 1) -> tuple[bool, bool]:
-    """Return whether the review, and whether the revision, need not be made; neither if the source was never fetched.
-
-    Nothing is fetched, built or run.
-    """
+def plan_contestants(instance: Instance, crew: Crew, world: World, *, repeat: int = 1) -> TrialPlan:
+    """Look up the review and the revision alone. Nothing is fetched: both would run if the source is not there."""
     if not is_fetched(instance, world.cache):
-        return False, False
+        return NOTHING_STORED
     planner = _Planner(instance, crew, world, repeat)
     review = planner.look_up_review()
-    if review is None:
-        return False, False
-    return True, planner.states["revision"] == NEEDLESS or planner.look_up_revision(review) is not None
+    if review is not None and planner.states["revision"] != NEEDLESS:
+        planner.look_up_revision(review)
+    return TrialPlan(steps=planner.states, costs=planner.costs)
 
 
 class _Planner:

@@ -12,7 +12,7 @@ import pytest
 from pytest_crab import reviewers
 from pytest_crab.errors import BadInput
 from pytest_crab.errors import ReviewerError
-from pytest_crab.testing.provider import Reply
+from pytest_crab.testing.dialogue import Reply
 from pytest_crab.testing.provider import fail
 from pytest_crab.testing.provider import refuse
 from pytest_crab.testing.provider import say

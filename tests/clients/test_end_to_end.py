@@ -28,9 +28,9 @@ import yaml
 
 from pytest_crab.clients import installed
 from pytest_crab.runtimes.engine import RUN_LABEL
+from pytest_crab.testing.dialogue import Reply
 from pytest_crab.testing.leaks import Leaks
 from pytest_crab.testing.provider import Asked
-from pytest_crab.testing.provider import Reply
 from pytest_crab.testing.provider import ScriptedProvider
 from pytest_crab.testing.provider import run
 from pytest_crab.testing.provider import say

@@ -13,8 +13,8 @@ import pytest
 from pytest_crab.clients import claude_code
 from pytest_crab.clients import codex
 from pytest_crab.clients.prompting import shown_diff
+from pytest_crab.testing.dialogue import Reply
 from pytest_crab.testing.provider import Asked
-from pytest_crab.testing.provider import Reply
 from pytest_crab.testing.provider import call
 from pytest_crab.testing.provider import run
 from pytest_crab.testing.provider import say

@@ -15,7 +15,7 @@ from pytest_crab import agents
 from pytest_crab.errors import AgentError
 from pytest_crab.errors import BadInput
 from pytest_crab.protocols import CLIENT_LIMITS
-from pytest_crab.testing.provider import Reply
+from pytest_crab.testing.dialogue import Reply
 from pytest_crab.testing.provider import call
 from pytest_crab.testing.provider import fail
 from pytest_crab.testing.provider import refuse

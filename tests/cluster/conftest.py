@@ -27,8 +27,8 @@ import yaml
 
 from pytest_crab.lazy import lazy
 from pytest_crab.runtimes.interpreters import running_version
+from pytest_crab.testing.dialogue import Reply
 from pytest_crab.testing.provider import Asked
-from pytest_crab.testing.provider import Reply
 from pytest_crab.testing.provider import ScriptedProvider
 from pytest_crab.testing.provider import structured
 

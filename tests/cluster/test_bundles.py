@@ -16,7 +16,7 @@ from pytest_crab.campaign.cluster.messages import secret_in
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import load_instance
 from pytest_crab.instances import lock
-from pytest_crab.plugin.values import address
+from pytest_crab.plugin.option_types import address
 
 QUICKSTART = Path(__file__).parents[2] / "instances" / "quickstart"
 

@@ -17,7 +17,7 @@ from pytest_crab.models.usage import Tokens
 from pytest_crab.settings import ModelSettings
 from pytest_crab.settings import Price
 from pytest_crab.settings import Provider
-from pytest_crab.testing.provider import Reply
+from pytest_crab.testing.dialogue import Reply
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_crab.plugin.table import OPTIONS
-from pytest_crab.plugin.table import Option
+from pytest_crab.plugin.option_table import OPTIONS
+from pytest_crab.plugin.option_table import Option
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "options.md"
 
@@ -18,7 +18,9 @@ def row(option: Option) -> str:
     flags = [option.short] if option.short else []
     flags += [f"--crab-{option.name}"] if option.flag else []
     line = ", ".join(f"`{flag}`" for flag in flags) or "-"
-    return f"| {line} | `{option.variable}`, `{option.dest}` | {option.meant} | {default(option)} | {option.help} |"
+    return (
+        f"| {line} | `{option.variable}`, `{option.dest}` | {option.type.meaning} | {default(option)} | {option.help} |"
+    )
 
 
 def default(option: Option) -> str:

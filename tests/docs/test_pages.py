@@ -10,7 +10,7 @@ import pytest
 
 from pytest_crab.agents import AGENTS
 from pytest_crab.instances.document import read_document
-from pytest_crab.plugin.table import OPTIONS
+from pytest_crab.plugin.option_table import OPTIONS
 from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.settings import load_settings
 from pytest_crab.types import Instance

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from pytest_crab.plugin.table import OPTIONS
+from pytest_crab.plugin.option_table import OPTIONS
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "docs" / "examples"

@@ -30,8 +30,8 @@ from pytest_crab.instances import load_instance
 from pytest_crab.lazy import lazy
 from pytest_crab.runtimes.engine import MACHINE_LABEL
 from pytest_crab.runtimes.interpreters import running_version
+from pytest_crab.testing.dialogue import Reply
 from pytest_crab.testing.provider import Asked
-from pytest_crab.testing.provider import Reply
 from pytest_crab.testing.provider import ScriptedProvider
 from pytest_crab.testing.provider import say
 from pytest_crab.types import Instance

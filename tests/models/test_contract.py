@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from pytest_crab.models import Gateway
-from pytest_crab.testing.provider import Reply
+from pytest_crab.testing.dialogue import Reply
 from pytest_crab.testing.provider import ScriptedProvider
 from pytest_crab.testing.provider import call
 from pytest_crab.testing.provider import fail

@@ -21,7 +21,7 @@ import jinja2  # noqa: F401
 import pytest
 
 # and yaml cannot be imported twice
-import pytest_crab.plugin.session
+import pytest_crab.plugin.registration
 import pytest_crab.runtimes.local
 import pytest_crab.runtimes.slots
 import pytest_crab.sources.tree

@@ -14,8 +14,8 @@ import pytest
 from click.testing import CliRunner
 
 from pytest_crab.cli import main
+from pytest_crab.testing.dialogue import Reply
 from pytest_crab.testing.provider import Asked
-from pytest_crab.testing.provider import Reply
 from pytest_crab.testing.provider import ScriptedProvider
 from pytest_crab.testing.provider import say
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_crab.agents import AGENTS
-from pytest_crab.plugin.table import OPTIONS
+from pytest_crab.plugin.option_table import OPTIONS
 from pytest_crab.reviewers import REVIEWERS
 
 USAGE = pytest.ExitCode.USAGE_ERROR

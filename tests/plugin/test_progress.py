@@ -75,10 +75,10 @@ def test_it_keeps_out_of_where_little_is_wanted(slow: Any, arguments: tuple[str,
 
 #: Says that a worker is lost when the header is out and a trial is waited for.
 LOSER = """\
-from pytest_crab.plugin.work import Work
+from pytest_crab.plugin.runner import Runner
 told = [[], ["lost worker w1 (1 trial under way)"]]
-Work.news = lambda self: told.pop(0) if told else []
-Work.losses = lambda self: "1 worker was lost"
+Runner.news = lambda self: told.pop(0) if told else []
+Runner.losses = lambda self: "1 worker was lost"
 """
 
 

@@ -15,8 +15,8 @@ from pytest_crab.errors import ReviewerError
 from pytest_crab.protocols import Checkout
 from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import summarise
+from pytest_crab.testing.dialogue import Reply
 from pytest_crab.testing.provider import Asked
-from pytest_crab.testing.provider import Reply
 from pytest_crab.testing.provider import say
 from pytest_crab.types import Finding
 from pytest_crab.types import PullRequest

@@ -10,8 +10,8 @@ from typing import NoReturn
 import pytest
 
 from pytest_crab.clients import installed
+from pytest_crab.testing.dialogue import Reply
 from pytest_crab.testing.provider import Asked
-from pytest_crab.testing.provider import Reply
 from pytest_crab.testing.provider import fail
 from pytest_crab.testing.provider import say
 

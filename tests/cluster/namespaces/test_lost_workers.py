@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from pytest_crab.store import FileStore
+from pytest_crab.testing.dialogue import Reply
 from pytest_crab.testing.leaks import Leaks
 from pytest_crab.testing.provider import Asked
-from pytest_crab.testing.provider import Reply
 from pytest_crab.testing.provider import say
 
 pytestmark = pytest.mark.bubblewrap

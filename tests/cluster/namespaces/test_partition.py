@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from pytest_crab.testing.dialogue import Reply
 from pytest_crab.testing.provider import Asked
-from pytest_crab.testing.provider import Reply
 
 pytestmark = pytest.mark.bubblewrap
 

@@ -1,4 +1,4 @@
-"""From names on the command line to crews: crab.yaml first, then hooks, then the built-in tables."""
+"""Reviewers and agent of a run, from names: crab.yaml first, then hooks, then the built-in tables."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ from pytest_crab.types import CONTROL
 from pytest_crab.types import FIRST
 from pytest_crab.types import PLACEBO
 
-#: The reviewer that says nothing, and whose agent runs all the same.
+#: The control: a reviewer without findings, whose agent runs all the same.
 NOTHING = "none"
 
 
-#: The built-in reviewers that stay what they are beside recorded revisions; all others are then recordings themselves.
+#: The built-in reviewers that run beside recorded revisions; all others are replayed too.
 _LIVE = ("command", "human", NOTHING, "replay")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Crews:
-    """The crews of a run by reviewer name, how their agent came to be chosen, and what crab.yaml says."""
+class Contestants:
+    """The crews of a run by reviewer name, their agent and why it was chosen, and the settings of crab.yaml."""
 
     by_reviewer: Mapping[str, Crew]
     agent: str
@@ -55,11 +55,25 @@ class Crews:
 
     @property
     def replays(self) -> bool:
-        """Whether revisions are taken out of the instance sets' own recordings."""
+        """True if revisions are taken from the instance sets' own recordings."""
         return any("reviewer" in crew.spec.agent_spec.settings for crew in self.by_reviewer.values())
 
+    def description(self) -> str:
+        """Return reviewers and agent with their labels, for the header."""
+        reviewers = ", ".join(
+            name + (f" ({crew.spec.arm or crew.reviewer_label})" if crew.spec.arm or crew.reviewer_label else "")
+            for name, crew in self.by_reviewer.items()
+        )
+        crew = next(iter(self.by_reviewer.values()))
+        labels = [
+            *(["simulated"] if crew.simulated else []),
+            *(["privileged"] if crew.privileged_agent else []),
+            *([self.why_agent] if self.why_agent else []),
+        ]
+        return f"reviewers {reviewers}; agent {self.agent}" + (f" ({'; '.join(labels)})" if labels else "")
 
-def crews_of(options: Options, config: pytest.Config) -> Crews:
+
+def build_contestants(options: Options, config: pytest.Config) -> Contestants:
     """Build a crew for every named reviewer. Raises pytest.UsageError with every fault."""
     try:
         settings = load_settings(config.rootpath)
@@ -87,13 +101,13 @@ def crews_of(options: Options, config: pytest.Config) -> Crews:
             raise pytest.UsageError("\n".join(dict.fromkeys(problems)))
     except BadInput as error:
         raise pytest.UsageError(str(error)) from error
-    return Crews(
+    return Contestants(
         by_reviewer=crews, agent=agent, agent_defaulted=options.agent is None, why_agent=why, settings=settings
     )
 
 
 def _arms(whole: CrewSpec, options: Options) -> Iterator[CrewSpec]:
-    """Yield what is asked for beside a contestant: its first findings alone, and findings of other pull requests."""
+    """Yield what is run beside a contestant: its first findings alone, and findings of other pull requests."""
     if whole.control:
         return
     for count in sorted(set(options.first)):
@@ -110,7 +124,7 @@ def _arms(whole: CrewSpec, options: Options) -> Iterator[CrewSpec]:
 
 
 def _default_agent(settings: Settings) -> tuple[str, str]:
-    """The agent where none is named: a model's if there is one and its key, else the simulated one; and why."""
+    """Return the agent where none is named, and why: claude-code with its key, else the simulated one."""
     known = set(AGENTS.table) | set(settings.agents)
     if "claude-code" not in known or not os.environ.get("ANTHROPIC_API_KEY"):
         return "reference", "the default, since ANTHROPIC_API_KEY is not set; --agent names another"
@@ -120,14 +134,14 @@ def _default_agent(settings: Settings) -> tuple[str, str]:
 
 
 def _replaying(agent: AdapterSpec, reviewer: str) -> AdapterSpec:
-    """The agent's spec; a replay agent that was told no folder takes this reviewer's revisions out of the set."""
+    """Return the agent's spec; a replay agent without a folder takes this reviewer's revisions from the set."""
     if agent.path != AGENTS.table["replay"] or agent.settings.keys() & {"revisions", "reviewer"}:
         return agent
     return dataclasses.replace(agent, settings={**agent.settings, "reviewer": reviewer})
 
 
 def _reviewer_spec(name: str, settings: Settings, config: pytest.Config, *, recorded: bool) -> tuple[AdapterSpec, str]:
-    """The spec of a reviewer; under recorded revisions a name that crab.yaml does not know is one that was recorded."""
+    """Return the spec of a reviewer and its built-in name; ``recorded``: an unknown name is a recorded reviewer."""
     make = config.hook.pytest_crab_make_reviewer
     known = name in settings.reviewers or name in _LIVE or not is_recorded_name(name)
     if recorded and not known and make(name=name, config=config) is None:
@@ -138,7 +152,7 @@ def _reviewer_spec(name: str, settings: Settings, config: pytest.Config, *, reco
 def _spec(
     family: Family, name: str, variants: Mapping[str, Variant], folder: Path, hook: Any, config: pytest.Config
 ) -> tuple[AdapterSpec, str]:
-    """The spec of a name, and the built-in name that it goes back to."""
+    """Return the spec of a name, and the built-in name behind it."""
     variant = variants.get(name)
     use = variant.use if variant else name
     spec: AdapterSpec | None = hook(name=use, config=config)

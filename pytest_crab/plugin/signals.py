@@ -1,4 +1,4 @@
-"""Ends that signals bring: each says in one line what is kept and how to go on."""
+"""Signal handlers of a run: each end prints one line on what is kept and how to go on."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ import pytest
 
 from pytest_crab.report.text import one_line
 
-#: What ends a run from outside; after its line the process ends by the signal, as it would without a line.
+#: Signals that end a run; after its line the process ends by the signal, as it would without a handler.
 ENDINGS = (signal.SIGTERM, signal.SIGHUP)
 
 
-class Leaving:
-    """The handlers of one run's signals; a handler that others have set stays, and so does a signal that is ignored."""
+class Signals:
+    """The handlers of one run; a handler that others have set stays, and so does a signal that is ignored."""
 
     def __init__(self, store: Path) -> None:
         self._store = store
         self._before: dict[signal.Signals, Any] = {}
         self._stderr: int | None = None
 
-    def heed(self) -> None:
+    def handle(self) -> None:
         """Handle SIGTERM and SIGHUP from here on; called where pytest captures nothing."""
         if self._stderr is None:
             self._stderr = os.dup(2)
@@ -35,18 +35,18 @@ class Leaving:
             if signal.getsignal(number) is signal.SIG_DFL:
                 self._set(number, self._end)
 
-    def at_the_next_interrupt(self) -> None:
-        """Let another Ctrl-C end the process at once, also while pytest still writes about this one."""
+    def exit_at_next_interrupt(self) -> None:
+        """Install a SIGINT handler that exits immediately, also while pytest still writes about this interrupt."""
         if signal.SIGINT not in self._before:
-            self._set(signal.SIGINT, lambda _number, _frame: self.at_once())
+            self._set(signal.SIGINT, lambda _number, _frame: self.exit_now())
 
-    def at_once(self) -> NoReturn:
-        """End the process, as a second Ctrl-C wants it."""
+    def exit_now(self) -> NoReturn:
+        """Exit the process immediately, for a second Ctrl-C."""
         self._say("a second Ctrl-C")
         os._exit(int(pytest.ExitCode.INTERRUPTED))
 
     def restore(self) -> None:
-        """Give all signals back."""
+        """Restore the handlers that were set before."""
         for number, before in self._before.items():
             signal.signal(number, before)
         self._before.clear()
@@ -64,7 +64,7 @@ class Leaving:
         os.kill(os.getpid(), number)
 
     def _say(self, what: str) -> None:
-        """Write past pytest, which may be in the middle of a line; a terminal that is gone hears nothing."""
+        """Write past pytest, which may be in the middle of a line; the terminal may be gone."""
         kept = f"finished steps are kept in {one_line(str(self._store))}: run the same command again to go on"
         with suppress(OSError):
             os.write(2 if self._stderr is None else self._stderr, f"\ncrab: ended by {what}; {kept}\n".encode())

@@ -1,4 +1,4 @@
-"""A run whose trials run on a cluster: what it refuses, and what it tells the cluster of itself."""
+"""Trials on a cluster: the options that it refuses, and the plan that it is sent."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from pytest_crab import runtimes
 from pytest_crab.errors import CrabError
-from pytest_crab.plugin.crew import Crews
+from pytest_crab.plugin.contestants import Contestants
 from pytest_crab.plugin.options import Options
 from pytest_crab.runtimes.runs import Run
 
@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     from pytest_crab.campaign.cluster.executor import Heard
 
 
-def cluster_of(options: Options, crews: Crews, config: pytest.Config, *, resume: str, heard: Heard) -> ClusterExecutor:
-    """The executor of the cluster that the options name. Raises pytest.UsageError with every sentence on why not."""
-    refused = list(_refused(options, crews, config))
+def connect_cluster(
+    options: Options, crews: Contestants, config: pytest.Config, *, resume: str, heard: Heard
+) -> ClusterExecutor:
+    """Connect to the cluster that the options name. Raises pytest.UsageError with every reason against it."""
+    refused = list(_refusals(options, crews, config))
     if refused:
         raise pytest.UsageError("\n".join(refused))
     assert options.cluster is not None
@@ -62,7 +64,7 @@ def cluster_of(options: Options, crews: Crews, config: pytest.Config, *, resume:
         raise pytest.UsageError(f"--crab-cluster: {error}") from error
 
 
-def _refused(options: Options, crews: Crews, config: pytest.Config) -> Iterator[str]:
+def _refusals(options: Options, crews: Contestants, config: pytest.Config) -> Iterator[str]:
     """Yield a sentence for each option that makes no sense beside a cluster."""
     if getattr(config.option, "tx", None) or getattr(config.option, "numprocesses", None):
         yield "--crab-cluster and -n both spread trials over processes: leave one of them out"

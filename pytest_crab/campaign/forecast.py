@@ -1,0 +1,298 @@
+"""What a run will need: trials, time, money, disk and memory; told before a run and by --crab-plan."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import statistics
+import time
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from dataclasses import field
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pytest_crab.campaign.sizes import in_words
+from pytest_crab.protocols import ORACLE_LIMITS
+from pytest_crab.runtimes.stock import BASE
+from pytest_crab.runtimes.stock import Stock
+from pytest_crab.runtimes.stock import typical
+from pytest_crab.trial import Crew
+from pytest_crab.trial import World
+from pytest_crab.trial.plan import NOTHING_STORED
+from pytest_crab.trial.plan import RUNS
+from pytest_crab.trial.plan import TrialPlan
+from pytest_crab.trial.plan import plan_contestants
+from pytest_crab.trial.plan import plan_trial
+from pytest_crab.types import Instance
+from pytest_crab.types import TrialId
+
+#: Seconds for looking trials up, and bytes of an earlier run's records that are read, at most.
+SECONDS, TAIL = 0.25, 2**20
+#: Refuse the run if free space is below this fraction of the estimate.
+PLAIN = 0.25
+
+
+#: The steps of a trial, in their order.
+STEPS = ("proof", "review", "revision", "verdict")
+
+#: One trial to come.
+PlannedTrial = tuple[Instance, Crew, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiskNeed:
+    """Environments that are there, those to build, and base images to pull.
+
+    ``bytes`` is the best guess of what that takes if all of it is needed, ``least`` what it takes at the least.
+    """
+
+    there: int
+    to_build: int
+    pulled: Sequence[str]
+    bytes: float
+    least: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewerNeed:
+    """Steps of one reviewer's trials that are to be made, by step, and what those that a model makes may cost.
+
+    ``usd`` goes by what stored ones cost; None: nothing priced is stored.
+    """
+
+    steps: Mapping[str, int]
+    usd: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast:
+    """What a run will need: steps, seconds, money, disk and memory.
+
+    ``reviews`` and ``revisions`` are those to be made and ``stored`` those that need not be; ``exact``: every trial was
+    looked up. ``seconds`` is None where a step to come was not measured. ``slots`` is how many full sandboxes the
+    memory holds, if fewer than ``jobs``. ``plans`` are the trials that were looked up.
+    """
+
+    trials: int
+    instances: int
+    reviews: int
+    revisions: int
+    stored: int
+    exact: bool
+    reviewers: Mapping[str, ReviewerNeed]
+    seconds: float | None
+    disk: DiskNeed | None
+    free: int | None
+    jobs: int
+    slots: int | None
+    plans: Mapping[TrialId, TrialPlan]
+
+    @property
+    def share(self) -> float:
+        """The part of all reviews and revisions that is not stored."""
+        made = self.reviews + self.revisions
+        return made / (made + self.stored) if made else 0.0
+
+
+def forecast(
+    trials: Sequence[PlannedTrial],
+    world: World,
+    *,
+    stock: Stock | None,
+    records: Path,
+    runtime: str,
+    jobs: int,
+    whole: bool = False,
+) -> Forecast:
+    """Say what these trials will need, by the store, by what is built and by the ``records`` of an earlier run.
+
+    Unless ``whole``, reviews and revisions of a random part are looked up for a quarter of a second and the rest is
+    taken to be like them; nothing is fetched, built or run. ``whole`` looks up every step of every trial, and fetches
+    sources for that. ``stock`` None: what is built is not known.
+    """
+    plans = _all_plans(trials, world) if whole else _some_plans(trials, world)
+    share = len(trials) / len(plans) if plans else 0.0
+    made = {step: round(share * sum(one.runs(step) for one in plans.values())) for step in ("review", "revision")}
+    instances = {instance.id: instance for instance, _, _ in trials}
+    told = Forecast(
+        trials=len(trials),
+        instances=len(instances),
+        reviews=made["review"],
+        revisions=made["revision"],
+        stored=2 * len(trials) - made["review"] - made["revision"],
+        exact=len(plans) == len(trials),
+        reviewers=_needs(plans, share),
+        seconds=None,
+        disk=None,
+        free=None if stock is None else stock.free,
+        jobs=jobs,
+        slots=memory_for(ORACLE_LIMITS.memory, jobs),
+        plans=plans,
+    )
+    built = {name: instance for name, instance in instances.items() if instance.environment is not None}
+    disk = None if stock is None else disk_need(built, stock, runtime, told.share)
+    seconds = duration(measured(records, runtime), trials, told, 0 if disk is None else disk.to_build)
+    return replace(told, disk=disk, seconds=seconds)
+
+
+def _all_plans(trials: Sequence[PlannedTrial], world: World) -> dict[TrialId, TrialPlan]:
+    return {_id(trial): plan_trial(trial[0], trial[1], world, repeat=trial[2]) for trial in trials}
+
+
+def _some_plans(trials: Sequence[PlannedTrial], world: World) -> dict[TrialId, TrialPlan]:
+    if not any((Path(getattr(world.store, "folder", "")) / "steps" / "review").glob("*")):
+        return {_id(trial): NOTHING_STORED for trial in trials}
+    until = time.monotonic() + SECONDS
+    order = list(trials)
+    random.Random(0).shuffle(order)  # noqa: S311 - a sample, no secret
+    plans: dict[TrialId, TrialPlan] = {}
+    for trial in order:
+        plans[_id(trial)] = contestants_plan(trial, world)
+        if time.monotonic() > until:
+            break
+    return plans
+
+
+def contestants_plan(trial: PlannedTrial, world: World) -> TrialPlan:
+    """Look up a trial's review and revision alone; nothing is fetched, and an adapter's fault is for its trial."""
+    instance, crew, repeat = trial
+    try:
+        return plan_contestants(instance, crew, world, repeat=repeat)
+    except Exception:  # noqa: BLE001 - adapters of others raise anything
+        return NOTHING_STORED
+
+
+def _id(trial: PlannedTrial) -> TrialId:
+    instance, crew, repeat = trial
+    return TrialId(instance.id, crew.spec.reviewer, repeat)
+
+
+def _needs(plans: Mapping[TrialId, TrialPlan], share: float) -> dict[str, ReviewerNeed]:
+    found: dict[str, ReviewerNeed] = {}
+    for reviewer in dict.fromkeys(trial.reviewer for trial in plans):
+        own = [plan for trial, plan in plans.items() if trial.reviewer == reviewer]
+        steps = {step: round(share * sum(plan.steps[step].startswith(RUNS) for plan in own)) for step in STEPS}
+        costs = {step: [plan.costs[step] for plan in own if step in plan.costs] for step in ("review", "revision")}
+        known = [steps[step] * statistics.fmean(paid) for step, paid in costs.items() if paid]
+        found[reviewer] = ReviewerNeed(steps=steps, usd=sum(known) if known else None)
+    return found
+
+
+@dataclass(slots=True)
+class StepTimes:
+    """Seconds of the steps that an earlier run did not take from the store: by step and by its contestant or ``""``."""
+
+    seconds: dict[tuple[str, str], list[float]] = field(default_factory=dict)
+    proved: set[str] = field(default_factory=set)
+
+    def mean(self, step: str, contestant: str = "") -> float | None:
+        """Return the mean of a step's seconds; None: not measured."""
+        found = self.seconds.get((step, contestant))
+        return statistics.fmean(found) if found else None
+
+
+def disk_need(instances: Mapping[str, Instance], stock: Stock, runtime: str, share: float) -> DiskNeed:
+    """Guess what the environments take that are not there: as others of the repository, of all, of the kind.
+
+    ``share`` is the part of the run's steps that are not stored, since what is stored needs no environment.
+    """
+    known: dict[str, list[int]] = {}
+    for name, above in stock.there.items():
+        if above is not None and name in instances:
+            known.setdefault(instances[name].repo, []).append(above)
+    everything = [above for sizes in known.values() for above in sizes]
+    missing = [instance for name, instance in instances.items() if name not in stock.there]
+    guess = float(BASE * len(stock.pulled))
+    for instance in missing:
+        alike = known.get(instance.repo) or everything
+        guess += statistics.fmean(alike) if alike else typical(instance.required_environment, runtime)
+    return DiskNeed(
+        there=len(instances) - len(missing),
+        to_build=len(missing),
+        pulled=stock.pulled,
+        bytes=guess,
+        least=guess * PLAIN * share,
+    )
+
+
+def lack_of_disk(stock: Stock, need: DiskNeed, budget: int | None) -> str | None:
+    """Return why the disk is plainly too small, in a sentence; None if it may do, or the free space is not known."""
+    least = need.least if budget is None else min(need.least, budget)
+    if stock.free is None or least <= stock.free:
+        return None
+    advice = "free some space, or run a part with --crab-shard"
+    advice += "" if budget is not None else ", or let --crab-disk-budget remove images as it goes"
+    return (
+        f"the {need.to_build:,} environments that are not there will take {in_words(least)} or more, and only "
+        f"{in_words(stock.free)} are free in {stock.place}: {advice}"
+    )
+
+
+def measured(records: Path, runtime: str) -> StepTimes:
+    """Read the times of this runtime's steps from the last records of an earlier run; none if there is no such file."""
+    found = StepTimes()
+    for trial in _last(records):
+        if isinstance(trial, dict) and trial.get("runtime") == runtime:
+            with suppress(KeyError, TypeError, AttributeError):  # not a record
+                _add_times(found, trial)
+    return found
+
+
+def _add_times(found: StepTimes, trial: Mapping[str, Any]) -> None:
+    for step in trial.get("steps", ()):
+        if step["step"] == "proof":
+            found.proved.add(trial["instance"])
+        if not step["reused"]:
+            contestant = {"review": trial["reviewer"], "revision": trial["agent"]}.get(step["step"], "")
+            found.seconds.setdefault((step["step"], contestant), []).append(float(step["seconds"]))
+
+
+def duration(known: StepTimes, trials: Sequence[PlannedTrial], told: Forecast, to_build: int) -> float | None:
+    """Return the seconds that a run may take; None where a step that it will make was not measured."""
+    if not trials or not told.reviews + told.revisions:
+        return None
+    unproved = len({instance.id for instance, _, _ in trials} - known.proved)
+    parts = [
+        (to_build, [known.mean("image")]),
+        (unproved, [known.mean("proof")]),
+        (told.reviews, [known.mean("review", crew.spec.reviewer) for _, crew, _ in trials]),
+        (told.revisions, [known.mean("revision", crew.spec.agent) for _, crew, _ in trials]),
+        (told.revisions, [known.mean("verdict")]),
+    ]
+    total = 0.0
+    for count, means in parts:
+        seen = [mean for mean in means if mean is not None]
+        if count and len(seen) < len(means):
+            return None
+        total += count * statistics.fmean(seen) if count else 0.0
+    return total / told.jobs
+
+
+def memory_for(sandbox: int, jobs: int) -> int | None:
+    """Return how many sandboxes of so many MiB this machine's memory holds, if fewer than ``jobs``; else None."""
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
+    slots = max(int(total / sandbox + 0.1), 1)  # a machine of 4 GB has a little less to give
+    return slots if slots < jobs else None
+
+
+def _last(records: Path) -> Iterator[object]:
+    """Yield the last records of a file, as many as are read quickly."""
+    try:
+        with records.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(size - TAIL, 0))
+            lines: Iterable[bytes] = file.read().splitlines()[1 if size > TAIL else 0 :]
+    except OSError:
+        return
+    for line in lines:
+        try:
+            yield json.loads(line)
+        except ValueError:  # a killed run left it half-written
+            continue

@@ -1,0 +1,208 @@
+"""The forecast: what the run will need is said before it, or with --crab-plan in place of it."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from collections.abc import Sequence
+
+import pytest
+
+from pytest_crab.campaign.access import missing_keys
+from pytest_crab.campaign.forecast import SECONDS
+from pytest_crab.campaign.forecast import STEPS
+from pytest_crab.campaign.forecast import DiskNeed
+from pytest_crab.campaign.forecast import Forecast
+from pytest_crab.campaign.forecast import PlannedTrial
+from pytest_crab.campaign.forecast import ReviewerNeed
+from pytest_crab.campaign.forecast import contestants_plan
+from pytest_crab.campaign.forecast import forecast
+from pytest_crab.campaign.forecast import lack_of_disk
+from pytest_crab.campaign.sizes import in_words
+from pytest_crab.errors import CrabError
+from pytest_crab.money import dollars
+from pytest_crab.plugin.contestants import Contestants
+from pytest_crab.plugin.items import Planned
+from pytest_crab.plugin.items import TrialItem
+from pytest_crab.plugin.options import Options
+from pytest_crab.plugin.recorder import Recorder
+from pytest_crab.plugin.resources import Resources
+from pytest_crab.report.text import counted
+from pytest_crab.runtimes.hiding import hide_set
+from pytest_crab.runtimes.stock import Stock
+from pytest_crab.runtimes.stock import engine_stock
+from pytest_crab.runtimes.stock import folder_stock
+from pytest_crab.runtimes.stock import free_at
+from pytest_crab.store import FileStore
+from pytest_crab.types import Instance
+
+#: With less space than this on the store's disk nothing can be kept.
+LEAST_FREE = 16 * 1024**2
+
+
+class Forecaster:
+    """Says what the selected trials will need, and refuses a run that cannot work; registered on the controller."""
+
+    def __init__(
+        self,
+        options: Options,
+        contestants: Contestants,
+        resources: Resources,
+        recorder: Recorder | None,
+        config: pytest.Config,
+    ) -> None:
+        self._options = options
+        self._contestants = contestants
+        self._resources = resources
+        self._recorder = recorder
+        self._config = config
+        self._forecast: Forecast | None = None
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Make the forecast of this process's items."""
+        self._look_ahead([item.planned for item in session.items if isinstance(item, TrialItem)])
+
+    def pytest_report_collectionfinish(self) -> list[str]:
+        """Print the forecast before anything runs."""
+        return self._lines()
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
+        """Make and print the forecast of what the first worker collected; the others collect the same."""
+        if self._forecast is not None or self._recorder is None:
+            return
+        self._look_ahead([one for one in map(self._recorder.planned, ids) if one is not None])
+        self._write(self._lines())
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self) -> bool | None:
+        """Under --crab-plan print the plan of every trial, and run nothing."""
+        if not self._options.plan:
+            return None
+        if self._forecast is not None:
+            for trial, plan in self._forecast.plans.items():
+                states = "; ".join(f"{step} {state}" for step, state in plan.steps.items())
+                self._write([f"{trial}  {plan.problem or states}"])
+            self._write([f"{name}: {_need_text(need)}" for name, need in self._forecast.reviewers.items()])
+        return True
+
+    def _look_ahead(self, selected: Sequence[Planned]) -> None:
+        """Make the forecast. Raises pytest.UsageError where the run cannot work."""
+        if not selected:
+            return
+        crews = self._contestants.by_reviewer
+        trials = [(instance, crews[trial_id.reviewer], trial_id.repeat) for instance, trial_id in selected]
+        if not self._options.plan:
+            self._refuse_store()
+            self._refuse_keys(trials)
+        instances = {instance.id: instance for instance, _, _ in trials}
+        for instance in instances.values():  # each trial's sandboxes hide the answers of all others too
+            hide_set(instance)
+        runtime = self._resources.choice.name
+        stock = self._stock(runtime, [one for one in instances.values() if one.environment is not None])
+        self._forecast = forecast(
+            trials,
+            self._resources.world,
+            stock=stock,
+            records=self._options.report / "trials.jsonl",
+            runtime=runtime,
+            jobs=self._options.jobs,
+            whole=self._options.plan,
+        )
+        if stock is not None and self._forecast.disk is not None:
+            lack = lack_of_disk(stock, self._forecast.disk, self._options.disk_budget)
+            if lack is not None:
+                raise pytest.UsageError(lack)
+
+    def _refuse_store(self) -> None:
+        self._resources.resume  # noqa: B018 - writes to the store, or raises
+        free = free_at(self._options.store)
+        if free is not None and free < LEAST_FREE:
+            raise pytest.UsageError(
+                f"only {in_words(free)} are free where the store {self._options.store} lies, so no step could be kept: "
+                "free some space, or name another place with --crab-store"
+            )
+
+    def _refuse_keys(self, trials: Sequence[PlannedTrial]) -> None:
+        """Raise pytest.UsageError if a key is missing that some trial will need; stored steps need none."""
+        models, by_reviewer = self._contestants.settings.models, self._contestants.by_reviewer
+        missing = {name: missing_keys(crew, models, os.environ) for name, crew in by_reviewer.items()}
+        if self._options.replay or not any(map(any, missing.values())):
+            return
+        needed: dict[str, None] = {}
+        until = time.monotonic() + SECONDS
+        for trial in trials:
+            of_reviewer, of_agent = missing[trial[1].spec.reviewer]
+            if set(of_reviewer + of_agent) <= needed.keys() or time.monotonic() > until:
+                continue
+            plan = contestants_plan(trial, self._resources.world)
+            wanted = [*(of_reviewer if plan.runs("review") else []), *(of_agent if plan.runs("revision") else [])]
+            needed.update(dict.fromkeys(wanted))
+        if needed:
+            raise pytest.UsageError("\n".join(needed))
+
+    def _stock(self, runtime: str, instances: Sequence[Instance]) -> Stock | None:
+        """Return what is built; None for a runtime that a hook makes. Raises pytest.UsageError without an engine."""
+        if runtime == "local":
+            return folder_stock(FileStore(self._options.store).cache)
+        if runtime != "docker":
+            return None
+        try:
+            return engine_stock(instances, self._options.base_image)
+        except CrabError as error:
+            raise pytest.UsageError(f"{error}; start the engine, or use --crab-runtime=local") from error
+
+    def _lines(self) -> list[str]:
+        if self._forecast is None or self._config.get_verbosity() < 0:
+            return []
+        images = "images" if self._resources.choice.name == "docker" else "environments"
+        return list(forecast_lines(self._forecast, images, self._options.disk_budget))
+
+    def _write(self, lines: Sequence[str]) -> None:
+        reporter = self._config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is not None:
+            for line in lines:
+                reporter.write_line(line)
+
+
+def forecast_lines(told: Forecast, environments: str, disk_budget: int | None) -> Iterator[str]:
+    """Yield a forecast in one or two lines; ``environments`` is what the runtime calls them."""
+    about = "" if told.exact else "about "
+    text = f"crab: {counted(told.trials, 'trial')} of {counted(told.instances, 'instance')}: "
+    text += f"{about}{counted(told.reviews, 'review')} and at most {counted(told.revisions, 'revision')} "
+    text += f"to be made, {told.stored:,} stored"
+    text += "" if told.seconds is None else f"; about {_duration(told.seconds)} by what earlier ones took"
+    usd = [need.usd for need in told.reviewers.values() if need.usd]
+    text += f"; about {dollars(sum(usd))} USD by what stored ones cost" if usd else ""
+    yield text
+    if told.disk is not None:
+        yield f"crab: {environments}: {_disk_text(told, told.disk, disk_budget)}"
+
+
+def _disk_text(told: Forecast, disk: DiskNeed, budget: int | None) -> str:
+    at_most = "at most " if told.share < 1 and disk.to_build else ""
+    text = f"{disk.there:,} there, {at_most}{disk.to_build:,} to build"
+    if disk.pulled:
+        more = f" and {len(disk.pulled) - 1} more" if len(disk.pulled) > 1 else ""
+        text += f", {disk.pulled[0]}{more} to pull"
+    if disk.bytes:
+        text += f", about {in_words(disk.bytes)}" + ("" if told.free is None else f" of {in_words(told.free)} free")
+    text += "" if budget is None else f"; kept within {in_words(budget)}"
+    if told.slots is not None:
+        text += f"; memory for {told.slots} full sandboxes, and {told.jobs} trials at a time"
+    return text
+
+
+def _need_text(need: ReviewerNeed) -> str:
+    counts = ", ".join(f"{need.steps[step]} {step}s" for step in STEPS)
+    if need.usd is None:
+        return f"would run at least {counts}; cost not known: nothing priced is stored"
+    return f"would run at least {counts}; about {dollars(need.usd)} USD by what stored ones cost"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{max(seconds, 1):.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 90 * 60 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,250 @@
+"""The record of a run: every trial once, in trials.jsonl, with the summary, the pages and the JUnit file at its end."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from collections.abc import Generator
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from pytest_crab.campaign.giving_up import was_given_up
+from pytest_crab.errors import CrabError
+from pytest_crab.instances.recorded import FOLDER
+from pytest_crab.plugin.contestants import Contestants
+from pytest_crab.plugin.gate import RunGate
+from pytest_crab.plugin.items import Planned
+from pytest_crab.plugin.items import TrialItem
+from pytest_crab.plugin.options import Options
+from pytest_crab.plugin.paths import named_path
+from pytest_crab.plugin.resources import Resources
+from pytest_crab.report.files import TrialLog
+from pytest_crab.report.files import write_summary
+from pytest_crab.report.files import write_trials
+from pytest_crab.report.junit import write_junit
+from pytest_crab.report.rendering import render
+from pytest_crab.report.summary import Summary
+from pytest_crab.report.summary import summarise
+from pytest_crab.report.transcripts import write_transcripts
+from pytest_crab.store import FileStore
+from pytest_crab.trial import unmeasured
+from pytest_crab.types import Instance
+from pytest_crab.types import Reason
+from pytest_crab.types import Trial
+from pytest_crab.types import TrialId
+
+
+class Recorder:
+    """Records trials as their reports arrive, and completes the record; registered on the controller.
+
+    ``summary`` is there once the session has ended. ``problems`` are files that could not be written, ``given_up`` the
+    sentences on reviewers whose trials were not all run, ``empty_shard`` how many instances other shards have, where
+    this one has none.
+    """
+
+    def __init__(
+        self,
+        options: Options,
+        contestants: Contestants,
+        resources: Resources,
+        gate: RunGate | None,
+        config: pytest.Config,
+    ) -> None:
+        self.summary: Summary | None = None
+        self.problems: list[str] = []
+        self.given_up: dict[str, None] = {}
+        self.empty_shard = 0
+        self.trials: dict[TrialId, Trial] = {}
+        self._options = options
+        self._contestants = contestants
+        self._resources = resources
+        self._gate = gate
+        self._config = config
+        self._expected: dict[str, Planned | None] = {}
+        self._reported: dict[str, Trial] = {}
+        self._places: dict[str, int] = {}
+        self._loaded: dict[str, Sequence[Instance]] = {}
+        self._faults: dict[str, str] = {}
+        self._log: TrialLog | None = None
+        self._complete = False
+
+    # --- while trials run -------------------------------------------------------------------------------------------
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Note the items that will be run in this process."""
+        for item in session.items:
+            if isinstance(item, TrialItem):
+                self._expected[item.nodeid] = item.planned
+
+    def expect(self, ids: Iterable[str]) -> None:
+        """Note items that workers of pytest-xdist will run; an id is resolved when it matters."""
+        for node in ids:
+            self._expected.setdefault(node, None)
+
+    def note_crash(self, node: str) -> None:
+        """Note an item whose worker process died."""
+        self._faults[node] = "the worker process that ran this trial died; run again, finished steps are kept"
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None, object, object]:
+        """Record the trial of a report, and take it off again once all plugins have seen it: pytest keeps reports."""
+        fault, trial = getattr(report, "crab_fault", None), getattr(report, "crab_trial", None)
+        if fault is not None:
+            self._faults[report.nodeid] = fault
+        if trial is not None:
+            self._reported[report.nodeid] = trial
+            self._places[report.nodeid] = getattr(report, "crab_place", 0)
+            self._add(trial)
+        result = yield
+        vars(report).pop("crab_trial", None)
+        return result
+
+    def reported(self, node: str) -> Trial | None:
+        """Return the trial that an item's report carried."""
+        return self._reported.get(node)
+
+    def _add(self, trial: Trial) -> None:
+        """Record a trial, once."""
+        if trial.id in self.trials:
+            return
+        self.trials[trial.id] = trial
+        if trial.error is not None and was_given_up(trial):
+            self.given_up[trial.error] = None
+        self._write(self._options.report / "trials.jsonl", lambda: self._append(trial))
+        self._config.hook.pytest_crab_trial_done(trial=trial, config=self._config)
+
+    def _append(self, trial: Trial) -> None:
+        if self._log is None:
+            self._log = TrialLog(self._options.report / "trials.jsonl")
+        self._log.append(trial)
+        write_transcripts(self._options.report, FileStore(self._options.store), trial.transcripts)
+
+    # --- at the end -------------------------------------------------------------------------------------------------
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Complete the record with what was not run, compute the summary, have the gate decide, write the files."""
+        status = int(exitstatus)
+        if self.empty_shard and status == pytest.ExitCode.NO_TESTS_COLLECTED:
+            status = int(pytest.ExitCode.OK)
+        # A run that was refused has no record, and that of the run before it stays.
+        missing = list(self._missing()) if self.trials or status != pytest.ExitCode.USAGE_ERROR else []
+        self._complete = not missing and not self.given_up
+        for trial in missing:
+            self._add(trial)
+        session.exitstatus = self._finish(status)
+        if self._complete:
+            self._resources.leave_run(complete=True)
+
+    def pytest_unconfigure(self) -> None:
+        """Let a later run take this one up."""
+        self._resources.leave_run(complete=False)
+
+    def _finish(self, status: int) -> int:
+        """Write the files and return the exit status."""
+        report, trials = self._options.report, self.in_order()
+        if self.empty_shard:  # replaces the records of an earlier run
+            self._write(report / "trials.jsonl", lambda: write_trials(report / "trials.jsonl", ()))
+        if self._log is not None:
+            self._log.close()
+        summary = summarise(trials, errors_as_misses=self._options.errors_as_misses)
+        summary = dataclasses.replace(summary, shard=self._options.part)
+        is_reported = bool(self.trials or self.empty_shard)
+        if is_reported:  # before hooks and the gate, which may fail
+            self._write(report / "summary.json", lambda: write_summary(report / "summary.json", summary))
+        junit = self._options.junit
+        if junit is not None:
+            self._write(junit, lambda: write_junit(junit, trials, summary))
+        if self._gate is not None:
+            planned = [one for one in map(self.planned, self._expected) if one is not None]
+            status, record = self._gate.decide(status, summary, planned, self.problems, tuple(self.given_up))
+            summary = ruled = dataclasses.replace(summary, gate=record)
+            if is_reported:
+                self._write(report / "summary.json", lambda: write_summary(report / "summary.json", ruled))
+        self.summary = summary
+        if is_reported:
+            try:
+                self._write(report, lambda: render(report, summary))
+            except CrabError as error:
+                self._note_problem(f"{report}: the pages cannot be written: {error}")
+        return status
+
+    def in_order(self) -> list[Trial]:
+        """Return the trials in the order of their items, whichever was reported first."""
+        ids = [node for node in self._expected if node in self._reported]
+        ids.sort(key=self._places.__getitem__)  # all the same but for items that were put into another order to be run
+        listed = {trial.id: trial for trial in (*(self._reported[node] for node in ids), *self.trials.values())}
+        return list(listed.values())
+
+    def _missing(self) -> Iterator[Trial]:
+        """Yield a record for each item that has none."""
+        for node in self._expected:
+            planned = None if node in self._reported else self.planned(node)
+            if planned is None or planned.trial_id in self.trials:
+                continue
+            fault = self._faults.get(node)
+            yield unmeasured(
+                planned.instance,
+                self._contestants.by_reviewer[planned.trial_id.reviewer],
+                Reason.NOT_RUN if fault is None else Reason.BROKEN,
+                fault or "the run ended before it",
+                repeat=planned.trial_id.repeat,
+                runtime=self._options.runtime,
+                shard=self._options.part,
+            )
+
+    def _write(self, path: Path, write: Callable[[], object]) -> None:
+        """Write a file; note as a problem that it cannot be written."""
+        try:
+            write()
+        except OSError as error:
+            self._note_problem(f"{path} cannot be written: {error.strerror}")
+
+    def _note_problem(self, problem: str) -> None:
+        if problem not in self.problems:
+            self.problems.append(problem)
+
+    # --- what items stand for ---------------------------------------------------------------------------------------
+
+    def planned(self, node: str) -> Planned | None:
+        """Return what the item of this id is to run; None for an item that is no trial."""
+        planned = self._expected.get(node)
+        if planned is not None:
+            return planned
+        path, *names = node.split("::")
+        if not names or not names[-1]:
+            return None
+        trial = TrialId.parse(f"{path}::{names[-1]}")
+        if trial.reviewer not in self._contestants.by_reviewer:
+            return None
+        for instance in self._instances(path):
+            if len(names) == 1 or names[0] == instance.id:
+                return Planned(instance, TrialId(instance.id, trial.reviewer, trial.repeat))
+        return None
+
+    def recorded_sets(self) -> list[Path]:
+        """Return the folders of the run's instance sets that hold recorded results."""
+        files = (self._config.rootpath / node.split("::", 1)[0] for node in self._expected)
+        folders = dict.fromkeys(file.parent.parent for file in files)
+        return [folder for folder in folders if (folder / FOLDER).is_dir()]
+
+    def _instances(self, path: str) -> Sequence[Instance]:
+        """Return the instances of a file that another process collected, read once."""
+        if path not in self._loaded:
+            self._loaded[path] = self._load(path)
+        return self._loaded[path]
+
+    def _load(self, path: str) -> Sequence[Instance]:
+        # ids of files outside the rootdir begin at the named path
+        bases = [self._config.rootpath, *(named_path(self._config, argument) for argument in self._config.args)]
+        file = next((base / path for base in bases if (base / path).is_file()), None)
+        try:
+            hook = self._config.hook.pytest_crab_load_instances
+            return hook(path=file, config=self._config) or () if file else ()
+        except CrabError:
+            return ()  # a collection error has said so

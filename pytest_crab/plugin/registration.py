@@ -1,0 +1,102 @@
+"""The one place where the small plugins of a run are made and registered, each only if it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from pytest_crab.plugin import xdist
+from pytest_crab.plugin.contestants import build_contestants
+from pytest_crab.plugin.forecast import Forecaster
+from pytest_crab.plugin.gate import RunGate
+from pytest_crab.plugin.items import Items
+from pytest_crab.plugin.options import Options
+from pytest_crab.plugin.options import runs_items
+from pytest_crab.plugin.recorder import Recorder
+from pytest_crab.plugin.resources import Resources
+from pytest_crab.plugin.runner import Runner
+from pytest_crab.plugin.shards import Shards
+from pytest_crab.plugin.since import Since
+from pytest_crab.plugin.table import Header
+from pytest_crab.plugin.table import RecordedAgreement
+from pytest_crab.plugin.table import Table
+from pytest_crab.plugin.trust import SetsOnly
+from pytest_crab.plugin.trust import require_trust
+
+
+def register(config: pytest.Config) -> None:
+    """Register the plugins of a run that names reviewers.
+
+    pytest calls the hooks of the last one first: at the end trials are stopped, then the record is completed, then the
+    table is printed.
+    """
+    options = Options.read(config)
+    is_worker = hasattr(config, "workerinput")
+    measures = options.runs_trials(config)
+    if options.plan and hasattr(config.option, "dist"):
+        config.option.dist = "no"  # a plan needs what this process collects, and under pytest-xdist workers collect
+    contestants = build_contestants(options, config)
+    if measures and not is_worker:
+        _refuse_forked(config)
+        require_trust(config, options.store, trust=options.trust)
+    resources = Resources(options, contestants.settings, config)
+    if measures and not is_worker:
+        resources.choice  # noqa: B018 - decided now, so that a runtime that cannot work is a usage error
+    gate = RunGate(options, contestants, config) if options.gated and not is_worker else None
+    recorder = Recorder(options, contestants, resources, gate, config) if measures and not is_worker else None
+    runner = Runner(options, contestants, resources, config) if measures else None
+
+    named = {name: name in options.reviewers for name in contestants.by_reviewer}
+    plugins: dict[str, object | None] = {
+        "items": Items(named, options.repeat, options.store, config),
+        "sets-only": SetsOnly(config),
+        "resources": resources,
+        "header": None if is_worker else Header(options, contestants, resources, runner),
+        "forecaster": None
+        if is_worker or options.cluster is not None or not runs_items(config)
+        else Forecaster(options, contestants, resources, recorder, config),
+        "gate": gate,
+        "since": None if options.since is None else Since(options.since),
+        "shards": None if options.shard is None else Shards(options.shard, _empty_shard_notice(config, recorder)),
+        "disk": _disk(options, resources, recorder, config),
+        "table": None if recorder is None else Table(options, recorder, config),
+        "agreement": RecordedAgreement(recorder) if recorder is not None and contestants.replays else None,
+        "recorder": recorder,
+        "runner": runner,
+    }
+    if is_worker:
+        plugins["xdist"] = xdist.Worker()
+    elif recorder is not None and config.pluginmanager.hasplugin("xdist"):
+        plugins["xdist"] = xdist.Controller(resources, recorder)
+    for name, plugin in plugins.items():
+        if plugin is not None:
+            config.pluginmanager.register(plugin, f"crab-{name}")
+
+
+def _refuse_forked(config: pytest.Config) -> None:
+    if config.getoption("forked", default=False):
+        raise pytest.UsageError(
+            "--forked runs each item in a copy of this process, where no trial would ever end: leave it out, "
+            "trials have sandboxes of their own"
+        )
+
+
+def _disk(options: Options, resources: Resources, recorder: Recorder | None, config: pytest.Config) -> object | None:
+    if options.disk_budget is None:
+        return None
+    from pytest_crab.plugin.disk import Disk  # imports docker
+
+    return Disk(options, resources, recorder, config, options.disk_budget)
+
+
+def _empty_shard_notice(config: pytest.Config, recorder: Recorder | None) -> Callable[[int], None]:
+    """Return the function that takes an empty shard to the recorder, from a worker of pytest-xdist with its output."""
+
+    def notice(count: int) -> None:
+        if recorder is not None:
+            recorder.empty_shard = count
+        elif hasattr(config, "workeroutput"):
+            config.workeroutput[xdist.EMPTY_SHARD] = count
+
+    return notice

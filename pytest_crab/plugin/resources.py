@@ -1,0 +1,197 @@
+"""The shared parts of a run's trials: runtime, store, gateway and scratch, each made when first asked for."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from pytest_crab import runtimes
+from pytest_crab.adapters import Family
+from pytest_crab.errors import CrabError
+from pytest_crab.errors import StoreError
+from pytest_crab.lazy import lazy
+from pytest_crab.models import Gateway
+from pytest_crab.plugin.options import Options
+from pytest_crab.plugin.options import runs_items
+from pytest_crab.protocols import Runtime
+from pytest_crab.report.subjects import subject_of
+from pytest_crab.report.subjects import write_subject
+from pytest_crab.runtimes import Choice
+from pytest_crab.runtimes import bubblewrap
+from pytest_crab.runtimes.runs import Run
+from pytest_crab.settings import Settings
+from pytest_crab.store import FileStore
+from pytest_crab.store.open_run import OpenRun
+from pytest_crab.store.open_run import token_of
+from pytest_crab.trial import World
+from pytest_crab.trial.world import secrets_of
+from pytest_crab.trial.world import versions_here
+from pytest_crab.types import Instance
+from pytest_crab.types import PullRequest
+
+log = logging.getLogger(__name__)
+
+#: Runtimes that a hook makes; each is a dataclass whose fields are its settings.
+RUNTIME = Family(noun="runtime", verb="execute", table=runtimes.RUNTIMES)
+
+
+class Resources:
+    """The shared parts of a run in this process. Nothing is started, connected or written before it is needed.
+
+    A worker of pytest-xdist takes over what the controller decided (see ``shared``).
+    """
+
+    def __init__(self, options: Options, settings: Settings, config: pytest.Config) -> None:
+        self._options = options
+        self._settings = settings
+        self._config = config
+        self._shared: Mapping[str, str] = getattr(config, "workerinput", {}).get("crab", {})
+        self._open_run: OpenRun | None = None
+        self._guard = threading.Lock()
+        self._subjects: set[str] = set()
+        self._closed = False
+        known = options.runtime in ("auto", *runtimes.RUNTIMES)
+        if not known and config.hook.pytest_crab_make_runtime(name=options.runtime, config=config) is None:
+            raise pytest.UsageError(
+                f"--crab-runtime is {options.runtime!r}; it should be auto, docker or local, or one that a hook makes"
+            )
+
+    @lazy
+    def choice(self) -> Choice:
+        """The runtime and why. Raises pytest.UsageError if the one that was named cannot work."""
+        if self._options.cluster is not None and self._options.runs_trials(self._config):
+            return Choice(name=self._options.runtime, reason="as each worker has it")
+        if "runtime" in self._shared:
+            return Choice(name=self._shared["runtime"], reason=self._shared["why_runtime"])
+        try:
+            return runtimes.choose(self._options.runtime, base=self._options.base_image)
+        except CrabError as error:
+            raise pytest.UsageError(str(error)) from error
+
+    @lazy
+    def resume(self) -> str:
+        """The token under which steps without an identity are kept: a killed run's own, else a new one.
+
+        Raises pytest.UsageError for a store that cannot be written.
+        """
+        if "resume" in self._shared:
+            return self._shared["resume"]
+        if self._options.plan:
+            return token_of(self._options.store) or "none yet"
+        try:
+            self._open_run = OpenRun(self._options.store)
+        except StoreError as error:
+            raise pytest.UsageError(str(error)) from error
+        return self._open_run.token
+
+    def leave_run(self, *, complete: bool) -> None:
+        """Give the token back; ``complete``: every trial came to its end, so no later run takes it over."""
+        if self._open_run is not None:
+            self._open_run.close(complete=complete)
+            self._open_run = None
+
+    def shared(self) -> dict[str, str]:
+        """Return what was decided once for the run, as plain data for workers of pytest-xdist."""
+        return {
+            "runtime": self.choice.name,
+            "why_runtime": self.choice.reason,
+            "resume": self.resume,
+            "gateway": str(self._gateway_folder()),
+        }
+
+    @lazy
+    def run(self) -> Run:
+        """This run's place on the machine."""
+        return Run()
+
+    @lazy
+    def models(self) -> Gateway:
+        """The gateway; its process is started at the first request."""
+        budget, replay = self._options.budget, self._options.replay
+        return Gateway.beside(self._options.store, self._settings, self._gateway_folder, budget=budget, replay=replay)
+
+    @lazy
+    def world(self) -> World:
+        """The surroundings of every trial."""
+        options = self._options
+        store = FileStore(options.store)
+        return World(
+            runtime=self._make_runtime(store),
+            store=store,
+            cache=store.cache,
+            run=self.run,
+            resume=self.resume,
+            proof_runs=options.proof_runs,
+            fresh=options.fresh,
+            no_sandbox=bubblewrap.problem(),
+            allow_unconfined=options.allow_unconfined,
+            attribute=options.attribute,
+            seen=self.write_subject,
+            versions=versions_here(options.part),
+            models=self.models,
+            secrets=secrets_of(self._settings.models),
+        )
+
+    @property
+    def runtime_in_use(self) -> Runtime | None:
+        """The runtime of this process's trials; None before the first of them."""
+        return self.world.runtime if "world" in self.__dict__ else None
+
+    def write_subject(self, instance: Instance, pull_request: PullRequest) -> None:
+        """Write what an instance is about beside the report, once; a report can do without."""
+        with self._guard:
+            if self._options.plan or instance.id in self._subjects:
+                return
+            self._subjects.add(instance.id)
+        try:
+            write_subject(self._options.report, subject_of(instance, pull_request.diff))
+        except OSError as error:
+            log.warning("%s: what it is about cannot be written for the report: %s", instance.id, error)
+
+    def pytest_unconfigure(self) -> None:
+        """Leave nothing behind, whatever happened."""
+        self.close()
+
+    def close(self) -> None:
+        """Leave nothing of this process behind."""
+        with self._guard:
+            if self._closed:
+                return
+            self._closed = True
+        if "world" in self.__dict__:
+            self.world.runtime.close()
+        if "models" in self.__dict__:
+            self.models.close()
+        if "run" in self.__dict__:
+            self.run.close()
+
+    def runtime_text(self) -> str:
+        """Return the runtime and why, for the header; nothing is decided where nothing will run."""
+        if not runs_items(self._config):
+            return f"{self._options.runtime} (nothing will run)"
+        notes = [self.choice.reason] if self.choice.name != self._options.runtime else []
+        problem = bubblewrap.problem() if self.choice.name == "local" else None
+        notes += [] if problem is None else [f"without a sandbox: {problem}"]
+        return f"{self.choice.name} ({'; '.join(notes)})" if notes else self.choice.name
+
+    def _gateway_folder(self) -> Path:
+        """Return where the processes of this run find their one gateway: below the controller's own folder."""
+        return Path(self._shared["gateway"]) if "gateway" in self._shared else self.run.folder / "gateway"
+
+    def _make_runtime(self, store: FileStore) -> Runtime:
+        name = self.choice.name
+        spec = self._config.hook.pytest_crab_make_runtime(name=name, config=self._config)
+        if spec is not None:
+            return cast("Runtime", RUNTIME.build(spec, f"--crab-runtime={name}"))
+        return runtimes.make(
+            name,
+            rootdir=self._config.rootpath,
+            cache=store.cache,
+            base=self._options.base_image,
+            unconfined=bubblewrap.problem() is not None,
+        )

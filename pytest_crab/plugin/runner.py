@@ -1,0 +1,314 @@
+"""Runs trials ahead of their items.
+
+From collection to the summary line one item takes eight hops:
+
+1. ``items.items_of`` makes a TrialItem;
+2. ``Runner.pytest_runtest_protocol`` submits its trial to the Campaign, with some of the trials that follow;
+3. ``trial.run_trial`` runs it in a thread (or on a worker of the cluster);
+4. ``Runner.pytest_runtest_setup`` waits for it and puts it on the item, whose phases skip, pass or fail by it;
+5. ``Runner.pytest_runtest_makereport`` lets the setup report carry it;
+6. ``Recorder.pytest_runtest_logreport`` writes it to trials.jsonl;
+7. ``Recorder.pytest_sessionfinish`` computes the summary;
+8. ``Table.pytest_terminal_summary`` prints it.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+from typing import Any
+
+import pytest
+
+from pytest_crab.campaign.executor import AHEAD
+from pytest_crab.campaign.executor import AHEAD_ON_BUDGET
+from pytest_crab.campaign.executor import Campaign
+from pytest_crab.campaign.executor import Notice
+from pytest_crab.campaign.executor import TrialWork
+from pytest_crab.campaign.giving_up import GivingUp
+from pytest_crab.campaign.progress import Progress
+from pytest_crab.campaign.progress import SlotsWanted
+from pytest_crab.campaign.progress import progress_text
+from pytest_crab.errors import CrabError
+from pytest_crab.plugin.contestants import Contestants
+from pytest_crab.plugin.items import TrialItem
+from pytest_crab.plugin.items import Unmeasured
+from pytest_crab.plugin.options import Options
+from pytest_crab.plugin.progress import ProgressLine
+from pytest_crab.plugin.resources import Resources
+from pytest_crab.plugin.signals import Signals
+from pytest_crab.report.account import explain
+from pytest_crab.report.text import one_line
+from pytest_crab.runtimes.slots import Slots
+from pytest_crab.trial import run_trial
+from pytest_crab.trial import unmeasured
+from pytest_crab.types import Instance
+from pytest_crab.types import PullRequest
+from pytest_crab.types import Reason
+from pytest_crab.types import Trial
+from pytest_crab.types import TrialId
+from pytest_crab.types import Verdict
+
+if TYPE_CHECKING:
+    from pytest_crab.campaign.cluster.executor import ClusterExecutor
+
+log = logging.getLogger(__name__)
+
+
+class Runner:
+    """Submits trials, waits for them and ends them; registered in every process that runs items."""
+
+    def __init__(self, options: Options, contestants: Contestants, resources: Resources, config: pytest.Config) -> None:
+        self._options = options
+        self._contestants = contestants
+        self._resources = resources
+        self._config = config
+        self._is_worker = hasattr(config, "workerinput")
+        self._cluster: ClusterExecutor | None = None
+        if options.cluster is not None:
+            from pytest_crab.plugin.cluster import connect_cluster
+
+            self._cluster = connect_cluster(
+                options, contestants, config, resume=resources.resume, heard=self._take_back
+            )
+        self._campaign: Campaign | None = None
+        self._guard = threading.Lock()
+        self._closed = False
+        self._giving_up = GivingUp(options.give_up)
+        self._signals = Signals(options.store)
+        self._line: ProgressLine | None = None
+        self._slots_wanted = SlotsWanted(Slots())
+        self._items: list[TrialItem] = []
+        self._places: dict[TrialItem, int] = {}
+        self._submitted = 0
+
+    # --- trials -----------------------------------------------------------------------------------------------------
+
+    def trial_of(self, instance: Instance) -> Trial:
+        """Run the trial of an instance with the first reviewer named, once. Raises CrabError if it was stopped."""
+        trial_id = TrialId(instance.id, self._options.reviewers[0])
+        self._submit(instance, trial_id)
+        return self._result(instance, trial_id)
+
+    def _result(self, instance: Instance, trial_id: TrialId) -> Trial:
+        """Wait for a submitted trial. Raises CrabError if it was never run to its end."""
+        trial = self._wait(trial_id)
+        given_up = self._giving_up.sentence(trial_id.reviewer)
+        if trial is None and given_up is not None:
+            return unmeasured(
+                instance,
+                self._contestants.by_reviewer[trial_id.reviewer],
+                Reason.NOT_RUN,
+                given_up,
+                repeat=trial_id.repeat,
+                runtime=self._options.runtime,
+                shard=self._options.part,
+            )
+        if trial is None:
+            raise CrabError("the run was stopped before this trial was finished; run again, finished steps are kept")
+        return trial
+
+    def _submit(self, instance: Instance, trial_id: TrialId) -> None:
+        """Start a trial unless it was started, its reviewer was given up, or the run is over."""
+        with self._guard:
+            if self._closed or self._giving_up.sentence(trial_id.reviewer) is not None:
+                return
+            if self._campaign is None:
+                self._campaign = self._start()
+        crew = self._contestants.by_reviewer[trial_id.reviewer]
+        work = TrialWork(instance=instance, crew=crew, repeat=trial_id.repeat, here=self._perform)
+        self._campaign.submit(trial_id, work)
+
+    def _start(self) -> Campaign:
+        if self._cluster is not None:
+            return Campaign(self._cluster, self._cluster.stop, self._note_end)
+        world = self._resources.world
+        try:
+            world.runtime.sweep()
+        except (CrabError, OSError) as error:  # what dead runs left does not keep this one from running
+            log.warning("leftovers of earlier runs could not be removed: %s", error)
+        executor = ThreadPoolExecutor(max_workers=self._options.jobs, thread_name_prefix="crab")
+        return Campaign(executor, world.stop, self._note_end)
+
+    def _perform(self, work: TrialWork, notice: Notice) -> Trial:
+        """Run a trial in this process."""
+        trial = run_trial(work.instance, work.crew, self._resources.world, repeat=work.repeat, notice=notice)
+        self._announce_review(work, trial)
+        return trial
+
+    def _take_back(self, work: TrialWork, trial: Trial, shown: PullRequest | None) -> None:
+        """Do for a trial of the cluster what is done here for those of this process."""
+        if shown is not None:
+            self._resources.write_subject(work.instance, shown)
+        self._announce_review(work, trial)
+
+    def _announce_review(self, work: TrialWork, trial: Trial) -> None:
+        if trial.review is not None and any(step.step == "review" and not step.reused for step in trial.steps):
+            self._config.hook.pytest_crab_review_done(
+                instance=work.instance, reviewer=trial.reviewer, review=trial.review, config=self._config
+            )
+
+    def _note_end(self, trial: Trial) -> None:
+        """Take a reviewer's trials out of the queue once it is given up."""
+        if self._giving_up.note(trial) and self._campaign is not None:
+            self._campaign.drop(lambda key: isinstance(key, TrialId) and key.reviewer == trial.reviewer)
+
+    def _wait(self, trial_id: TrialId) -> Trial | None:
+        """Wait for a trial, showing the progress; None if it was never run to its end."""
+        if self._campaign is None:
+            return None
+        line = self._line = self._line or ProgressLine(self._config)
+
+        def tick(progress: Progress) -> None:
+            self._say_news(line, self._slots_wanted.sentence(progress))
+            line.show(progress_text(progress, len(self._items)))
+
+        try:
+            return self._campaign.result(trial_id, tick)
+        except KeyboardInterrupt:
+            self._signals.exit_at_next_interrupt()
+            raise
+        finally:
+            self._say_news(line)
+            line.wipe()
+
+    def stop(self) -> None:
+        """End what runs and leave nothing of this process behind; an interrupt meanwhile ends the process."""
+        with self._guard:
+            if self._closed:
+                return
+            self._closed = True
+        try:
+            if self._campaign is not None:
+                self._campaign.stop()
+            elif self._cluster is not None:
+                self._cluster.shutdown()
+            self._resources.close()
+        except KeyboardInterrupt:
+            self._signals.exit_now()
+
+    # --- the items --------------------------------------------------------------------------------------------------
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Note the items in their order, after deselection."""
+        self._items = [item for item in session.items if isinstance(item, TrialItem)]
+        self._places = {item: place for place, item in enumerate(self._items)}
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self) -> None:
+        """Handle signals from here on, where pytest captures nothing."""
+        if not self._is_worker:
+            self._signals.handle()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> None:
+        """Submit this item's trial and some of those that follow."""
+        if not isinstance(item, TrialItem):
+            return
+        place = self._places[item]
+        until = place + (1 if self._is_worker else self._ahead)
+        for following in self._items[max(place, self._submitted) : until]:
+            self._submit(following.instance, following.trial_id)
+        self._submitted = max(self._submitted, until)
+
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Wait for the item's trial."""
+        if isinstance(item, TrialItem):
+            item.trial = trial = self._result(item.instance, item.trial_id)
+            item.user_properties.extend(_properties(trial))
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[Any]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Let the report of the setup carry the trial, and last as long as the trial did."""
+        report = yield
+        if isinstance(item, TrialItem):
+            report.crab_item = True  # type: ignore[attr-defined]
+            ended_in_setup = call.when == "setup" and not report.passed
+            trial = item.trial
+            report.duration = trial.seconds if trial and (call.when == "call" or ended_in_setup) else 0.0
+            if trial is not None and call.when == "setup":
+                report.crab_trial = trial  # type: ignore[attr-defined]
+                if call.excinfo is not None and call.excinfo.errisinstance(Unmeasured):
+                    report.longrepr = "\n".join(explain(trial))  # pytest asks an item only about its call phase
+            elif report.failed and call.excinfo is not None and not call.excinfo.errisinstance(CrabError):
+                sentence = one_line(f"pytest-crab or one of its hooks failed: {call.excinfo.exconly()}")
+                report.crab_fault = sentence  # type: ignore[attr-defined]
+        return report
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        """End what still runs."""
+        self.stop()
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Print what became of the cluster's workers."""
+        if terminalreporter.verbosity < -1 or self._config.option.no_summary:
+            return
+        losses = self.losses()
+        for sentence in (*self.news(), *([] if losses is None else [losses])):
+            terminalreporter.write_line(f"crab: {sentence}", yellow=True)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_keyboard_interrupt(self) -> None:
+        """Let the next interrupt end the process, also where no trial was waited for."""
+        self._signals.exit_at_next_interrupt()
+
+    def pytest_unconfigure(self) -> None:
+        """Leave nothing running, whatever happened."""
+        self.stop()
+        self._signals.restore()
+
+    # --- what others print ------------------------------------------------------------------------------------------
+
+    @property
+    def at_a_time(self) -> int:
+        """The number of trials that may run at a time."""
+        return self._options.jobs if self._cluster is None else self._cluster.workers.slots
+
+    @property
+    def workers(self) -> int | None:
+        """The number of the cluster's workers; None: there is no cluster."""
+        return None if self._cluster is None else len(self._cluster.workers.known)
+
+    def news(self) -> list[str]:
+        """Take the sentences on the cluster's workers that were not taken before."""
+        return [] if self._cluster is None else self._cluster.events.take()
+
+    def losses(self) -> str | None:
+        """Return how many workers were lost and trials given again; None: none."""
+        return None if self._cluster is None else self._cluster.events.summary()
+
+    @property
+    def _ahead(self) -> int:
+        """The number of trials that are submitted, counted from the one that is reported.
+
+        Many more than run at a time, since behind a long one other lanes would wait; no more where the run may end
+        early, and few under a disk budget, which environments leave once their trials are reported.
+        """
+        if self._config.option.maxfail:
+            return max(1, self.at_a_time)
+        return max(1, self.at_a_time) * (AHEAD if self._options.disk_budget is None else AHEAD_ON_BUDGET)
+
+    def _say_news(self, line: ProgressLine, more: str | None = None) -> None:
+        """Print news as lines of their own; none in quiet output, where a line would tear pytest's letters."""
+        if self._config.pluginmanager.has_plugin("terminalreporter") and self._config.get_verbosity() >= 0:
+            for sentence in [*self.news(), *([] if more is None else [more])]:
+                line.write_line(f"crab: {sentence}")
+
+
+def _properties(trial: Trial) -> list[tuple[str, object]]:
+    """Return the few properties that pytest's own JUnit file is given."""
+    return [
+        ("crab.reviewer", trial.reviewer),
+        ("crab.agent", trial.agent),
+        ("crab.caught", len(trial.having(Verdict.CAUGHT))),
+        ("crab.oracles", len(trial.results)),
+        ("crab.unknown", len(trial.having(Verdict.UNKNOWN))),
+    ]

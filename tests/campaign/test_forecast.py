@@ -1,0 +1,133 @@
+"""The forecast of a run, from what is stored, built and measured, and when a run is refused by it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pytest_crab.campaign import forecast as module
+from pytest_crab.campaign.forecast import Forecast
+from pytest_crab.campaign.forecast import ReviewerNeed
+from pytest_crab.campaign.forecast import disk_need
+from pytest_crab.campaign.forecast import forecast
+from pytest_crab.campaign.forecast import lack_of_disk
+from pytest_crab.campaign.forecast import measured
+from pytest_crab.campaign.forecast import memory_for
+from pytest_crab.runtimes.stock import BARE
+from pytest_crab.runtimes.stock import BASE
+from pytest_crab.runtimes.stock import READY
+from pytest_crab.runtimes.stock import Stock
+from pytest_crab.trial.plan import NEEDLESS
+from pytest_crab.trial.plan import OPEN
+from pytest_crab.trial.plan import RUNS
+from pytest_crab.trial.plan import STORED
+from pytest_crab.trial.plan import TrialPlan
+from pytest_crab.types import Environment
+from pytest_crab.types import Instance
+from pytest_crab.types import TrialId
+
+GB = 1024**3
+
+
+@pytest.fixture
+def instances(tmp_path: Path, tree_instance: Callable[..., Instance], tree_comment: Callable[..., Any]) -> Any:
+    """Four instances of two repositories; the last brings an image."""
+    repos = {"a": "shop", "b": "shop", "c": "till", "d": "till"}
+    made = {name: tree_instance(tmp_path, name, tree_comment("c0", "x.py"), repo=repo) for name, repo in repos.items()}
+    made["d"] = replace(made["d"], environment=Environment(image="ready:1"))
+    return made
+
+
+def stock(free: int | None = GB, pulled: tuple[str, ...] = (), **there: int | None) -> Stock:
+    return Stock(there=there, pulled=pulled, free=free, place="here")
+
+
+def test_what_is_missing_is_like_its_repository_else_like_all_else_typical(instances: dict[str, Instance]) -> None:
+    found = disk_need(instances, stock(a=70), "docker", 1.0)
+    assert (found.there, found.to_build, found.bytes) == (1, 3, 70 * 3)
+    found = disk_need(instances, stock(a=70, c=10), "docker", 1.0)
+    assert found.bytes == 70 + 10
+    found = disk_need(instances, stock(a=None, b=None, pulled=("python:3.11-slim",)), "docker", 0.5)
+    assert (found.there, found.pulled, found.bytes) == (2, ("python:3.11-slim",), BASE + BARE + READY)
+    assert found.least == found.bytes * module.PLAIN / 2
+
+
+def test_a_disk_that_is_plainly_too_small_is_refused_in_one_sentence(instances: dict[str, Instance]) -> None:
+    def lack(free: int | None, budget: int | None = None, share: float = 1.0) -> str | None:
+        given = stock(free)
+        return lack_of_disk(given, disk_need(instances, given, "docker", share), budget)
+
+    assert lack(GB) is None
+    assert lack(None) is None
+    assert lack(1024**2) == (
+        "the 4 environments that are not there will take 405 MB or more, and only 1.0 MB are free in here: "
+        "free some space, or run a part with --crab-shard, or let --crab-disk-budget remove images as it goes"
+    )
+    assert lack(1024**2, budget=1024**2) is None
+    assert lack(1024**2, share=0.0) is None
+    assert "--crab-disk-budget" not in str(lack(1024**2, budget=GB))
+
+
+def record(instance: str, reviewer: str, **seconds: float) -> str:
+    steps = [{"step": step, "reused": False, "seconds": took, "retried": []} for step, took in seconds.items()]
+    return json.dumps({"runtime": "docker", "instance": instance, "reviewer": reviewer, "agent": "x", "steps": steps})
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch, instances: dict[str, Instance], tmp_path: Path) -> Callable[..., Any]:
+    """Makes the whole forecast of trials of one reviewer by (instance, repeat), whose plans are given."""
+
+    def make(plans: dict[tuple[str, int], TrialPlan], jobs: int = 2) -> Forecast:
+        monkeypatch.setattr(module, "plan_trial", lambda one, crew, world, repeat: plans[one.id, repeat])
+        crew: Any = SimpleNamespace(spec=SimpleNamespace(reviewer="r", agent="x"))
+        trials = [(instances[name], crew, repeat) for name, repeat in plans]
+        there = stock(b=None, c=None, d=None)
+        records = tmp_path / "trials.jsonl"
+        world: Any = SimpleNamespace()
+        return forecast(trials, world, stock=there, records=records, runtime="docker", jobs=jobs, whole=True)
+
+    return make
+
+
+STEPS = dict.fromkeys(("proof", "review", "revision", "verdict"), STORED)
+REVIEW_RUNS = TrialPlan(steps={**STEPS, "review": RUNS, "revision": NEEDLESS, "verdict": NEEDLESS}, costs={})
+
+
+def test_a_forecast_counts_steps_and_tells_costs_by_stored_ones(told: Callable[..., Forecast]) -> None:
+    stored = TrialPlan(steps=STEPS, costs={"review": 0.5, "revision": 2.0})
+    unknown = TrialPlan(steps={**STEPS, "review": RUNS, "revision": OPEN, "verdict": OPEN}, costs={})
+    found = told({("a", 1): stored, ("a", 2): unknown, ("b", 1): REVIEW_RUNS})
+    assert (found.trials, found.instances, found.exact) == (3, 2, True)
+    assert (found.reviews, found.revisions, found.stored) == (2, 1, 3)
+    assert found.reviewers["r"] == ReviewerNeed(
+        steps={"proof": 0, "review": 2, "revision": 0, "verdict": 0}, usd=2 * 0.5
+    )
+    assert list(found.plans) == [TrialId("a", "r"), TrialId("a", "r", 2), TrialId("b", "r")]
+    assert told({("b", 1): REVIEW_RUNS}).reviewers["r"].usd is None
+
+
+def test_time_is_told_only_from_what_was_measured(told: Callable[..., Forecast], tmp_path: Path) -> None:
+    records = tmp_path / "trials.jsonl"
+    lines = [record("a", "r", image=4, proof=10, review=20), record("b", "r", proof=30, review=40, revision=6)]
+    odd = ['{"half": ', "[]", '{"runtime": "docker", "steps": [{}]}', '{"runtime": "docker", "steps": [1]}']
+    records.write_text("\n".join([*lines, *odd]))
+    known = measured(records, "docker")
+    assert (known.mean("proof"), known.mean("review", "r"), known.mean("verdict")) == (20, 30, None)
+    plans = {("a", 1): REVIEW_RUNS, ("b", 1): REVIEW_RUNS, ("c", 1): TrialPlan(steps=STEPS, costs={})}
+    assert told(plans).seconds == (1 * 4 + 1 * 20 + 2 * 30) / 2  # an image is missing, and the proof of c
+    revises = TrialPlan(steps={**STEPS, "revision": RUNS}, costs={})
+    assert told({**plans, ("c", 1): revises}).seconds is None
+    assert told({("c", 1): TrialPlan(steps=STEPS, costs={})}).seconds is None
+    assert measured(records, "local").seconds == {}
+    assert measured(tmp_path / "none.jsonl", "docker").seconds == {}
+
+
+def test_memory_is_spoken_of_where_it_is_short() -> None:
+    assert memory_for(1, 4) is None
+    assert memory_for(2**40, 4) == 1
