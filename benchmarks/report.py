@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pytest_crab.report.files import write_trials
-from pytest_crab.report.rendering import remake
+from pytest_crab.report.write_report import remake
 from pytest_crab.testing.trials import comment_result
 from pytest_crab.testing.trials import trial_of
 from pytest_crab.types import Category

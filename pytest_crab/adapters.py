@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.errors import BadInput
 
 _CLASS_PATH = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
@@ -72,7 +72,7 @@ class Family:
         if any(field.name == "folder" and field.init for field in dataclasses.fields(cls)):
             settings["folder"] = str(Path(spec.folder, str(settings.get("folder", "."))))
         problems: list[str] = []
-        adapter = plain.read(cls, settings, problems)
+        adapter = serialization.read(cls, settings, problems)
         if adapter is None:
             raise BadInput(place, problems)
         return adapter

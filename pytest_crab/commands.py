@@ -22,7 +22,7 @@ from typing import Any
 from typing import ClassVar
 from typing import NamedTuple
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.errors import AgentError
 from pytest_crab.errors import ReviewerError
 from pytest_crab.protocols import Checkout
@@ -32,7 +32,7 @@ from pytest_crab.redaction import Redactor
 from pytest_crab.types import SCHEMA
 from pytest_crab.types import Finding
 from pytest_crab.types import PullRequest
-from pytest_crab.types import Word
+from pytest_crab.types import StrEnum
 
 MOST_OUTPUT = 16 * 1024 * 1024
 _VERSION_SECONDS = 60
@@ -41,7 +41,7 @@ _MOST_LINKS = 40
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-class Place(Word):
+class Place(StrEnum):
     """Where the command runs: on a throw-away clone with the network, or in the instance's own environment without."""
 
     CLONE = "clone"
@@ -87,7 +87,7 @@ class CommandSettings:
         """Settings and fingerprint; None if neither ``files`` nor ``version`` names one. Raises the family's error."""
         if not self.files and not self.version:
             return None
-        settings = plain.dump(self)
+        settings = serialization.dump(self)
         del settings["folder"]
         own = [self.command[0]] if "/" in self.command[0] and self.place is Place.CLONE else []
         digests = {name: self._digest(name) for name in (*own, *self.files)}
@@ -252,8 +252,8 @@ class CommandSettings:
 
 def request(pull_request: PullRequest, findings: Sequence[Finding] | None = None) -> dict[str, Any]:
     """What a command gets on stdin, but for ``root``; ``findings`` for agents only."""
-    told = {"schema": SCHEMA, **plain.dump(pull_request)}
-    return told if findings is None else {**told, "findings": plain.dump(findings)}
+    told = {"schema": SCHEMA, **serialization.dump(pull_request)}
+    return told if findings is None else {**told, "findings": serialization.dump(findings)}
 
 
 def _ending(exit_code: int | None) -> str:
@@ -285,7 +285,7 @@ def _digest(path: Path) -> str:
     if not path.is_dir():
         return hashlib.sha256(path.read_bytes()).hexdigest()
     files = sorted(file for file in path.rglob("*") if file.is_file() and "__pycache__" not in file.parts)
-    return plain.digest({str(file.relative_to(path)): _digest(file) for file in files})
+    return serialization.digest({str(file.relative_to(path)): _digest(file) for file in files})
 
 
 def redacted(settings: CommandSettings, finding: Finding) -> Finding:

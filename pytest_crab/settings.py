@@ -9,10 +9,10 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.document import read_document
-from pytest_crab.types import Word
+from pytest_crab.types import StrEnum
 
 #: What the file is called; it lies at the rootdir.
 FILE = "crab.yaml"
@@ -31,7 +31,7 @@ class Variant:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
-class Api(Word):
+class Api(StrEnum):
     """The protocol that a provider speaks: Anthropic's Messages, or OpenAI's Responses and chat/completions."""
 
     ANTHROPIC = "anthropic"
@@ -158,7 +158,7 @@ def _models(entry: Any, problems: list[str]) -> ModelSettings | None:
             for name, fields in PROVIDERS.items()
         }
         entry = {**entry, "providers": {**said, **known}}
-    return plain.read(ModelSettings, entry, problems, "models")
+    return serialization.read(ModelSettings, entry, problems, "models")
 
 
 def _variants(section: str, entries: Any, problems: list[str]) -> dict[str, Variant]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from typing import ClassVar
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.errors import AgentError
 from pytest_crab.errors import DiffRejected
 from pytest_crab.protocols import Checkout
@@ -55,7 +55,7 @@ class BoundReferenceAgent:
         places = [(comment.id, comment.path, comment.lines, comment.side) for comment in self.comments]
         texts = [self._read(comment.reference) for comment in self.comments if comment.reference is not None]
         digests = [hashlib.sha256(text).hexdigest() for text in texts]
-        return {"adapter": "reference", "version": VERSION, "places": plain.dump(places), "references": digests}
+        return {"adapter": "reference", "version": VERSION, "places": serialization.dump(places), "references": digests}
 
     def revise(
         self,

@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 from typing import Any
 from typing import TypeVar
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.errors import BadInput
 from pytest_crab.types import INSTANCE_ID
 
@@ -66,7 +66,7 @@ def read_record(content: bytes, cls: type[T], nested: Mapping[str, type], proble
 def to_record(data: object, cls: type[T], nested: Mapping[str, type], problems: list[str], where: str) -> T | None:
     """The record that a JSON value is; if it is none, one sentence that starts with ``where`` is appended."""
     faults: list[str] = []
-    record = plain.read(cls, _known(cls, nested, data), faults)
+    record = serialization.read(cls, _known(cls, nested, data), faults)
     if record is not None and _half_pair(record):
         faults.append("a text holds half a surrogate pair, which is no text")
     if faults:

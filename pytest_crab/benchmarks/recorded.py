@@ -9,7 +9,7 @@ from dataclasses import field
 from pathlib import Path
 
 from pytest_crab import diffs
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.recorded import FOLDER
 from pytest_crab.types import SCHEMA
@@ -55,7 +55,7 @@ def write_result(folder: Path, tool: str, instance: str, result: Result, diff: s
     """Write one result into the set in ``folder``, with its revision where that is on record."""
     place = folder / FOLDER / tool
     place.mkdir(parents=True, exist_ok=True)
-    data = plain.dump(result) | {"findings": result.findings}
+    data = serialization.dump(result) | {"findings": result.findings}
     (place / f"{instance}.json").write_text(json.dumps(data, indent=1, allow_nan=False) + "\n")
     if diff is not None:
         (place / f"{instance}.diff").write_bytes(diffs.normalise(diff).encode("utf-8", "surrogateescape"))
@@ -82,7 +82,7 @@ def read_recording(folder: Path) -> Recording:
 def _read(path: Path, problems: list[str], name: str) -> Result | None:
     faults: list[str] = []
     try:
-        result = plain.read(Result, json.loads(path.read_bytes()), faults)
+        result = serialization.read(Result, json.loads(path.read_bytes()), faults)
     except (OSError, ValueError, RecursionError) as error:
         faults.append(f"it is no JSON ({error})")
         result = None

@@ -18,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pytest_crab.campaign.sizes import in_words
+from pytest_crab.formats import format_size
 from pytest_crab.protocols import ORACLE_LIMITS
 from pytest_crab.runtimes.stock import BASE
 from pytest_crab.runtimes.stock import Stock
@@ -230,8 +230,8 @@ def lack_of_disk(stock: Stock, need: DiskNeed, budget: int | None) -> str | None
     advice = "free some space, or run a part with --crab-shard"
     advice += "" if budget is not None else ", or let --crab-disk-budget remove images as it goes"
     return (
-        f"the {need.to_build:,} environments that are not there will take {in_words(least)} or more, and only "
-        f"{in_words(stock.free)} are free in {stock.place}: {advice}"
+        f"the {need.to_build:,} environments that are not there will take {format_size(least)} or more, and only "
+        f"{format_size(stock.free)} are free in {stock.place}: {advice}"
     )
 
 

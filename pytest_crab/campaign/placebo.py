@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from pathlib import Path
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.types import Review
 from pytest_crab.types import Trial
 
@@ -30,7 +30,7 @@ def write_reviews(folder: Path, reviews: Mapping[str, Review]) -> None:
     """Write one file per instance, as the replay reviewer reads them. Raises OSError."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, review in reviews.items():
-        findings = [plain.dump(finding) for finding in review.findings]
+        findings = [serialization.dump(finding) for finding in review.findings]
         aside = folder / f".{name}.{os.getpid()}"  # workers of pytest-xdist write the same files at the same time
         aside.write_text(json.dumps({"schema": 1, "findings": findings}), encoding="utf-8")
         aside.replace(folder / f"{name}.json")

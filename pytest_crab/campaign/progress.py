@@ -9,7 +9,7 @@ from collections.abc import Hashable
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pytest_crab.money import dollars
+from pytest_crab.formats import format_dollars
 from pytest_crab.waiting import FOR_A_SLOT
 
 #: How many running things are named.
@@ -82,7 +82,7 @@ def progress_text(progress: Progress, total: int, noun: str = "trials") -> str:
     if running:
         parts.append(", ".join(running))
     if progress.cost_usd is not None:
-        parts.append(f"{dollars(progress.cost_usd)} USD")
+        parts.append(f"{format_dollars(progress.cost_usd)} USD")
     return " | ".join(parts)
 
 

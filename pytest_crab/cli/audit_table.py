@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.document import read_document
 from pytest_crab.statistics.consistency import Table
@@ -36,7 +36,7 @@ def read_table(file: Path) -> Table:
     """Return the table of a YAML file. Raises click.ClickException with every fault of the file."""
     problems: list[str] = []
     try:
-        table = plain.read(Table, read_document(file), problems)
+        table = serialization.read(Table, read_document(file), problems)
     except BadInput as error:
         raise click.ClickException(str(error)) from error
     if table is None:

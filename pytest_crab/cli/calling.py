@@ -8,8 +8,8 @@ import requests
 
 from pytest_crab.errors import BadInput
 from pytest_crab.errors import CrabError
+from pytest_crab.formats import format_dollars
 from pytest_crab.models import Gateway
-from pytest_crab.money import dollars
 from pytest_crab.runtimes.relaying import relay_here
 from pytest_crab.scratch import scratch
 from pytest_crab.settings import Api
@@ -50,6 +50,6 @@ def _call(gateway: Gateway, provider: str, model: str, api: Api) -> str:
         usage = gateway.usage(access)
     if answer.status_code != requests.codes.ok:
         return f"no: HTTP {answer.status_code}: {' '.join(answer.text.split())[:200]}"
-    cost = "cost not known" if usage.cost_usd is None else f"{dollars(usage.cost_usd, 6)} USD"
+    cost = "cost not known" if usage.cost_usd is None else f"{format_dollars(usage.cost_usd, 6)} USD"
     tokens = f"{usage.input_tokens} tokens in, {usage.output_tokens} out"
     return f"yes: answered in {time.monotonic() - start:.1f} s, {tokens}, {cost}"

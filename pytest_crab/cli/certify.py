@@ -26,6 +26,7 @@ from pytest_crab.curation.certify import certify as certify_instance
 from pytest_crab.curation.counting import ENOUGH
 from pytest_crab.errors import BadInput
 from pytest_crab.errors import CrabError
+from pytest_crab.formats import format_count
 from pytest_crab.instances import FILE
 from pytest_crab.instances import load_instance
 from pytest_crab.instances import lock
@@ -34,7 +35,6 @@ from pytest_crab.instances.content import content_faults
 from pytest_crab.instances.loading import duplicates
 from pytest_crab.instances.rewriting import rewrite
 from pytest_crab.instances.unwritten import unwritten
-from pytest_crab.report.text import counted
 from pytest_crab.types import Instance
 
 
@@ -152,7 +152,7 @@ def _tell(certificate: Certificate) -> None:
         if problem is None:
             proof = found[comment.id].proof
             assert proof is not None
-            tests = counted(len(proof.expected), "test")
+            tests = format_count(len(proof.expected), "test")
             click.echo(f"{instance.id} {comment.id}: proved{rung}: {tests}, {proof.runs} runs")
         else:
             click.echo(f"{instance.id} {comment.id}: not proved: {problem.removeprefix(f'{instance.id}: ')}")
@@ -193,7 +193,7 @@ def _summary(certificates: Sequence[Certificate], *, without: int) -> None:
     parts = [f"{sum(each.proved for each in certificates)} of {oracles} oracles proved"]
     parts += [f"instances by rung: {by_rung}"] if by_rung else []
     skipped = len(certificates) - len(reached)
-    parts += [f"{counted(skipped, 'instance')} skipped"] if skipped else []
+    parts += [f"{format_count(skipped, 'instance')} skipped"] if skipped else []
     parts += [f"{without} instances have no oracle"] if without else []
     click.echo("; ".join(parts))
 

@@ -21,6 +21,7 @@ from pytest_crab.curation.counting import statistics
 from pytest_crab.errors import BadInput
 from pytest_crab.errors import CrabError
 from pytest_crab.errors import SourceUnreachable
+from pytest_crab.formats import format_count
 from pytest_crab.instances import FILE
 from pytest_crab.instances import find_instances
 from pytest_crab.instances import load_instance
@@ -33,7 +34,6 @@ from pytest_crab.instances.files import diff_text
 from pytest_crab.instances.loading import duplicates
 from pytest_crab.instances.unwritten import unwritten
 from pytest_crab.protocols import Snapshot
-from pytest_crab.report.text import counted
 from pytest_crab.scratch import scratch
 from pytest_crab.sources import coherence
 from pytest_crab.sources import source_for
@@ -71,8 +71,8 @@ class Report:
     def summary(self, instances: Iterable[str]) -> str:
         """The last line: how many of the instances' files are without a fault, and what else there was."""
         sound = self.checked - len(self.faulty & set(instances))
-        parts = [f"{sound} of {counted(self.checked, 'instance')} ok", counted(self.faults, "fault")]
-        parts += [counted(self.warnings, "warning")] if self.warnings else []
+        parts = [f"{sound} of {format_count(self.checked, 'instance')} ok", format_count(self.faults, "fault")]
+        parts += [format_count(self.warnings, "warning")] if self.warnings else []
         parts += [f"{self.unchecked} not checked in full"] if self.unchecked else []
         return ", ".join(parts)
 
@@ -159,7 +159,7 @@ def _since(instances: Sequence[Instance], since: date) -> list[Instance]:
     left_out = Counter(reason for reason in reasons.values() if reason is not None)
     if left_out:
         told = ", ".join(f"{count} {reason}" for reason, count in sorted(left_out.items()))
-        click.echo(f"left out of {counted(len(instances), 'instance')}: {told}")
+        click.echo(f"left out of {format_count(len(instances), 'instance')}: {told}")
     return [instance for instance in instances if reasons[instance.id] is None]
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.benchmarks.ccrab import recording_at
 from pytest_crab.errors import BadInput
 from pytest_crab.gate.baseline import BaselineComparison
@@ -30,14 +30,14 @@ from pytest_crab.gate.terms import GateTerms
 from pytest_crab.gate.wording import explain_baseline
 from pytest_crab.report.label_changes import label_table
 from pytest_crab.report.loading import load_summary
-from pytest_crab.report.recorded import measured_of
+from pytest_crab.report.recorded_results import measured_of
 from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
-from pytest_crab.report.text import ascii_line
-from pytest_crab.report.text import one_line
 from pytest_crab.statistics.comparison import PULL_REQUEST
 from pytest_crab.statistics.comparison import REPOSITORY
 from pytest_crab.statistics.comparison import compare as compare_measured
+from pytest_crab.text import ascii_line
+from pytest_crab.text import one_line
 
 #: What clusters can be, as options name it.
 UNITS = (REPOSITORY, PULL_REQUEST.replace(" ", "-"))
@@ -128,7 +128,7 @@ def compare(
         )
     )
     if as_json:
-        click.echo(json.dumps({one.reviewer: plain.dump(one) for one in against}, indent=1, allow_nan=False))
+        click.echo(json.dumps({one.reviewer: serialization.dump(one) for one in against}, indent=1, allow_nan=False))
     else:
         _print_text(against, decision.paragraph if terms.gated else None)
     if terms.gated:

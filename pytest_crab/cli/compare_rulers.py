@@ -8,16 +8,16 @@ from pathlib import Path
 
 import click
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.errors import BadInput
+from pytest_crab.formats import format_count
 from pytest_crab.report.loading import trials_file
 from pytest_crab.report.rulers import Cell
 from pytest_crab.report.rulers import RulerComparison
 from pytest_crab.report.rulers import RulerPair
 from pytest_crab.report.rulers import compare_rulers as compare
-from pytest_crab.report.text import counted
-from pytest_crab.report.text import one_line
 from pytest_crab.scoring.similarity import missing_library
+from pytest_crab.text import one_line
 
 #: So many cells in which rulers differ are printed, unless --all asks for each.
 SHOWN = 10
@@ -41,19 +41,20 @@ def compare_rulers(report: Path, *, similarity: bool, everything: bool, as_json:
     except BadInput as error:
         raise click.ClickException(str(error)) from error
     if as_json:
-        click.echo(json.dumps(plain.dump(found), indent=1, allow_nan=False))
+        click.echo(json.dumps(serialization.dump(found), indent=1, allow_nan=False))
         return
     for line in _lines(found, len(found.differing) if everything else SHOWN):
         click.echo(line)
 
 
 def _lines(found: RulerComparison, most: int) -> Iterator[str]:
-    yield f"{counted(found.trials, 'review')} by {counted(len(found.rulers), 'ruler')}, mean over comments in percent"
+    reviews, rulers = format_count(found.trials, "review"), format_count(len(found.rulers), "ruler")
+    yield f"{reviews} by {rulers}, mean over comments in percent"
     yield from _rate_table(found)
     for pair in found.pairs:
         yield _pair_line(pair)
     if found.differing:
-        yield f"{counted(len(found.differing), 'comment')} that one ruler counts as hit and another as missed:"
+        yield f"{format_count(len(found.differing), 'comment')} that one ruler counts as hit and another as missed:"
         for cell in found.differing[:most]:
             yield from _cell_lines(cell)
     if len(found.differing) > most:
@@ -75,10 +76,10 @@ def _rate_table(found: RulerComparison) -> Iterator[str]:
 def _pair_line(pair: RulerPair) -> str:
     tau = pair.ranks.tau
     if tau is None:
-        ranks = f"no rank agreement of {counted(pair.reviewers, 'reviewer')}"
+        ranks = f"no rank agreement of {format_count(pair.reviewers, 'reviewer')}"
     else:
         between = f" ({pair.ranks.low:.2f} to {pair.ranks.high:.2f})" if pair.ranks.low is not None else ""
-        ranks = f"tau-b {tau:.2f}{between} over {counted(pair.reviewers, 'reviewer')}"
+        ranks = f"tau-b {tau:.2f}{between} over {format_count(pair.reviewers, 'reviewer')}"
     if pair.both is None or pair.only_one is None or pair.only_other is None:
         return f"{pair.one} and {pair.other}: {ranks}"
     agree = "" if pair.kappa is None else f", kappa {pair.kappa:.2f}"

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from pytest_crab.errors import BadInput
-from pytest_crab.report import subjects
+from pytest_crab.report import pull_requests
 from pytest_crab.report import transcripts
 from pytest_crab.report.files import copy_trials
 from pytest_crab.report.files import locate_trials
@@ -17,8 +17,8 @@ from pytest_crab.report.loading import SUMMARY
 from pytest_crab.report.loading import TRIALS
 from pytest_crab.report.loading import load_summary
 from pytest_crab.report.loading import trials_file
-from pytest_crab.report.rendering import remake
 from pytest_crab.report.terminal import summary_lines
+from pytest_crab.report.write_report import remake
 from pytest_crab.types import Reason
 from pytest_crab.types import TrialId
 
@@ -51,7 +51,7 @@ def merge(reports: Sequence[Path], into: Path, *, incomplete: bool) -> None:
             _insist(into, shards)
         copy_trials(into / TRIALS, order)
         for file in files:
-            subjects.copy_subjects(file.parent, into)
+            pull_requests.copy_subjects(file.parent, into)
             transcripts.copy_transcripts(file.parent, into)
         summary = remake(into, errors_as_misses=strict)
     except BadInput as error:

@@ -14,7 +14,7 @@ from pytest_crab.instances import FILE
 from pytest_crab.instances import find_instances
 from pytest_crab.instances import load_instance
 from pytest_crab.report.files import read_trials
-from pytest_crab.report.text import one_line
+from pytest_crab.text import one_line
 from pytest_crab.types import Instance
 from pytest_crab.types import Trial
 from pytest_crab.types import TrialId

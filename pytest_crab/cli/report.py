@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.benchmarks.ccrab import recording_at
 from pytest_crab.benchmarks.recorded import Recording
 from pytest_crab.errors import BadInput
@@ -21,11 +21,11 @@ from pytest_crab.report.files import read_trials
 from pytest_crab.report.loading import SUMMARY
 from pytest_crab.report.loading import trials_file
 from pytest_crab.report.page import FILE as PAGE
-from pytest_crab.report.recorded import recorded_lines
-from pytest_crab.report.recorded import summarise_recording
-from pytest_crab.report.rendering import remake
+from pytest_crab.report.recorded_results import recorded_lines
+from pytest_crab.report.recorded_results import summarise_recording
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.terminal import summary_lines
+from pytest_crab.report.write_report import remake
 
 
 @click.command()
@@ -64,7 +64,7 @@ def report(place: Path | None, folder: Path | None, trials: Path | None, *, as_j
     except OSError as error:
         raise click.ClickException(f"{error.filename} cannot be written: {error.strerror}") from error
     if as_json:
-        click.echo(json.dumps(plain.dump(found), indent=1, allow_nan=False))
+        click.echo(json.dumps(serialization.dump(found), indent=1, allow_nan=False))
         return
     for line in lines:
         click.echo(line)

@@ -25,8 +25,8 @@ from pytest_crab.errors import DiffRejected
 from pytest_crab.errors import EngineError
 from pytest_crab.instances import lock
 from pytest_crab.protocols import Snapshot
-from pytest_crab.report.text import one_line
 from pytest_crab.runtimes.slots import Slots
+from pytest_crab.text import one_line
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.types import Instance
 from pytest_crab.types import Trial

@@ -17,19 +17,19 @@ from pytest_crab.errors import CrabError
 from pytest_crab.errors import StoreError
 from pytest_crab.instances import find_instances
 from pytest_crab.instances import load_instance
-from pytest_crab.report.placed import Line
-from pytest_crab.report.placed import placed
-from pytest_crab.report.placed import said
-from pytest_crab.report.placed import transcript_lines
-from pytest_crab.report.subjects import Subject
-from pytest_crab.report.subjects import read_subject
-from pytest_crab.report.subjects import subject_of
-from pytest_crab.report.text import one_line
+from pytest_crab.report.pull_requests import Subject
+from pytest_crab.report.pull_requests import read_subject
+from pytest_crab.report.pull_requests import subject_of
 from pytest_crab.report.transcripts import Transcript
 from pytest_crab.report.transcripts import read_transcript
 from pytest_crab.report.transcripts import stored_transcript
+from pytest_crab.report.trial_view import Line
+from pytest_crab.report.trial_view import placed
+from pytest_crab.report.trial_view import said
+from pytest_crab.report.trial_view import transcript_lines
 from pytest_crab.sources import source_for
 from pytest_crab.store import FileStore
+from pytest_crab.text import one_line
 from pytest_crab.types import Trial
 
 _STYLES = {

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from typing import ClassVar
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.clients.conversation import Conversation
 from pytest_crab.clients.conversation import Turn
 from pytest_crab.clients.conversation import open_conversation
@@ -70,7 +70,7 @@ class ChatSettings:
 
     def identity(self) -> Mapping[str, Any] | None:
         """The model, its endpoint, the prompt's digest and every other setting. Raises BadInput."""
-        settings = plain.dump(self)
+        settings = serialization.dump(self)
         settings.pop("prompt", None)
         settings.pop("folder", None)
         return {

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from typing import ClassVar
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.clients.chat import endpoint_of
 from pytest_crab.clients.chat import require_readable
 from pytest_crab.clients.installed import ClientMissing
@@ -107,7 +107,7 @@ class ClientSettings:
 
         Raises the role's error, BadInput for a crab.yaml that is something else by now.
         """
-        settings = plain.dump(self)
+        settings = serialization.dump(self)
         settings.pop("prompt", None)
         settings.pop("folder", None)
         if not self.more_providers:

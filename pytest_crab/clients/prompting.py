@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.types import Finding
 from pytest_crab.types import PullRequest
 
@@ -54,7 +54,7 @@ def as_data(told: str, text: str, more: str = "") -> str:
 
 def digest_of(told: str) -> str:
     """What names a prompt on the record: the digest of its instructions and of how the data is put behind them."""
-    return plain.digest([told, _NOTICE, LONGEST_DIFF])
+    return serialization.digest([told, _NOTICE, LONGEST_DIFF])
 
 
 def shown_diff(diff: str, *, note: bool = True) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_crab.types import Word
+from pytest_crab.types import StrEnum
 
 #: Lines of a piece; pieces overlap by a quarter, so that no function is cut at both its ends.
 LINES = 40
@@ -21,7 +21,7 @@ LARGEST_FILE, MOST_PIECES = 200_000, 20_000
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
-class Context(Word):
+class Context(StrEnum):
     """Where the code beside a hunk comes from."""
 
     NONE = "none"

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.errors import Cancelled
 from pytest_crab.errors import GatewayError
 from pytest_crab.protocols import ModelAccess
@@ -83,7 +83,7 @@ class StepServices:
         text = Redactor({access.token: "[token]" for access in self._accesses}).text(text)
         text = Redactor.of_variables(self._secrets, os.environ).text(text)
         value = {"trial": self._trial, "step": self._step, "name": name, "text": text}
-        key = plain.digest(value)
+        key = serialization.digest(value)
         self._put("transcript", key, value)
         self._note(key)
         return key

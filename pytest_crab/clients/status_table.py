@@ -12,10 +12,10 @@ from pytest_crab.errors import MalformedAnswer
 from pytest_crab.errors import ModelError
 from pytest_crab.errors import ModelRefused
 from pytest_crab.errors import ModelUnavailable
-from pytest_crab.types import Word
+from pytest_crab.types import StrEnum
 
 
-class Status(Word):
+class Status(StrEnum):
     """The outcome of one run of a client; all but ok leave the oracles unknown."""
 
     OK = "ok"

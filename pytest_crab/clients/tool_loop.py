@@ -19,7 +19,7 @@ from pytest_crab.clients.conversation import Tool
 from pytest_crab.clients.conversation import ToolCall
 from pytest_crab.clients.conversation import ToolResult
 from pytest_crab.clients.status_table import Status
-from pytest_crab.money import dollars
+from pytest_crab.formats import format_dollars
 from pytest_crab.protocols import Completed
 from pytest_crab.protocols import ModelAccess
 from pytest_crab.protocols import Services
@@ -125,7 +125,7 @@ class ToolLoop(Chat):
             missing = f"what {settings.model} costs is not known, so max_usd cannot be kept; give it models.prices"
             raise self.failed(Status.CLIENT_ERROR, f"{missing} in crab.yaml")
         if usage.cost_usd > settings.max_usd:
-            cost = dollars(usage.cost_usd)
+            cost = format_dollars(usage.cost_usd)
             raise self.failed(Status.LIMIT, f"it cost {cost} USD, and max_usd is {settings.max_usd:g}")
 
     def _result(self, call: ToolCall) -> ToolResult:

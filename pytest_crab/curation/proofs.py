@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.curation.certify import Certificate
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.files import replace_text
@@ -37,7 +37,7 @@ def _kept(path: Path) -> dict[str, Any]:
     if not path.exists():
         return {}
     try:
-        content = plain.load(path)
+        content = serialization.load(path)
     except (OSError, ValueError):
         content = None
     kept = content.get("instances") if isinstance(content, dict) and content.get("schema") == _SCHEMA else None

@@ -17,7 +17,7 @@ from pytest_crab.gate.comparable import refusal
 from pytest_crab.gate.comparable import remarks
 from pytest_crab.gate.comparable import untrusted
 from pytest_crab.gate.terms import GateTerms
-from pytest_crab.report.oracles import measured
+from pytest_crab.report.outcomes import measured
 from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
 from pytest_crab.statistics.clusters import correlation_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_crab.report.text import counted
+from pytest_crab.formats import format_count
 from pytest_crab.statistics.power import POWER
 from pytest_crab.statistics.power import Design
 from pytest_crab.statistics.power import oracles_needed
@@ -19,16 +19,17 @@ def power_statement(design: Design, *, margin: float, assumed: bool, flips: floa
     """
     count, ahead = sum(design.sizes), simulate_power(design)
     if len(design.sizes) < 2:
-        return (
-            f"{counted(count, 'oracle')} of one pull request cannot show anything of others, so this gate cannot pass"
-        )
+        oracles = format_count(count, "oracle")
+        return f"{oracles} of one pull request cannot show anything of others, so this gate cannot pass"
     smallest = ahead.smallest_drop()
     how = "assuming that" if assumed else "since in the baseline's own repeats"
     noise = f"{how} {_points(design.noise if flips is None else flips)}% of verdicts change from run to run"
     if smallest is None:
-        seen = f"{counted(count, 'oracle')} cannot show even a fall to nothing, {noise}"
+        seen = f"{format_count(count, 'oracle')} cannot show even a fall to nothing, {noise}"
     else:
-        seen = f"{counted(count, 'oracle')} show a drop of {_points(smallest)} points in four of five runs, {noise}"
+        seen = (
+            f"{format_count(count, 'oracle')} show a drop of {_points(smallest)} points in four of five runs, {noise}"
+        )
     if smallest is not None and 100 * smallest > margin > 0:
         needed = oracles_needed(design, margin / 100)
         chance = ahead.power(margin / 100)

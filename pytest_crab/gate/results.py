@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pytest_crab.types import Word
+from pytest_crab.types import StrEnum
 
 #: pytest's own numbers end at 6, and a well-known plugin uses 7.
 PASSED, FAILED, INCONCLUSIVE, BROKEN = 0, 1, 8, 9
 
 
-class GateResult(Word):
+class GateResult(StrEnum):
     """The result of a gate; NOT_APPLIED: another failure keeps pytest's own status."""
 
     NO_GATE = "no gate"

@@ -6,13 +6,12 @@ import dataclasses
 from collections.abc import Iterator
 from collections.abc import Sequence
 
+from pytest_crab.formats import format_count
+from pytest_crab.formats import format_dollars
 from pytest_crab.gate.baseline import BaselineComparison
 from pytest_crab.gate.baseline import BaselineRuling
 from pytest_crab.gate.baseline import Load
 from pytest_crab.gate.results import GateResult
-from pytest_crab.money import dollars
-from pytest_crab.report.text import counted
-from pytest_crab.report.text import interval_unit
 from pytest_crab.statistics.comparison import Comparison
 from pytest_crab.statistics.labels import LabelComparison
 from pytest_crab.statistics.power import oracles_needed
@@ -32,7 +31,7 @@ def _sentences(one: BaselineComparison, ruling: BaselineRuling) -> Iterator[str]
     assert comparison is not None
     yield (
         f"{one.reviewer}: {_change(comparison)} against {one.baseline}, from {_points(comparison.before)}% to "
-        f"{_points(comparison.after)}% of {counted(comparison.known, 'oracle')}; {_interval(comparison)}."
+        f"{_points(comparison.after)}% of {format_count(comparison.known, 'oracle')}; {_interval(comparison)}."
     )
     if one.gated:
         yield _verdict(comparison, one.margin, ruling.overall)
@@ -51,7 +50,7 @@ def _sentences(one: BaselineComparison, ruling: BaselineRuling) -> Iterator[str]
 
 def _not_compared(one: BaselineComparison, comparison: Comparison) -> Iterator[str]:
     if comparison.unmeasured:
-        yield f"{counted(comparison.unmeasured, 'oracle')} measured in neither run count as unknown in both."
+        yield f"{format_count(comparison.unmeasured, 'oracle')} measured in neither run count as unknown in both."
     left = [
         f"{comparison.only_before} only in the baseline" if comparison.only_before and not one.whole else "",
         f"{comparison.only_after} only in this run" if comparison.only_after else "",
@@ -59,7 +58,7 @@ def _not_compared(one: BaselineComparison, comparison: Comparison) -> Iterator[s
     if any(left):
         yield f"Not compared: {', '.join(filter(None, left))}."
     if one.whole and comparison.only_before:
-        yield f"{counted(comparison.only_before, 'oracle')} of the baseline are missing here and taken as unknown."
+        yield f"{format_count(comparison.only_before, 'oracle')} of the baseline are missing here and taken as unknown."
 
 
 def _change(comparison: Comparison) -> str:
@@ -83,8 +82,8 @@ def _label_sentence(label: LabelComparison, result: GateResult) -> str:
     name = f"{label.dimension} {label.label}"
     if label.margin is None:
         return (
-            f"{name}: {lost} and {gained} of {counted(own.known, 'oracle')} (exact p = {own.p:.2g}), which taken alone "
-            f"is a drop, so the gate does not pass; --crab-margin {label.label}=POINTS says how much it may fall."
+            f"{name}: {lost} and {gained} of {format_count(own.known, 'oracle')} (exact p = {own.p:.2g}), which taken "
+            f"alone is a drop, so the gate does not pass; --crab-margin {label.label}=POINTS says how much it may fall."
         )
     if not own.known:
         return f"{name}: no oracle has a verdict in both runs."
@@ -97,7 +96,7 @@ def _interval(comparison: Comparison) -> str:
     assert comparison.low is not None
     assert comparison.high is not None
     level = f"{100 * comparison.level:.4g}%"
-    text = f"{level} interval {_signed(interval.low)} to {_signed(interval.high)} points over {interval_unit(interval)}"
+    text = f"{level} interval {_signed(interval.low)} to {_signed(interval.high)} points over {interval.basis}"
     if not comparison.doubtful and abs(comparison.low - interval.low) + abs(comparison.high - interval.high) < 1e-9:
         return text
     return f"{text}, and {_signed(comparison.low)} to {_signed(comparison.high)} whatever the unknown verdicts are"
@@ -110,7 +109,7 @@ def _remedies(one: BaselineComparison, comparison: Comparison) -> Iterator[str]:
         if one.whole and comparison.only_before:
             yield "The missing ones would settle it: run them too, or say --part if they were left out on purpose."
             return
-        doubtful = counted(comparison.doubtful, "oracle")
+        doubtful = format_count(comparison.doubtful, "oracle")
         yield f"Verdicts for {doubtful} with unknown repeats would settle it: run again, finished steps are kept."
         return
     sizes = []
@@ -148,7 +147,9 @@ def _loads(before: Load, after: Load) -> Iterator[str]:
     if before.comments is not None and after.comments is not None:
         parts.append(f"comments per pull request {before.comments:.1f} before, {after.comments:.1f} now")
     if before.cost_usd is not None and after.cost_usd is not None:
-        parts.append(f"{dollars(before.cost_usd, 3)} USD per pull request before, {dollars(after.cost_usd, 3)} now")
+        parts.append(
+            f"{format_dollars(before.cost_usd, 3)} USD per pull request before, {format_dollars(after.cost_usd, 3)} now"
+        )
     if parts:
         text = "; ".join(parts)
         yield f"{text[:1].upper()}{text[1:]}."

@@ -15,7 +15,7 @@ from dataclasses import field
 from importlib import resources
 from typing import Any
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.harness import channel
 from pytest_crab.protocols import Command
 from pytest_crab.protocols import Completed
@@ -201,7 +201,7 @@ def encode(job: Job, role: str | None = None, token: str | None = None) -> bytes
     if role:
         message |= {"role": role, "token": token}
     if job.leaks:
-        message["leaks"] = plain.dump(job.leaks) | {"project": job.leaks.project}
+        message["leaks"] = serialization.dump(job.leaks) | {"project": job.leaks.project}
     data = json.dumps(message).encode()
     return struct.pack(">Q", len(data)) + data
 
@@ -329,7 +329,7 @@ def _unfinished(
 
 def _believe(name: str, line: Mapping[str, Any]) -> tuple[Run, str | None]:
     faults: list[str] = []
-    run = plain.read(Run, line, faults)
+    run = serialization.read(Run, line, faults)
     if run is None:
         detail = "the report is not well-formed"
         return Run(id=name, ending=Ending.EXITED, detail=detail), f"{name}: {detail}: {faults[0]}"

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab import types
 from pytest_crab.instances import document
 from pytest_crab.instances import loading
@@ -22,7 +22,7 @@ from pytest_crab.instances import rules
 from pytest_crab.types import Instance
 
 #: The code whose reading is kept: once any of it says something else, nothing that was kept counts.
-_READERS = (plain, types.instances, types.words, document, loading, rules)
+_READERS = (serialization, types.instances, types.enums, document, loading, rules)
 
 _MADE_BY = "pytest-crab"
 

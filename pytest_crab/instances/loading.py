@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import rules
 from pytest_crab.instances.document import read_document
@@ -53,7 +53,7 @@ def load_instance(path: Path, content: bytes | None = None) -> Instance:
     data |= {"folder": str(folder)}
     if isinstance(data.get("comments"), list):
         data["comments"] = [_with_oracle(comment) for comment in data["comments"]]
-    instance = plain.read(Instance, data, problems)
+    instance = serialization.read(Instance, data, problems)
     problems.extend(rules.top_faults(data, folder))
     problems.extend(_faults(instance, folder) if instance else _faults_of_parts(data, folder))
     if instance is None or problems:
@@ -125,14 +125,14 @@ def _faults(instance: Instance, folder: Path) -> Iterator[str]:
 def _faults_of_parts(data: dict[str, Any], folder: Path) -> Iterator[str]:
     """What else is wrong where some part has wrong types: those have been reported, so they are passed over."""
     heard: list[str] = []
-    if facts := plain.read(PullRequestFacts, data.get("pull_request"), heard):
+    if facts := serialization.read(PullRequestFacts, data.get("pull_request"), heard):
         yield from rules.pull_request_faults(facts)
-    if source := plain.read(Source, data.get("source"), heard):
+    if source := serialization.read(Source, data.get("source"), heard):
         yield from rules.source_faults(source, folder)
-    if environment := plain.read(Environment, data.get("environment"), heard):
+    if environment := serialization.read(Environment, data.get("environment"), heard):
         yield from rules.environment_faults(environment)
     entries = data.get("comments")
-    comments = [plain.read(Comment, entry, heard) for entry in entries] if isinstance(entries, list) else []
+    comments = [serialization.read(Comment, entry, heard) for entry in entries] if isinstance(entries, list) else []
     for number, comment in enumerate(comments):
         if comment:
             yield from rules.comment_faults(comment, f"comments[{number}]", folder)

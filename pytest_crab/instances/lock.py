@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.files import file_digest
 from pytest_crab.instances.files import folder_digest
@@ -32,7 +32,7 @@ def locked(instance: Instance) -> dict[str, str]:
     named = {f"file {name}": file_digest(folder / name) for name in named_files(instance)}
     return {
         "instance": file_digest(folder / INSTANCE_FILE),
-        "environment": plain.digest(instance.environment),
+        "environment": serialization.digest(instance.environment),
         "source": _source_digest(instance),
         **named,
     }
@@ -40,7 +40,7 @@ def locked(instance: Instance) -> dict[str, str]:
 
 def digest(instance: Instance) -> str:
     """Return one digest of all that decides an instance."""
-    return plain.digest(locked(instance))
+    return serialization.digest(locked(instance))
 
 
 def named_files(instance: Instance) -> list[str]:
@@ -98,7 +98,7 @@ def differences(folder: Path, instances: Iterable[Instance], *, whole: bool) -> 
 def _read(path: Path) -> Mapping[str, Mapping[str, Any]]:
     problem = "the file is not a lock of this version; run pytest-crab check --lock to write it anew"
     try:
-        content = plain.load(path)
+        content = serialization.load(path)
     except (OSError, ValueError):
         raise BadInput(str(path), [problem]) from None
     kept = content.get("instances") if isinstance(content, dict) and content.get("schema") == _SCHEMA else None
@@ -110,7 +110,7 @@ def _read(path: Path) -> Mapping[str, Mapping[str, Any]]:
 def _source_digest(instance: Instance) -> str:
     tree = instance.source.tree
     if tree is None:
-        return plain.digest(instance.source)
+        return serialization.digest(instance.source)
     try:
         return folder_digest(Path(instance.folder, tree.path))
     except OSError as error:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.files import replace_text
 from pytest_crab.types import Instance
@@ -39,7 +39,7 @@ class Mark:
 
 def settings_digest(adapter: str, identity: Mapping[str, Any] | None, settings: Mapping[str, Any]) -> str:
     """The digest of an agent: what it says of itself, else the settings that it was given."""
-    return plain.digest({"adapter": adapter, "identity": settings if identity is None else identity})[:16]
+    return serialization.digest({"adapter": adapter, "identity": settings if identity is None else identity})[:16]
 
 
 def marks_of(instance: Instance, agent: str) -> dict[str, Mark]:
@@ -47,7 +47,7 @@ def marks_of(instance: Instance, agent: str) -> dict[str, Mark]:
     path = Path(instance.folder).parent / FILE
     entries = _kept(path).get(agent, {}).get(instance.id, {})
     problems: list[str] = []
-    found = {comment: plain.read(Mark, entry, problems, comment) for comment, entry in entries.items()}
+    found = {comment: serialization.read(Mark, entry, problems, comment) for comment, entry in entries.items()}
     if problems:
         raise BadInput(str(path), problems)
     return {comment: mark for comment, mark in found.items() if mark is not None}
@@ -70,7 +70,7 @@ def write_marks(folder: Path, agent: str, marks: Mapping[str, Mapping[str, Mark]
 
 
 def _entry(mark: Mark, before: Any) -> dict[str, Any]:
-    entry: dict[str, Any] = plain.dump(mark)
+    entry: dict[str, Any] = serialization.dump(mark)
     same = isinstance(before, dict) and {**before, "date": mark.date} == entry
     return dict(before) if same else entry
 
@@ -79,7 +79,7 @@ def _kept(path: Path) -> dict[str, dict[str, dict[str, Any]]]:
     if not path.exists():
         return {}
     try:
-        content = plain.load(path)
+        content = serialization.load(path)
     except (OSError, ValueError):
         content = None
     kept = content.get("agents") if isinstance(content, dict) and content.get("schema") == _SCHEMA else None

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.types import Instance
 
 _DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
@@ -50,7 +50,7 @@ def written(instance: Instance) -> str:
 def _record(record: Any) -> dict[str, Any]:
     """The fields of a record that are not their defaults."""
     fields = {field: getattr(record, field.name) for field in dataclasses.fields(record)}
-    return {plain.key_of(field): _value(value) for field, value in fields.items() if value != _default(field)}
+    return {serialization.key_of(field): _value(value) for field, value in fields.items() if value != _default(field)}
 
 
 def _default(field: dataclasses.Field[Any]) -> Any:
@@ -64,4 +64,4 @@ def _value(value: Any) -> Any:
         return {str(key): _value(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_value(item) for item in value]
-    return plain.dump(value)
+    return serialization.dump(value)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.locks import locked_folder
 from pytest_crab.models.request_key import difference
 from pytest_crab.models.request_key import lines_of
@@ -189,8 +189,8 @@ class Scope:
         """In what the scopes of these labels differ from this one, in words."""
         told = []
         for label in labels:
-            other = plain.dump(Scope.of(label))
-            own = plain.dump(self)
+            other = serialization.dump(Scope.of(label))
+            own = serialization.dump(self)
             differing = [f"{name} {other[name]} instead of {own[name]}" for name in own if other[name] != own[name]]
             told.append(f"{label} ({', '.join(differing)})")
         return "; ".join(told[:_MOST_NAMED]) + (f" and {len(told) - _MOST_NAMED} more" * (len(told) > _MOST_NAMED))

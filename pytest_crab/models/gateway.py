@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.errors import BudgetSpent
 from pytest_crab.errors import Cancelled
 from pytest_crab.errors import CrabError
@@ -274,7 +274,7 @@ class Gateway:
         assert process.stdin is not None
         assert process.stdout is not None
         configuration = {
-            "models": plain.dump(self._settings),
+            "models": serialization.dump(self._settings),
             "cassettes": str(self._cassettes.absolute()),
             "ledger": str(self._ledgers.absolute() / f"{folder.parent.name}.jsonl"),
             "budget": self._budget,

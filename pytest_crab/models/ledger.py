@@ -17,8 +17,8 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from pytest_crab.formats import format_dollars
 from pytest_crab.models.usage import Tokens
-from pytest_crab.money import dollars
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,16 +226,17 @@ class Ledger:
         """Return why this account may not ask any more, as a sentence; None if it may."""
         if self._over:
             return (
-                f"the budget of the run is spent ({dollars(self._spent, 4)} of {self.budget or 0:g} USD): "
-                "raise --crab-budget and run again, finished steps are kept"
+                f"the budget of the run is spent ({format_dollars(self._spent, 4)} of {self.budget or 0:g} USD)"
+                ": raise --crab-budget and run again, "
+                "finished steps are kept"
             )
         if self._unknown is not None:
             return self._unknown
         spent = self._spent_by_trial[account.trial] + account.before
         if self.trial_budget is not None and spent >= self.trial_budget:
             return (
-                f"the budget of trial {account.trial} is spent ({dollars(spent, 4)} of {self.trial_budget:g} USD): "
-                "raise models.trial_budget in crab.yaml and run again"
+                f"the budget of trial {account.trial} is spent ({format_dollars(spent, 4)} of "
+                f"{self.trial_budget:g} USD): raise models.trial_budget in crab.yaml and run again"
             )
         return None
 
@@ -247,8 +248,9 @@ class Ledger:
         account.short = True
         left = max(account.allowance - paid, 0)
         return (
-            f"the budget of the run is spent: {dollars(left, 4)} USD are left for {account.trial}, "
-            f"and this request may cost {dollars(most, 4)}; raise --crab-budget and run again, finished steps are kept"
+            f"the budget of the run is spent: {format_dollars(left, 4)} USD are left for {account.trial}, "
+            f"and this request may cost {format_dollars(most, 4)}; raise --crab-budget and run again, "
+            "finished steps are kept"
         )
 
     def overspent(self, account: Account) -> bool:

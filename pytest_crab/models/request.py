@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from dataclasses import field
 from typing import Any
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.models.api_formats import ApiFormat
 from pytest_crab.models.cassettes import Question
 from pytest_crab.models.ledger import Account
@@ -86,7 +86,7 @@ class ModelRequest:
     @property
     def question(self) -> str:
         """A digest of what is asked of whom, without how the answer should come: a client's repetition has the same."""
-        return plain.digest([self.provider, self.path, *(self.document.get(name) for name in _QUESTION)])
+        return serialization.digest([self.provider, self.path, *(self.document.get(name) for name in _QUESTION)])
 
     @property
     def counts_only(self) -> bool:

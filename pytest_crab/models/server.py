@@ -19,7 +19,7 @@ from typing import Any
 import aiohttp
 from aiohttp import web
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.models.cassettes import Cassettes
 from pytest_crab.models.client import ADMIN_SOCKET
 from pytest_crab.models.client import LEASE_SOCKET
@@ -51,7 +51,7 @@ class Configuration:
 def read_configuration(line: str) -> Configuration:
     """Read the configuration from its line. Raises ValueError."""
     problems: list[str] = []
-    configuration = plain.read(Configuration, json.loads(line), problems)
+    configuration = serialization.read(Configuration, json.loads(line), problems)
     if configuration is None:
         raise ValueError("; ".join(problems))
     return configuration

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.types import SCHEMA
 from pytest_crab.types import Finding
 from pytest_crab.types import Review
@@ -122,7 +122,7 @@ def read_usage(value: Any, problems: list[str]) -> Usage | None:
     """What a step used, from its plain data; None is "not measured"."""
     if value is None:
         return None
-    return plain.read(Usage, _known(Usage, value), problems, "usage")
+    return serialization.read(Usage, _known(Usage, value), problems, "usage")
 
 
 def _findings(
@@ -154,7 +154,7 @@ def _findings(
 
 def _finding(value: object, problems: list[str], at: str, root: str | None, files: Collection[str]) -> Finding | None:
     value = with_lines(value) if isinstance(value, Mapping) else value
-    finding = plain.read(Finding, _known(Finding, value), problems, at)
+    finding = serialization.read(Finding, _known(Finding, value), problems, at)
     if finding is None:
         return None
     before = len(problems)
@@ -208,7 +208,7 @@ def _known(cls: type, value: object) -> object:
     """The keys that the record has; null stands for an absent key, and foreign keys are the reviewer's own business."""
     if not isinstance(value, Mapping):
         return value
-    names = {plain.key_of(field) for field in dataclasses.fields(cls)}
+    names = {serialization.key_of(field) for field in dataclasses.fields(cls)}
     return {key: item for key, item in value.items() if key in names and item is not None}
 
 

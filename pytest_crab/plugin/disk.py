@@ -13,13 +13,13 @@ import pytest
 from pytest_crab.campaign.disk import DiskBudget
 from pytest_crab.campaign.disk import Waiting
 from pytest_crab.campaign.disk import by_repository
-from pytest_crab.campaign.sizes import in_words
 from pytest_crab.errors import CrabError
+from pytest_crab.formats import format_count
+from pytest_crab.formats import format_size
 from pytest_crab.plugin.items import TrialItem
 from pytest_crab.plugin.options import Options
 from pytest_crab.plugin.recorder import Recorder
 from pytest_crab.plugin.resources import Resources
-from pytest_crab.report.text import counted
 from pytest_crab.runtimes import pruning
 from pytest_crab.store import FileStore
 
@@ -113,9 +113,9 @@ class Disk:
         if self._problem is not None:
             terminalreporter.write_line(f"crab: the disk budget was not kept: {self._problem}", yellow=True)
         elif budget.taken > budget.size or budget.removed:
-            gone = counted(len(budget.removed), "environment")
+            gone = format_count(len(budget.removed), "environment")
             over = "; the rest is in use or can be no smaller" if budget.taken > budget.size else ""
-            sizes = f"{in_words(budget.taken)} of {in_words(budget.size)} taken"
+            sizes = f"{format_size(budget.taken)} of {format_size(budget.size)} taken"
             terminalreporter.write_line(f"crab: disk budget: {gone} removed, {sizes}{over}")
 
     def _expect(self, trials: Iterable[tuple[Hashable, str, str]]) -> None:

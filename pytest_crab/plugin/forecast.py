@@ -19,16 +19,16 @@ from pytest_crab.campaign.forecast import ReviewerNeed
 from pytest_crab.campaign.forecast import contestants_plan
 from pytest_crab.campaign.forecast import forecast
 from pytest_crab.campaign.forecast import lack_of_disk
-from pytest_crab.campaign.sizes import in_words
 from pytest_crab.errors import CrabError
-from pytest_crab.money import dollars
+from pytest_crab.formats import format_count
+from pytest_crab.formats import format_dollars
+from pytest_crab.formats import format_size
 from pytest_crab.plugin.contestants import Contestants
 from pytest_crab.plugin.items import Planned
 from pytest_crab.plugin.items import TrialItem
 from pytest_crab.plugin.options import Options
 from pytest_crab.plugin.recorder import Recorder
 from pytest_crab.plugin.resources import Resources
-from pytest_crab.report.text import counted
 from pytest_crab.runtimes.hiding import hide_set
 from pytest_crab.runtimes.stock import Stock
 from pytest_crab.runtimes.stock import engine_stock
@@ -121,8 +121,8 @@ class Forecaster:
         free = free_at(self._options.store)
         if free is not None and free < LEAST_FREE:
             raise pytest.UsageError(
-                f"only {in_words(free)} are free where the store {self._options.store} lies, so no step could be kept: "
-                "free some space, or name another place with --crab-store"
+                f"only {format_size(free)} are free where the store {self._options.store} lies, so no step could be"
+                " kept: free some space, or name another place with --crab-store"
             )
 
     def _refuse_keys(self, trials: Sequence[PlannedTrial]) -> None:
@@ -170,12 +170,12 @@ class Forecaster:
 def forecast_lines(told: Forecast, environments: str, disk_budget: int | None) -> Iterator[str]:
     """Yield a forecast in one or two lines; ``environments`` is what the runtime calls them."""
     about = "" if told.exact else "about "
-    text = f"crab: {counted(told.trials, 'trial')} of {counted(told.instances, 'instance')}: "
-    text += f"{about}{counted(told.reviews, 'review')} and at most {counted(told.revisions, 'revision')} "
+    text = f"crab: {format_count(told.trials, 'trial')} of {format_count(told.instances, 'instance')}: "
+    text += f"{about}{format_count(told.reviews, 'review')} and at most {format_count(told.revisions, 'revision')} "
     text += f"to be made, {told.stored:,} stored"
     text += "" if told.seconds is None else f"; about {_duration(told.seconds)} by what earlier ones took"
     usd = [need.usd for need in told.reviewers.values() if need.usd]
-    text += f"; about {dollars(sum(usd))} USD by what stored ones cost" if usd else ""
+    text += f"; about {format_dollars(sum(usd))} USD by what stored ones cost" if usd else ""
     yield text
     if told.disk is not None:
         yield f"crab: {environments}: {_disk_text(told, told.disk, disk_budget)}"
@@ -188,8 +188,10 @@ def _disk_text(told: Forecast, disk: DiskNeed, budget: int | None) -> str:
         more = f" and {len(disk.pulled) - 1} more" if len(disk.pulled) > 1 else ""
         text += f", {disk.pulled[0]}{more} to pull"
     if disk.bytes:
-        text += f", about {in_words(disk.bytes)}" + ("" if told.free is None else f" of {in_words(told.free)} free")
-    text += "" if budget is None else f"; kept within {in_words(budget)}"
+        text += f", about {format_size(disk.bytes)}" + (
+            "" if told.free is None else f" of {format_size(told.free)} free"
+        )
+    text += "" if budget is None else f"; kept within {format_size(budget)}"
     if told.slots is not None:
         text += f"; memory for {told.slots} full sandboxes, and {told.jobs} trials at a time"
     return text
@@ -199,7 +201,7 @@ def _need_text(need: ReviewerNeed) -> str:
     counts = ", ".join(f"{need.steps[step]} {step}s" for step in STEPS)
     if need.usd is None:
         return f"would run at least {counts}; cost not known: nothing priced is stored"
-    return f"would run at least {counts}; about {dollars(need.usd)} USD by what stored ones cost"
+    return f"would run at least {counts}; about {format_dollars(need.usd)} USD by what stored ones cost"
 
 
 def _duration(seconds: float) -> str:

@@ -27,7 +27,7 @@ from pytest_crab.plugin.paths import is_file
 from pytest_crab.plugin.paths import is_meant
 from pytest_crab.plugin.paths import is_set
 from pytest_crab.plugin.paths import is_shared
-from pytest_crab.report.account import explain
+from pytest_crab.report.explain import explain
 from pytest_crab.store import FileStore
 from pytest_crab.store.files import write_aside
 from pytest_crab.types import Comment

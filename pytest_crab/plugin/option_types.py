@@ -64,9 +64,9 @@ def _dollars(text: str) -> float:
 
 
 def _bytes(text: str) -> int:
-    from pytest_crab.campaign.sizes import read_size
+    from pytest_crab.formats import parse_size
 
-    return read_size(text)
+    return parse_size(text)
 
 
 def _margin(text: str) -> tuple[str, float]:

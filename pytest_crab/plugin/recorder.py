@@ -26,10 +26,10 @@ from pytest_crab.report.files import TrialLog
 from pytest_crab.report.files import write_summary
 from pytest_crab.report.files import write_trials
 from pytest_crab.report.junit import write_junit
-from pytest_crab.report.rendering import render
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.summary import summarise
 from pytest_crab.report.transcripts import write_transcripts
+from pytest_crab.report.write_report import render
 from pytest_crab.store import FileStore
 from pytest_crab.trial import unmeasured
 from pytest_crab.types import Instance

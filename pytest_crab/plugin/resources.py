@@ -19,8 +19,8 @@ from pytest_crab.models import Gateway
 from pytest_crab.plugin.options import Options
 from pytest_crab.plugin.options import runs_items
 from pytest_crab.protocols import Runtime
-from pytest_crab.report.subjects import subject_of
-from pytest_crab.report.subjects import write_subject
+from pytest_crab.report.pull_requests import subject_of
+from pytest_crab.report.pull_requests import write_subject
 from pytest_crab.runtimes import Choice
 from pytest_crab.runtimes import bubblewrap
 from pytest_crab.runtimes.runs import Run

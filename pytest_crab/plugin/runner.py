@@ -40,9 +40,9 @@ from pytest_crab.plugin.options import Options
 from pytest_crab.plugin.progress import ProgressLine
 from pytest_crab.plugin.resources import Resources
 from pytest_crab.plugin.signals import Signals
-from pytest_crab.report.account import explain
-from pytest_crab.report.text import one_line
+from pytest_crab.report.explain import explain
 from pytest_crab.runtimes.slots import Slots
+from pytest_crab.text import one_line
 from pytest_crab.trial import run_trial
 from pytest_crab.trial import unmeasured
 from pytest_crab.types import Instance

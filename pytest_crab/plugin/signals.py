@@ -13,7 +13,7 @@ from typing import NoReturn
 
 import pytest
 
-from pytest_crab.report.text import one_line
+from pytest_crab.text import one_line
 
 #: Signals that end a run; after its line the process ends by the signal, as it would without a handler.
 ENDINGS = (signal.SIGTERM, signal.SIGHUP)

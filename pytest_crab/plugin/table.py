@@ -8,18 +8,18 @@ import pytest
 
 from pytest_crab.benchmarks.recorded import read_recording
 from pytest_crab.errors import BadInput
+from pytest_crab.formats import format_count
 from pytest_crab.plugin.contestants import Contestants
 from pytest_crab.plugin.options import Options
 from pytest_crab.plugin.recorder import Recorder
 from pytest_crab.plugin.resources import Resources
 from pytest_crab.plugin.runner import Runner
-from pytest_crab.report.account import instance_line
 from pytest_crab.report.agreement import agreement_lines
 from pytest_crab.report.agreement import agreements
+from pytest_crab.report.explain import instance_line
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.terminal import summary_lines
-from pytest_crab.report.text import counted
-from pytest_crab.report.text import one_line
+from pytest_crab.text import one_line
 from pytest_crab.types import Trial
 from pytest_crab.types import Verdict
 
@@ -57,7 +57,7 @@ class Header:
         if workers is None:
             return self._resources.runtime_text()
         name = self._resources.choice.name
-        return f"{name} (as each worker has it); {self._options.cluster} with {counted(workers, 'worker')}"
+        return f"{name} (as each worker has it); {self._options.cluster} with {format_count(workers, 'worker')}"
 
 
 class Table:

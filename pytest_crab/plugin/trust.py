@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import find_instances
 from pytest_crab.instances import load_instance
@@ -147,7 +147,7 @@ def _instances(path: Path) -> Sequence[Path]:
 
 def _digest(folder: Path) -> str:
     files = find_instances(folder)
-    return plain.digest({file.parent.relative_to(folder).as_posix(): _state(file) for file in files})
+    return serialization.digest({file.parent.relative_to(folder).as_posix(): _state(file) for file in files})
 
 
 def _state(file: Path) -> dict[str, str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.plugin.recorder import Recorder
 from pytest_crab.plugin.resources import Resources
 from pytest_crab.types import Trial
@@ -27,7 +27,7 @@ class Worker:
         """Write a report's trial as plain data."""
         data = yield
         if data is not None and "crab_trial" in data:
-            data["crab_trial"] = plain.dump(vars(report)["crab_trial"])
+            data["crab_trial"] = serialization.dump(vars(report)["crab_trial"])
         return data
 
 
@@ -54,7 +54,7 @@ class Controller:
         report = yield
         if report is not None and "crab_trial" in vars(report):
             problems: list[str] = []
-            report.crab_trial = plain.read(Trial, report.crab_trial, problems)
+            report.crab_trial = serialization.read(Trial, report.crab_trial, problems)
             assert not problems, problems
         return report
 

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pytest_crab.benchmarks.recorded import EMPTY_CATCH
 from pytest_crab.benchmarks.recorded import Recording
 from pytest_crab.instances.recorded import NOT_ON_RECORD
-from pytest_crab.report.account import why
-from pytest_crab.report.text import one_line
+from pytest_crab.report.explain import why
+from pytest_crab.text import one_line
 from pytest_crab.types import CommentResult
 from pytest_crab.types import Reason
+from pytest_crab.types import StrEnum
 from pytest_crab.types import Trial
 from pytest_crab.types import Verdict
-from pytest_crab.types import Word
 
 #: Exceptions of a test that wanted what the sandbox does not have.
 _NETWORK = frozenset(
@@ -30,7 +30,7 @@ _WITHOUT_REVISION = frozenset({Reason.NO_FINDINGS, Reason.EMPTY_REVISION})
 _LIMITS = frozenset({Reason.TIMEOUT, Reason.MEMORY, Reason.PROCESSES, Reason.OUTPUT, Reason.CRASHED})
 
 
-class Cause(Word):
+class Cause(StrEnum):
     """Why a verdict is not the recorded one, as far as the record tells."""
 
     STRICTER = "harness stricter"

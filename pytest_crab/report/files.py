@@ -15,7 +15,7 @@ from typing import Any
 from typing import BinaryIO
 from typing import TypeVar
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.errors import BadInput
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.upgrades import upgraded_summary
@@ -98,7 +98,7 @@ def copy_trials(path: Path, places: Iterable[tuple[Path, int]]) -> None:
 
 def write_summary(path: Path, summary: Summary) -> None:
     """Write summary.json: whoever reads sees the old file or the whole new one. Raises OSError."""
-    write_atomically(path, [_laid_out(plain.dump(summary)).encode() + b"\n"])
+    write_atomically(path, [_laid_out(serialization.dump(summary)).encode() + b"\n"])
 
 
 def read_summary(path: Path) -> Summary:
@@ -144,7 +144,7 @@ def _made_anew(path: Path) -> BinaryIO:
 
 
 def _line(trial: Trial) -> bytes:
-    return plain.canonical(trial).encode() + b"\n"
+    return serialization.canonical(trial).encode() + b"\n"
 
 
 def _copied(places: Iterable[tuple[Path, int]]) -> Iterator[bytes]:
@@ -189,7 +189,7 @@ def _record(cls: type[T], value: object, where: str) -> T:
         if schema != newest:
             raise BadInput(where, [f"schema {schema!r} is not known here; this version reads 1 to {newest}"])
     problems: list[str] = []
-    record = plain.read(cls, value, problems)
+    record = serialization.read(cls, value, problems)
     if isinstance(record, Trial):
         problems = list(_contradictions(record))
     if record is None or problems:

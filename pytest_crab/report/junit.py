@@ -9,12 +9,12 @@ from pathlib import Path
 
 import junitparser
 
-from pytest_crab.report.account import why
+from pytest_crab.report.explain import why
 from pytest_crab.report.files import write_atomically
 from pytest_crab.report.summary import OUTCOMES
 from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
-from pytest_crab.report.text import one_line
+from pytest_crab.text import one_line
 from pytest_crab.types import CommentResult
 from pytest_crab.types import Reason
 from pytest_crab.types import Trial

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from collections.abc import Sequence
 
-from pytest_crab.report.text import interval_unit
 from pytest_crab.statistics.labels import LabelComparison
 
 
@@ -22,7 +21,7 @@ def label_table(labels: Sequence[LabelComparison]) -> Iterator[tuple[str, ...]]:
             _points(own.after),
             "-" if own.difference is None else _signed(own.difference),
             "-" if interval is None else f"{_signed(interval.low)} to {_signed(interval.high)}",
-            "-" if interval is None else interval_unit(interval),
+            "-" if interval is None else interval.basis,
             f"{len(own.lost)}",
             f"{len(own.gained)}",
             f"{label.p_holm:.3f}",

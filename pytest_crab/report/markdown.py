@@ -8,10 +8,10 @@ from pathlib import Path
 
 from pytest_crab.report.files import write_atomically
 from pytest_crab.report.label_changes import label_table
-from pytest_crab.report.sentences import lift_lines
-from pytest_crab.report.sentences import together_lines
 from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
+from pytest_crab.report.summary_text import lift_lines
+from pytest_crab.report.summary_text import together_lines
 from pytest_crab.report.terminal import NOTHING
 from pytest_crab.report.terminal import label
 from pytest_crab.report.terminal import number
@@ -20,7 +20,7 @@ from pytest_crab.report.terminal import percent
 from pytest_crab.report.terminal import remarks
 from pytest_crab.report.terminal import unknown_head
 from pytest_crab.report.terminal import unknown_lines
-from pytest_crab.report.text import one_line
+from pytest_crab.text import one_line
 from pytest_crab.types import Kind
 
 #: The file's name in a report's folder.

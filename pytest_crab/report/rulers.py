@@ -20,7 +20,7 @@ from pathlib import Path
 
 from pytest_crab.errors import BadInput
 from pytest_crab.report.files import read_trials
-from pytest_crab.report.subjects import read_subject
+from pytest_crab.report.pull_requests import read_subject
 from pytest_crab.scoring import similarity
 from pytest_crab.scoring.location import Place
 from pytest_crab.scoring.location import match_by_paper

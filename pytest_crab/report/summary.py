@@ -13,24 +13,24 @@ from dataclasses import dataclass
 from dataclasses import field
 from fractions import Fraction
 
-from pytest_crab.report import oracles as letters
-from pytest_crab.report.burden import Burden
-from pytest_crab.report.burden import burden
-from pytest_crab.report.contrasts import MAJORITY
-from pytest_crab.report.contrasts import Contestant
-from pytest_crab.report.contrasts import Lift
-from pytest_crab.report.contrasts import Together
-from pytest_crab.report.contrasts import lifts
-from pytest_crab.report.contrasts import together
-from pytest_crab.report.kept import Row
-from pytest_crab.report.kept import comments_of
-from pytest_crab.report.kept import cost
-from pytest_crab.report.kept import oracles_of
-from pytest_crab.report.kept import per_run
-from pytest_crab.report.kept import row_of
-from pytest_crab.report.oracles import OracleRecord
-from pytest_crab.report.repeats import Stability
-from pytest_crab.report.repeats import stability
+from pytest_crab.report import outcomes as letters
+from pytest_crab.report.comparisons import MAJORITY
+from pytest_crab.report.comparisons import Contestant
+from pytest_crab.report.comparisons import Lift
+from pytest_crab.report.comparisons import Together
+from pytest_crab.report.comparisons import lifts
+from pytest_crab.report.comparisons import together
+from pytest_crab.report.outcomes import OracleRecord
+from pytest_crab.report.review_cost import Burden
+from pytest_crab.report.review_cost import burden
+from pytest_crab.report.stability import Stability
+from pytest_crab.report.stability import stability
+from pytest_crab.report.trial_rows import Row
+from pytest_crab.report.trial_rows import comments_of
+from pytest_crab.report.trial_rows import cost
+from pytest_crab.report.trial_rows import oracles_of
+from pytest_crab.report.trial_rows import per_run
+from pytest_crab.report.trial_rows import row_of
 from pytest_crab.statistics.comparison import Comparison
 from pytest_crab.statistics.comparison import Interval
 from pytest_crab.statistics.comparison import Key
@@ -213,13 +213,13 @@ def summarise(trials: Iterable[Trial], *, errors_as_misses: bool = False) -> Sum
     one counts. Instances are taken by id, so that a run and the merged parts of it come to the same; those of one
     instance in the order that they are in.
     """
-    summing = Summing()
+    summing = SummaryBuilder()
     for trial in trials:
         summing.add(trial)
     return summing.summary(errors_as_misses=errors_as_misses)
 
 
-class Summing:
+class SummaryBuilder:
     """A summary in the making, for who reads the trials for something else too; see ``summarise``."""
 
     def __init__(self) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_crab.report.files import write_atomically
-from pytest_crab.report.kept import costs_of
+from pytest_crab.report.trial_rows import costs_of
 from pytest_crab.types import Trial
 
 #: The file's name in a report's folder.

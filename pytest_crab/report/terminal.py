@@ -8,22 +8,21 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pytest_crab.money import dollars
-from pytest_crab.report.sentences import burden_lines
-from pytest_crab.report.sentences import lift_lines
-from pytest_crab.report.sentences import repeat_lines
-from pytest_crab.report.sentences import together_lines
+from pytest_crab.formats import format_count
+from pytest_crab.formats import format_dollars
 from pytest_crab.report.summary import CAUSES
 from pytest_crab.report.summary import LEAKY
 from pytest_crab.report.summary import SIMULATED
 from pytest_crab.report.summary import Rate
 from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
-from pytest_crab.report.text import ascii_line
-from pytest_crab.report.text import counted
-from pytest_crab.report.text import interval_unit
-from pytest_crab.report.text import one_line
+from pytest_crab.report.summary_text import burden_lines
+from pytest_crab.report.summary_text import lift_lines
+from pytest_crab.report.summary_text import repeat_lines
+from pytest_crab.report.summary_text import together_lines
 from pytest_crab.statistics.comparison import Interval
+from pytest_crab.text import ascii_line
+from pytest_crab.text import one_line
 from pytest_crab.types import Kind
 
 #: What stands where nothing was measured.
@@ -226,12 +225,12 @@ def remarks(summary: Summary) -> Iterator[tuple[str, str]]:
     leaky = dict.fromkeys(ascii_line(word) for reviewer in reviewers for word in reviewer.leaky)
     if leaky:
         yield f"leaky (~), {LEAKY.removeprefix('leaky, ')}: {', '.join(leaky)}", "yellow"
-    for text in _shared(summary, lambda reviewer: f"{counted(reviewer.instances, 'instance')}: {_mix(reviewer)}"):
+    for text in _shared(summary, lambda reviewer: f"{format_count(reviewer.instances, 'instance')}: {_mix(reviewer)}"):
         yield text, ""
     for text in _shared(summary, _interval_scope) if any(map(_interval_scope, reviewers)) else ():
         yield text, ""
     if summary.superseded:
-        yield f"{counted(summary.superseded, 'trial')} replaced by a later record of the same trial", ""
+        yield f"{format_count(summary.superseded, 'trial')} replaced by a later record of the same trial", ""
     for reviewer in reviewers:
         yield from ((f"{label(reviewer)}: {text}", style) for text, style in _own_remarks(reviewer))
 
@@ -246,7 +245,7 @@ def _shared(summary: Summary, say: Callable[[ReviewerSummary], str]) -> list[str
 
 def _interval_scope(reviewer: ReviewerSummary) -> str:
     interval = reviewer.overall.interval
-    return "" if interval is None else f"95% intervals over {interval_unit(interval)}"
+    return "" if interval is None else f"95% intervals over {interval.basis}"
 
 
 def _mix(reviewer: ReviewerSummary) -> str:
@@ -268,11 +267,14 @@ def _own_remarks(reviewer: ReviewerSummary) -> Iterator[tuple[str, str]]:
     if reviewer.skipped:
         reasons = sorted(reviewer.skipped, key=lambda reason: -reviewer.skipped[reason])
         shown = "; ".join(map(ascii_line, reasons[:3])) + ("; and other reasons" if len(reasons) > 3 else "")
-        yield f"{counted(sum(reviewer.skipped.values()), 'trial')} skipped: {shown}", "yellow"
+        yield f"{format_count(sum(reviewer.skipped.values()), 'trial')} skipped: {shown}", "yellow"
     if reviewer.damage.measured:
         style = "red" if reviewer.damage.damaged else ""
-        yield f"{reviewer.damage.damaged} of {counted(reviewer.damage.measured, 'trial')} broke passing tests", style
+        yield (
+            f"{reviewer.damage.damaged} of {format_count(reviewer.damage.measured, 'trial')} broke passing tests",
+            style,
+        )
     if reviewer.cost_usd is not None:
-        rest = f", and {counted(reviewer.unpriced, 'step')} of unknown cost" if reviewer.unpriced else ""
-        failed = f" ({dollars(reviewer.failed_usd)} of it in failed attempts)" if reviewer.failed_usd else ""
-        yield f"{dollars(reviewer.cost_usd)} USD{failed}{rest}", ""
+        rest = f", and {format_count(reviewer.unpriced, 'step')} of unknown cost" if reviewer.unpriced else ""
+        failed = f" ({format_dollars(reviewer.failed_usd)} of it in failed attempts)" if reviewer.failed_usd else ""
+        yield f"{format_dollars(reviewer.cost_usd)} USD{failed}{rest}", ""

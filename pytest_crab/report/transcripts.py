@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.clients.client_run import shortened
 from pytest_crab.errors import BadInput
 from pytest_crab.errors import StoreError
@@ -78,7 +78,7 @@ def write_transcripts(report: Path, store: Store, keys: Iterable[str]) -> None:
             continue
         if whole is not None:
             copy = Transcript(step=whole.step, name=whole.name, text=shortened(whole.text, LONGEST))
-            write_atomically(path, [json.dumps(plain.dump(copy)).encode() + b"\n"])
+            write_atomically(path, [json.dumps(serialization.dump(copy)).encode() + b"\n"])
 
 
 def read_transcript(report: Path, key: str) -> Transcript | None:
@@ -88,7 +88,7 @@ def read_transcript(report: Path, key: str) -> Transcript | None:
         return None
     problems: list[str] = []
     try:
-        transcript = plain.read(Transcript, plain.load(path), problems)
+        transcript = serialization.read(Transcript, serialization.load(path), problems)
     except (OSError, ValueError) as error:
         raise BadInput(str(path), [f"cannot be read: {error}"]) from error
     if transcript is None:

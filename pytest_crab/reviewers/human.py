@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from typing import ClassVar
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.protocols import Checkout
 from pytest_crab.types import Finding
 from pytest_crab.types import Instance
@@ -47,7 +47,7 @@ class BoundHumanReviewer:
 
     def identity(self) -> Mapping[str, Any]:
         """The comments themselves, since no other part of the pull request holds them."""
-        return {"adapter": "human", "version": VERSION, "findings": plain.digest(self.findings)}
+        return {"adapter": "human", "version": VERSION, "findings": serialization.digest(self.findings)}
 
     def review(self, pull_request: PullRequest, checkout: Checkout) -> Review:  # noqa: ARG002 - it knows already
         """The comments, in the instance's order."""

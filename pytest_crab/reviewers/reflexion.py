@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from typing import ClassVar
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.clients.chat import ChatSettings
 from pytest_crab.clients.chat import require_readable
 from pytest_crab.clients.prompting import instructions
@@ -46,7 +46,7 @@ class ReflexionReviewer(ChatSettings):
     def identity(self) -> Mapping[str, Any] | None:
         """Return the identity of single-shot, with the digest of the second prompt."""
         known = ChatSettings.identity(self)
-        return {**(known or {}), "adapter": "reflexion", "reflection": plain.digest(self.second_instructions())}
+        return {**(known or {}), "adapter": "reflexion", "reflection": serialization.digest(self.second_instructions())}
 
     def review(self, pull_request: PullRequest, checkout: Checkout) -> Review:
         """Ask, and ask again for a better list. Raises ModelError, GatewayError, Cancelled."""

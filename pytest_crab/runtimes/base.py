@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import Any
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.errors import ImageError
 from pytest_crab.runtimes import interpreters
 from pytest_crab.runtimes import nodes
@@ -61,7 +61,7 @@ _LIBRARY = re.compile(r"(?:=>\s*)?(/\S+)\s+\(0x")
 def recipe() -> str:
     """What names all that this version packs into a base image, whichever way it is made."""
     packed = [_FORM, _TOOLS, _GIT_CORE, sorted(_LEFT_OUT), _LIBC, _DEBIAN_PACKAGES, PASSWD, GROUP]
-    return plain.digest(packed)
+    return serialization.digest(packed)
 
 
 def is_old(client: APIClient, tag: str) -> bool:

@@ -15,7 +15,7 @@ from typing import Any
 import docker
 import docker.errors
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.errors import ImageError
 from pytest_crab.protocols import ORACLE_LIMITS
 from pytest_crab.protocols import Command
@@ -127,7 +127,7 @@ class Images:
         wanted = wanted_bases(instance.required_environment, self._base)
         if wanted[0] not in self._bases:
             with one_builder(
-                plain.digest(["base", wanted[0]]), self._engine.check
+                serialization.digest(["base", wanted[0]]), self._engine.check
             ):  # a pull keeps no other base waiting
                 if wanted[0] not in self._bases:
                     self._bases[wanted[0]] = self._resolve(wanted)

@@ -18,7 +18,6 @@ import docker
 import docker.errors
 
 from pytest_crab.errors import EngineError
-from pytest_crab.plain import digest
 from pytest_crab.runtimes import cgroups
 from pytest_crab.runtimes import holding
 from pytest_crab.runtimes import venvs
@@ -30,6 +29,7 @@ from pytest_crab.runtimes.images import builder
 from pytest_crab.runtimes.runs import Run
 from pytest_crab.runtimes.runs import remove_folder
 from pytest_crab.runtimes.runs import sweep_folders
+from pytest_crab.serialization import digest
 
 #: The folders of the cache that hold environments of the local runtime.
 LOCAL_FOLDERS = ("built", "venvs")

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from pytest_crab.harness.inside import tree
 from pytest_crab.locks import locked_file
-from pytest_crab.plain import digest
 from pytest_crab.scratch import abandoned
 from pytest_crab.scratch import machine_folder
+from pytest_crab.serialization import digest
 
 _NAME = re.compile(r"[0-9a-f]{16}")
 

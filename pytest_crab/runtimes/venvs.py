@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.errors import CrabError
 from pytest_crab.errors import ImageError
 from pytest_crab.protocols import INSTALL_LIMITS
@@ -160,7 +160,7 @@ def venv_name(instance: Instance, chosen: Chosen) -> str | None:
 
 
 def _venv_key(instance: Instance, chosen: Chosen) -> str:
-    return plain.digest([chosen.identity(instance.required_environment), str(chosen.interpreter.prefix)])[:32]
+    return serialization.digest([chosen.identity(instance.required_environment), str(chosen.interpreter.prefix)])[:32]
 
 
 def _layout_of(folder: Path, interpreter: interpreters.Interpreter) -> Layout:
@@ -285,14 +285,14 @@ def _failure(what: str, done: Completed) -> CrabError:
 
 def write(layout: Layout, folder: Path) -> None:
     """Keep a layout with what it describes."""
-    (folder / "layout.json").write_text(json.dumps(plain.dump(layout)))
+    (folder / "layout.json").write_text(json.dumps(serialization.dump(layout)))
 
 
 def read(folder: Path) -> Layout:
     """The layout that was kept in a folder. Raises ImageError if there is none."""
     problems: list[str] = []
     try:
-        layout = plain.read(Layout, json.loads((folder / "layout.json").read_text()), problems)
+        layout = serialization.read(Layout, json.loads((folder / "layout.json").read_text()), problems)
     except (OSError, ValueError) as error:
         raise ImageError(f"the environment {folder} is damaged ({error}); remove it, and it is built again") from error
     if layout is None:

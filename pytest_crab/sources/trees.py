@@ -15,7 +15,7 @@ from typing import Any
 
 from filelock import FileLock
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.errors import DiffRejected
 from pytest_crab.errors import SourceError
 from pytest_crab.instances.files import diff_text
@@ -54,7 +54,7 @@ def snapshot(cache: Path, identity: Mapping[str, Any], build: Callable[[Git], Tr
     known = find(cache, identity)
     if known:
         return known
-    digest = plain.digest(identity)
+    digest = serialization.digest(identity)
     with held(cache, digest):
         known = find(cache, identity)
         if known:
@@ -85,7 +85,7 @@ def drop(cache: Path, identity: Mapping[str, Any], snapshot: Snapshot) -> None:
     Nothing is done if somebody else has dropped it already.
     """
     cache = cache.absolute()
-    with held(cache, plain.digest(identity)):
+    with held(cache, serialization.digest(identity)):
         ids, again = _known(cache, identity)
         if (ids or not again) and find(cache, identity) in (snapshot, None):
             _write(_record(cache, identity), {AGAIN: again + 1})
@@ -101,7 +101,7 @@ def _known(cache: Path, identity: Mapping[str, Any]) -> tuple[dict[str, str], in
 
 
 def _record(cache: Path, identity: Mapping[str, Any]) -> Path:
-    return cache / "known" / f"{plain.digest(identity)}.json"
+    return cache / "known" / f"{serialization.digest(identity)}.json"
 
 
 def _folder(cache: Path, base: str, head: str, again: int) -> Path:
@@ -168,7 +168,7 @@ def _write(path: Path, value: Mapping[str, str | int]) -> None:
     _made(path.parent)
     descriptor, aside = tempfile.mkstemp(dir=path.parent, prefix=".aside-")
     with os.fdopen(descriptor, "w") as file:
-        file.write(plain.canonical(value))
+        file.write(serialization.canonical(value))
     Path(aside).rename(path)
 
 

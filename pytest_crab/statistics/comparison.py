@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pytest_crab.formats import format_count
 from pytest_crab.statistics.clusters import LEVEL
 from pytest_crab.statistics.clusters import correlation_of
 from pytest_crab.statistics.clusters import difference_estimate
@@ -72,6 +73,17 @@ class Interval:
     by: str
     clusters: int
     only: int = 0
+
+    @property
+    def basis(self) -> str:
+        """The number of clusters with their unit and, where it speaks for no others, of repositories."""
+        clusters = format_count(self.clusters, self.by)
+        return f"{clusters}, for {these_only(self.only)}" if self.only else clusters
+
+
+def these_only(repositories: int) -> str:
+    """Return the words for a number that speaks for no other repositories than its own."""
+    return "this 1 repository only" if repositories == 1 else f"these {repositories} repositories only"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from typing import Any
 from filelock import FileLock
 from filelock import Timeout
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.errors import Cancelled
 from pytest_crab.errors import StoreError
 
@@ -57,7 +57,11 @@ class FileStore:
         try:
             envelope = json.loads(text)
             value = envelope["value"]
-            sound = envelope["step"] == step and envelope["key"] == key and envelope["sha256"] == plain.digest(value)
+            sound = (
+                envelope["step"] == step
+                and envelope["key"] == key
+                and envelope["sha256"] == serialization.digest(value)
+            )
         except (ValueError, KeyError, TypeError):
             sound = False
         if not sound:
@@ -67,8 +71,8 @@ class FileStore:
     def put(self, step: str, key: str, value: Any) -> None:
         """Keep a plain value durably before returning. Raises StoreError, leaving what was there as it was."""
         path = self._path(step, key)
-        value = plain.dump(value)
-        envelope = {"step": step, "key": key, "sha256": plain.digest(value), "value": value}
+        value = serialization.dump(value)
+        envelope = {"step": step, "key": key, "sha256": serialization.digest(value), "value": value}
         try:
             self._make_folder(path.parent)
             write_aside(path, json.dumps(envelope, indent=1, sort_keys=True, allow_nan=False).encode())

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from collections.abc import Sequence
 from typing import Any
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.types import PASS_TO_PASS
 from pytest_crab.types import CommentResult
 from pytest_crab.types import Judgement
@@ -33,7 +33,7 @@ def comment_result(
 ) -> CommentResult:
     """Return a verdict of the scorer ``oracles`` on a comment; ``place`` are further fields of its ScoredComment."""
     labels = {"category": str(category), "kind": str(kind), **place.pop("labels", {})}
-    evidence = {"tests": plain.dump(tests)} if tests else {}
+    evidence = {"tests": serialization.dump(tests)} if tests else {}
     score = verdict_score(_SCORER, comment, Judgement(reason=reason, detail=detail), evidence)
     return CommentResult(ScoredComment(id=comment, labels=labels, **place), score)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 from typing import TypeVar
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.clients.services import StepServices
 from pytest_crab.errors import AgentError
 from pytest_crab.errors import Cancelled
@@ -214,7 +214,7 @@ class TrialContext:
                 clock.reruns = step.reruns
                 for subject, result in made.items():
                     if step.lasts(result):
-                        store.put(step.name, named[subject], plain.dump(result))
+                        store.put(step.name, named[subject], serialization.dump(result))
                 results |= made
         return StepResults(results=results, reused=clock.reused)
 
@@ -229,7 +229,7 @@ class TrialContext:
         if value is None:
             return None
         problems: list[str] = []
-        result = plain.read(step.record, value, problems)
+        result = serialization.read(step.record, value, problems)
         if result is None and step.paid:
             raise StoreError(
                 f"the stored {step.name} {key} is of another shape ({problems[0]}); run again with "

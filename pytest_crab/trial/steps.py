@@ -11,7 +11,7 @@ from typing import Any
 from typing import Generic
 from typing import TypeVar
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.adapters import AdapterSpec
 from pytest_crab.errors import AgentError
 from pytest_crab.errors import CrabError
@@ -26,7 +26,7 @@ from pytest_crab.trial.context import TrialContext
 from pytest_crab.types import Finding
 from pytest_crab.types import Review
 from pytest_crab.types import Revision
-from pytest_crab.types.contestants import FREE
+from pytest_crab.types.reviews import FREE
 
 R = TypeVar("R", Review, Revision)
 
@@ -97,7 +97,7 @@ class ReviewStep(_AdapterStep[Review]):
         spec = self._context.crew.spec.reviewer_spec
         identity = self._identity("reviewer", self._reviewer.identity(), spec)
         inputs = {"pull_request": self._context.pull_request, "reviewer": spec.path, "identity": identity}
-        return {"": plain.digest({**inputs, "repeat": self._repeat})}
+        return {"": serialization.digest({**inputs, "repeat": self._repeat})}
 
     def run(self, subjects: Sequence[str]) -> Mapping[str, Review]:
         """See scoring.protocols.Step. Raises ReviewerError."""
@@ -124,7 +124,7 @@ class RevisionStep(_AdapterStep[Revision]):
         spec = self._context.crew.spec.agent_spec
         identity = self._identity("agent", self._agent.identity(), spec)
         inputs = {"pull_request": self._context.pull_request, "findings": self._findings, "agent": spec.path}
-        return {"": plain.digest({**inputs, "identity": identity, "repeat": self._repeat})}
+        return {"": serialization.digest({**inputs, "identity": identity, "repeat": self._repeat})}
 
     def run(self, subjects: Sequence[str]) -> Mapping[str, Revision]:
         """See scoring.protocols.Step. Raises AgentError."""

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from pytest_crab.types.contestants import ARMS
-from pytest_crab.types.contestants import CONTROL
-from pytest_crab.types.contestants import FIRST
-from pytest_crab.types.contestants import PLACEBO
-from pytest_crab.types.contestants import Finding
-from pytest_crab.types.contestants import PullRequest
-from pytest_crab.types.contestants import Review
-from pytest_crab.types.contestants import Revision
-from pytest_crab.types.contestants import Usage
-from pytest_crab.types.contestants import total_usage
+from pytest_crab.types.enums import Artefact
+from pytest_crab.types.enums import Category
+from pytest_crab.types.enums import Ending
+from pytest_crab.types.enums import Isolation
+from pytest_crab.types.enums import Kind
+from pytest_crab.types.enums import Provenance
+from pytest_crab.types.enums import Reason
+from pytest_crab.types.enums import Runner
+from pytest_crab.types.enums import Side
+from pytest_crab.types.enums import StrEnum
+from pytest_crab.types.enums import Unit
+from pytest_crab.types.enums import Verdict
 from pytest_crab.types.instances import INSTANCE_ID
 from pytest_crab.types.instances import Comment
 from pytest_crab.types.instances import Environment
@@ -22,6 +24,16 @@ from pytest_crab.types.instances import PullRequestFacts
 from pytest_crab.types.instances import SdistSource
 from pytest_crab.types.instances import Source
 from pytest_crab.types.instances import TreeSource
+from pytest_crab.types.reviews import ARMS
+from pytest_crab.types.reviews import CONTROL
+from pytest_crab.types.reviews import FIRST
+from pytest_crab.types.reviews import PLACEBO
+from pytest_crab.types.reviews import Finding
+from pytest_crab.types.reviews import PullRequest
+from pytest_crab.types.reviews import Review
+from pytest_crab.types.reviews import Revision
+from pytest_crab.types.reviews import Usage
+from pytest_crab.types.reviews import total_usage
 from pytest_crab.types.runs import Judgement
 from pytest_crab.types.runs import Proof
 from pytest_crab.types.runs import Run
@@ -36,18 +48,6 @@ from pytest_crab.types.trials import TRIAL_SCHEMA
 from pytest_crab.types.trials import StepRecord
 from pytest_crab.types.trials import Trial
 from pytest_crab.types.trials import TrialId
-from pytest_crab.types.words import Artefact
-from pytest_crab.types.words import Category
-from pytest_crab.types.words import Ending
-from pytest_crab.types.words import Isolation
-from pytest_crab.types.words import Kind
-from pytest_crab.types.words import Provenance
-from pytest_crab.types.words import Reason
-from pytest_crab.types.words import Runner
-from pytest_crab.types.words import Side
-from pytest_crab.types.words import Unit
-from pytest_crab.types.words import Verdict
-from pytest_crab.types.words import Word
 
 __all__ = [
     "ARMS",
@@ -86,6 +86,7 @@ __all__ = [
     "Side",
     "Source",
     "StepRecord",
+    "StrEnum",
     "TestOutcome",
     "TreeSource",
     "Trial",
@@ -93,7 +94,6 @@ __all__ = [
     "Unit",
     "Usage",
     "Verdict",
-    "Word",
     "total_usage",
     "verdict_score",
 ]

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from dataclasses import field
 
 from pytest_crab.errors import ImageError
+from pytest_crab.types.enums import Category
+from pytest_crab.types.enums import Isolation
+from pytest_crab.types.enums import Kind
+from pytest_crab.types.enums import Provenance
+from pytest_crab.types.enums import Runner
+from pytest_crab.types.enums import Side
 from pytest_crab.types.trials import SCHEMA
-from pytest_crab.types.words import Category
-from pytest_crab.types.words import Isolation
-from pytest_crab.types.words import Kind
-from pytest_crab.types.words import Provenance
-from pytest_crab.types.words import Runner
-from pytest_crab.types.words import Side
 
 INSTANCE_ID = re.compile(r"[A-Za-z0-9._@-]{1,120}")
 _COMMENT_ID = re.compile(r"[A-Za-z0-9._-]{1,40}")

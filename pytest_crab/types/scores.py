@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from dataclasses import field
 from typing import Any
 
-from pytest_crab import plain
+from pytest_crab import serialization
+from pytest_crab.types.enums import Reason
+from pytest_crab.types.enums import Side
+from pytest_crab.types.enums import Unit
+from pytest_crab.types.enums import Verdict
 from pytest_crab.types.runs import Judgement
 from pytest_crab.types.runs import TestOutcome
-from pytest_crab.types.words import Reason
-from pytest_crab.types.words import Side
-from pytest_crab.types.words import Unit
-from pytest_crab.types.words import Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,5 +135,5 @@ class CommentResult:
     @property
     def tests(self) -> tuple[TestOutcome, ...]:
         """The oracle's tests, where the scorer ran one."""
-        found = (plain.read(TestOutcome, test, []) for test in self.score.evidence.get("tests", ()))
+        found = (serialization.read(TestOutcome, test, []) for test in self.score.evidence.get("tests", ()))
         return tuple(test for test in found if test is not None)

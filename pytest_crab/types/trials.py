@@ -9,15 +9,15 @@ from dataclasses import field
 from typing import Any
 from typing import NamedTuple
 
-from pytest_crab.types.contestants import Review
-from pytest_crab.types.contestants import Revision
-from pytest_crab.types.contestants import Usage
+from pytest_crab.types.enums import Provenance
+from pytest_crab.types.enums import Unit
+from pytest_crab.types.enums import Verdict
+from pytest_crab.types.reviews import Review
+from pytest_crab.types.reviews import Revision
+from pytest_crab.types.reviews import Usage
 from pytest_crab.types.scores import CommentResult
 from pytest_crab.types.scores import Score
 from pytest_crab.types.scores import ScoredComment
-from pytest_crab.types.words import Provenance
-from pytest_crab.types.words import Unit
-from pytest_crab.types.words import Verdict
 
 #: The version of instance.yaml, of summaries and of the command contract; older ones are still read.
 SCHEMA = 1

@@ -10,7 +10,7 @@ from typing import NoReturn
 import pytest
 
 from pytest_crab import agents
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.adapters import privileged
 from pytest_crab.agents import AGENTS
 from pytest_crab.errors import AgentError
@@ -70,7 +70,7 @@ def test_the_same_findings_get_the_same_revision_which_applies(
     agent = made(name, folder, instance)
     revisions = [agent.revise(checkout.pull_request(), FINDINGS, checkout) for _ in range(2)]
     assert revisions[0] == revisions[1]
-    assert plain.read(Revision, plain.dump(revisions[0]), []) == revisions[0]
+    assert serialization.read(Revision, serialization.dump(revisions[0]), []) == revisions[0]
     with checkout.clone() as workspace:
         workspace.apply(revisions[0].diff)
         assert workspace.diff()
@@ -88,8 +88,8 @@ def test_the_identity_is_plain_and_does_not_depend_on_where_the_settings_lie(
     identity = made(name, folder, instance).identity()
     moved = folder.rename(tmp_path / "elsewhere")
     assert made(name, moved, instance).identity() == identity
-    assert json.loads(plain.canonical(identity)) == plain.dump(identity)
-    assert str(tmp_path) not in plain.canonical(identity)
+    assert json.loads(serialization.canonical(identity)) == serialization.dump(identity)
+    assert str(tmp_path) not in serialization.canonical(identity)
 
 
 @pytest.mark.parametrize("name", ["reference", "suggestions", "command"])

@@ -17,8 +17,8 @@ from hostile.texts import MARKUP
 from hostile.texts import Tags
 
 from pytest_crab.cli import main
-from pytest_crab.report.account import explain
-from pytest_crab.report.account import instance_line
+from pytest_crab.report.explain import explain
+from pytest_crab.report.explain import instance_line
 from pytest_crab.report.files import TrialLog
 from pytest_crab.report.files import read_trials
 from pytest_crab.report.junit import render

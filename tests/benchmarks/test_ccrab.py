@@ -13,8 +13,8 @@ from pytest_crab.benchmarks.recorded import read_recording
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import load_instance
 from pytest_crab.instances import load_instances
-from pytest_crab.report.recorded import RecordedSummary
-from pytest_crab.report.recorded import summarise_recording
+from pytest_crab.report.recorded_results import RecordedSummary
+from pytest_crab.report.recorded_results import summarise_recording
 from pytest_crab.types import Category
 from pytest_crab.types import Kind
 from pytest_crab.types import Runner

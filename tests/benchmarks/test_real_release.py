@@ -10,7 +10,7 @@ from pytest_crab.benchmarks import ccrab
 from pytest_crab.benchmarks.importing import import_ccrab
 from pytest_crab.benchmarks.recorded import read_recording
 from pytest_crab.instances import load_instances
-from pytest_crab.report.recorded import summarise_recording
+from pytest_crab.report.recorded_results import summarise_recording
 from pytest_crab.types import Kind
 
 RELEASE = Path(__file__).parents[3] / "shared" / "data" / "ccrab"

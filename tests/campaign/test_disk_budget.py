@@ -18,8 +18,8 @@ from pytest_crab.campaign.disk import Waiting
 from pytest_crab.campaign.disk import by_repository
 from pytest_crab.campaign.disk import in_order
 from pytest_crab.campaign.disk import total
-from pytest_crab.campaign.sizes import in_words
-from pytest_crab.campaign.sizes import read_size
+from pytest_crab.formats import format_size
+from pytest_crab.formats import parse_size
 from pytest_crab.runtimes import holding
 from pytest_crab.runtimes import pruning
 from pytest_crab.runtimes.holding import Holds
@@ -258,16 +258,16 @@ def test_two_instances_of_one_environment_are_both_waited_for(machine: Path, tmp
     ("text", "size"), [("20G", 20 * 1024**3), ("1.5 tb", 1.5 * 1024**4), ("800MiB", 800 * MB), ("4k", 4096)]
 )
 def test_sizes_that_are_read(text: str, size: float) -> None:
-    assert read_size(text) == size
+    assert parse_size(text) == size
 
 
 @pytest.mark.parametrize("text", ["20", "G", "-1G", "0G", "1e3G", "20 GBB", "nan G"])
 def test_sizes_that_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is no size"):
-        read_size(text)
+        parse_size(text)
 
 
 def test_sizes_in_words() -> None:
-    assert [in_words(size) for size in (0, 1024, 1.4 * MB, 57 * 1024**3, 5000 * 1024**4)] == [
+    assert [format_size(size) for size in (0, 1024, 1.4 * MB, 57 * 1024**3, 5000 * 1024**4)] == [
         "0.0 KB", "1.0 KB", "1.4 MB", "57 GB", "5000 TB",
     ]  # fmt: skip

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.cli import main
 from pytest_crab.runtimes import holding
 from pytest_crab.runtimes import pruning
@@ -24,8 +24,8 @@ from pytest_crab.runtimes.images import builder
 from pytest_crab.runtimes.runs import Run
 from pytest_crab.store import FileStore
 
-KEY = plain.digest("a review")
-OTHER = plain.digest("another review")
+KEY = serialization.digest("a review")
+OTHER = serialization.digest("another review")
 ENGINE = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock")
 
 

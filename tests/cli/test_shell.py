@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 from click.testing import Result
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.cli import main
 from pytest_crab.runtimes import bubblewrap
 from pytest_crab.testing.trials import trial_of
@@ -142,7 +142,7 @@ def write_record(folder: Path, *revisions: Revision | None) -> None:
         for number, revision in enumerate(revisions, 1)
     ]  # fmt: skip
     folder.mkdir(parents=True)
-    (folder / "trials.jsonl").write_text("".join(json.dumps(plain.dump(trial)) + "\n" for trial in trials))
+    (folder / "trials.jsonl").write_text("".join(json.dumps(serialization.dump(trial)) + "\n" for trial in trials))
 
 
 def run_trial(name: str, *arguments: str) -> Result:

@@ -13,9 +13,9 @@ from click.testing import Result
 
 from pytest_crab.cli import main
 from pytest_crab.report.files import write_trials
-from pytest_crab.report.subjects import Subject
-from pytest_crab.report.subjects import SubjectComment
-from pytest_crab.report.subjects import write_subject
+from pytest_crab.report.pull_requests import Subject
+from pytest_crab.report.pull_requests import SubjectComment
+from pytest_crab.report.pull_requests import write_subject
 from pytest_crab.report.transcripts import write_transcripts
 from pytest_crab.store import FileStore
 from pytest_crab.testing.trials import comment_result

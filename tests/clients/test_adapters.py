@@ -12,8 +12,8 @@ from typing import NoReturn
 import pytest
 
 from pytest_crab import agents
-from pytest_crab import plain
 from pytest_crab import reviewers
+from pytest_crab import serialization
 from pytest_crab.clients import installed
 from pytest_crab.errors import BadInput
 from pytest_crab.errors import Cancelled
@@ -69,8 +69,8 @@ def test_the_identity_names_all_that_decides(noun: str, name: str, tmp_path: Pat
     assert before["client"] == name
     assert before["version"] == "1.2.3"
     assert before["model"] == "m"
-    assert json.loads(plain.canonical(before)) == plain.dump(before)
-    assert str(tmp_path) not in plain.canonical(before)
+    assert json.loads(serialization.canonical(before)) == serialization.dump(before)
+    assert str(tmp_path) not in serialization.canonical(before)
     moved = (tmp_path / "here").rename(tmp_path / "there")
     assert made(noun, name, moved, prompt="own.md").identity() == before
     for changed in ({"model": "n"}, {"timeout": 5}, {"args": ["--more"]}, {"provider": "other"}, {"in": "workspace"}):

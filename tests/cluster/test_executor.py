@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.agents import AGENTS
 from pytest_crab.campaign.cluster import executor
 from pytest_crab.campaign.cluster.budget_ledger import BudgetLedger
@@ -135,7 +135,7 @@ def state(name: str) -> WorkerState:
 
 def record(instance: Instance) -> str:
     """The answer of a worker that ran the trial."""
-    return json.dumps({"trial": plain.dump(trial_of(instance))})
+    return json.dumps({"trial": serialization.dump(trial_of(instance))})
 
 
 def trial_of(instance: Instance) -> Trial:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab import types
 from pytest_crab.agents import AGENTS
 from pytest_crab.reviewers import REVIEWERS
@@ -48,7 +48,7 @@ def keys(page: Path, heading: str) -> list[str]:
 @pytest.mark.parametrize("heading", RECORDS)
 def test_instances_page_has_every_key_and_no_other(heading: str) -> None:
     record, hidden = RECORDS[heading]
-    wanted = [plain.key_of(field) for field in dataclasses.fields(record) if field.name not in hidden]
+    wanted = [serialization.key_of(field) for field in dataclasses.fields(record) if field.name not in hidden]
     assert keys(REFERENCE / "instances.md", heading) == wanted
 
 
@@ -64,7 +64,7 @@ def test_what_is_tried_again_stands_on_the_page_on_trials() -> None:
 def test_needed_keys_are_called_needed(heading: str) -> None:
     record, hidden = RECORDS[heading]
     needed = {
-        plain.key_of(field)
+        serialization.key_of(field)
         for field in dataclasses.fields(record)
         if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
     } - hidden
@@ -82,7 +82,7 @@ def test_adapters_page_has_every_setting_and_no_other(noun: str, name: str, path
     page = REFERENCE / "reviewers-and-agents.md"
     both = name in REVIEWERS.table and name in AGENTS.table
     heading = f"{name} ({noun})" if both else name
-    assert keys(page, heading) == [plain.key_of(field) for field in fields if field.init]
+    assert keys(page, heading) == [serialization.key_of(field) for field in fields if field.init]
 
 
 def test_adapters_page_lists_every_name() -> None:

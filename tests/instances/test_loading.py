@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import find_instances
 from pytest_crab.instances import load_instance
@@ -57,7 +57,7 @@ def test_an_oracle_may_be_spelled_out(write_instance: Write) -> None:
 def test_an_instance_survives_plain_json(write_instance: Write) -> None:
     instance = load_instance(write_instance())
     problems: list[str] = []
-    assert plain.read(Instance, plain.dump(instance), problems) == instance
+    assert serialization.read(Instance, serialization.dump(instance), problems) == instance
     assert not problems
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.parsing.findings import LONGEST_TEXT
 from pytest_crab.parsing.findings import MOST_FINDINGS
 from pytest_crab.parsing.findings import read_review
@@ -140,7 +140,7 @@ def test_a_review_survives_being_recorded(parts: list[tuple[str, str, list[int],
     findings = tuple(
         Finding(body=body, path=path, start=start, end=end, side=side) for body, path, (start, end), side in parts
     )
-    assert read({"schema": 1, **plain.dump(Review(findings=findings))}).findings == findings
+    assert read({"schema": 1, **serialization.dump(Review(findings=findings))}).findings == findings
 
 
 @given(st.text(alphabet="/.ab\\", max_size=12))

@@ -19,9 +19,9 @@ from pytest_crab.report.files import write_summary
 from pytest_crab.report.files import write_trials
 from pytest_crab.report.junit import write_junit
 from pytest_crab.report.page.rows import index_row
-from pytest_crab.report.rendering import render
 from pytest_crab.report.summary import summarise
 from pytest_crab.report.terminal import summary_lines
+from pytest_crab.report.write_report import render
 from pytest_crab.statistics.clusters import difference_interval
 from pytest_crab.statistics.clusters import rate_interval
 from pytest_crab.statistics.paired import cluster_permutation_test

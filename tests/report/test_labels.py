@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pytest_crab import plain
-from pytest_crab.report.placed import placed
+from pytest_crab import serialization
 from pytest_crab.report.summary import LEAKY
 from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import summarise
 from pytest_crab.report.terminal import summary_lines
+from pytest_crab.report.trial_view import placed
 from pytest_crab.types import CommentResult
 from pytest_crab.types import Reason
 from pytest_crab.types import Trial
@@ -59,7 +59,7 @@ def test_the_second_rate_is_over_what_the_agent_resolves(make_trial: MakeTrial, 
     assert [one.resolvable for one in reviewer.oracles] == [True, True, True, False, None]
     line = "codex: of those that claude-code resolves from the human comment: 1/3 (50.0%)"
     assert line in shown(trials).splitlines()
-    assert plain.read(ReviewerSummary, plain.dump(reviewer), []) == reviewer
+    assert serialization.read(ReviewerSummary, serialization.dump(reviewer), []) == reviewer
 
 
 def test_without_a_mark_there_is_no_second_rate(make_trial: MakeTrial, make_result: MakeResult) -> None:

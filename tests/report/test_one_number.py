@@ -18,9 +18,9 @@ from pytest_crab.report.files import read_trials
 from pytest_crab.report.files import write_summary
 from pytest_crab.report.files import write_trials
 from pytest_crab.report.junit import write_junit
-from pytest_crab.report.rendering import render
 from pytest_crab.report.summary import summarise
 from pytest_crab.report.terminal import summary_lines
+from pytest_crab.report.write_report import render
 from pytest_crab.types import CONTROL
 from pytest_crab.types import Category
 from pytest_crab.types import CommentResult

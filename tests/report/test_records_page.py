@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from pytest_crab.report import summary
-from pytest_crab.report.burden import Burden
-from pytest_crab.report.contrasts import Lift
-from pytest_crab.report.contrasts import Overlap
-from pytest_crab.report.contrasts import Pair
-from pytest_crab.report.contrasts import Together
-from pytest_crab.report.oracles import OracleRecord
-from pytest_crab.report.repeats import Stability
+from pytest_crab.report.comparisons import Lift
+from pytest_crab.report.comparisons import Overlap
+from pytest_crab.report.comparisons import Pair
+from pytest_crab.report.comparisons import Together
+from pytest_crab.report.outcomes import OracleRecord
+from pytest_crab.report.review_cost import Burden
+from pytest_crab.report.stability import Stability
 from pytest_crab.statistics.comparison import Comparison
 from pytest_crab.statistics.comparison import Interval
 from pytest_crab.statistics.labels import LabelComparison

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.errors import BadInput
 from pytest_crab.report.files import TrialLog
 from pytest_crab.report.files import read_summary
@@ -109,7 +109,7 @@ def test_what_a_kill_leaves_at_any_byte_is_read_and_resumed(tmp_path: Path, make
 
 
 def damaged(trial: Trial) -> Iterator[tuple[bytes, str]]:
-    value = plain.dump(trial)
+    value = serialization.dump(trial)
     score = value["scores"][0]
     yield b"{half", "is not JSON"
     yield b"\xff\xfe", "is not JSON"

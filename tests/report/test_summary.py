@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.report.summary import OUTCOMES
 from pytest_crab.report.summary import SIMULATED
 from pytest_crab.report.summary import Damage
@@ -223,5 +223,5 @@ def test_the_papers_rule_is_the_lower_bound(make_trial: MakeTrial, repeats: list
 def test_a_summary_is_plain_json_and_back(make_trial: MakeTrial, instances: list[list[Reason]]) -> None:
     summary = summarise(make_trial("codex", f"i{at}", *reasons) for at, reasons in enumerate(instances))
     problems: list[str] = []
-    assert plain.read(Summary, plain.dump(summary), problems) == summary
+    assert serialization.read(Summary, serialization.dump(summary), problems) == summary
     assert problems == []

@@ -16,8 +16,8 @@ from pytest_crab.parsing.agent_output import read_agent_output
 from pytest_crab.parsing.findings import LONGEST_TEXT
 from pytest_crab.parsing.findings import MOST_FINDINGS
 from pytest_crab.parsing.findings import read_review
-from pytest_crab.plain import key_of
 from pytest_crab.reviewers.command import CommandReviewer
+from pytest_crab.serialization import key_of
 from pytest_crab.testing.checkout import FakeCheckout
 from pytest_crab.types import Finding
 from pytest_crab.types import Side

@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from pytest_crab import plain
 from pytest_crab import reviewers
+from pytest_crab import serialization
 from pytest_crab.adapters import leaky
 from pytest_crab.adapters import privileged
 from pytest_crab.agents import AGENTS
@@ -440,8 +440,8 @@ def test_no_key_is_kept(desk: Desk) -> None:
     review = desk.review()
     kept = desk.checkout.kept[str(review.transcript)]
     assert "[DEVIN_API_KEY] and [GITHUB_TOKEN]" in kept
-    assert KEY not in kept + plain.canonical(review)
-    assert TOKEN not in kept + plain.canonical(review)
+    assert KEY not in kept + serialization.canonical(review)
+    assert TOKEN not in kept + serialization.canonical(review)
 
 
 def test_a_stopped_run_does_not_wait(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -463,7 +463,7 @@ def test_it_is_leaky_and_not_privileged_and_learns_address_and_commit_only(desk:
         "pull_request": PULL,
         "commit": HEAD,
     }
-    identity = plain.canonical(bound.identity())
+    identity = serialization.canonical(bound.identity())
     assert PULL in identity
     assert "timeout" not in identity
 

@@ -9,8 +9,8 @@ from typing import NoReturn
 
 import pytest
 
-from pytest_crab import plain
 from pytest_crab import reviewers
+from pytest_crab import serialization
 from pytest_crab.adapters import AdapterSpec
 from pytest_crab.adapters import privileged
 from pytest_crab.errors import BadInput
@@ -68,7 +68,7 @@ def test_the_same_pull_request_gets_the_same_review(
     reviews = [reviewer.review(checkout.pull_request(), checkout) for _ in range(2)]
     assert reviews[0] == reviews[1]
     assert isinstance(reviews[0], Review)
-    assert plain.read(Review, plain.dump(reviews[0]), []) == reviews[0]
+    assert serialization.read(Review, serialization.dump(reviews[0]), []) == reviews[0]
 
 
 @pytest.mark.parametrize("name", sorted(SETTINGS))
@@ -78,8 +78,8 @@ def test_the_identity_is_plain_and_does_not_depend_on_where_the_settings_lie(
     identity = made(name, folder, instance).identity()
     moved = folder.rename(tmp_path / "elsewhere")
     assert made(name, moved, instance).identity() == identity
-    assert json.loads(plain.canonical(identity)) == plain.dump(identity)
-    assert str(tmp_path) not in plain.canonical(identity)
+    assert json.loads(serialization.canonical(identity)) == serialization.dump(identity)
+    assert str(tmp_path) not in serialization.canonical(identity)
 
 
 @pytest.mark.parametrize("name", ["ruff", "command"])
@@ -110,14 +110,16 @@ def test_human_says_what_the_humans_said(folder: Path, instance: Instance, check
 
 def test_the_identity_of_human_changes_with_the_comments(folder: Path, instance: Instance) -> None:
     before = made("human", folder, instance).identity()
-    fewer = plain.read(Instance, {**plain.dump(instance), "comments": plain.dump(instance.comments[:1])}, [])
+    fewer = serialization.read(
+        Instance, {**serialization.dump(instance), "comments": serialization.dump(instance.comments[:1])}, []
+    )
     assert fewer is not None
     assert made("human", folder, fewer).identity() != before
 
 
 def test_a_spec_is_plain_json_that_builds_the_adapter_elsewhere(folder: Path) -> None:
     spec = REVIEWERS.spec("command", SETTINGS["command"], folder)
-    sent = plain.read(AdapterSpec, json.loads(json.dumps(plain.dump(spec))), [])
+    sent = serialization.read(AdapterSpec, json.loads(json.dumps(serialization.dump(spec))), [])
     assert sent is not None
     assert REVIEWERS.build(sent) == reviewers.make("command", SETTINGS["command"], folder)
 

@@ -35,7 +35,7 @@ PATIENCE = (1, 8, 40)
 
 
 @pytest.fixture
-def counted(place: Place, without: Callable[[str, str], NoReturn]) -> Place:
+def format_count(place: Place, without: Callable[[str, str], NoReturn]) -> Place:
     """A place where memory and processes are counted."""
     if place.image.facts.get("limits") == "rlimit":
         without("cgroups", "no control groups can be made here")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.errors import SourceError
 from pytest_crab.sources import source_for
 from pytest_crab.sources.git_cli import Git
@@ -43,7 +43,7 @@ def test_what_python_and_git_keep_is_not_source(instance: Instance, tmp_path: Pa
 
 @pytest.mark.parametrize("change", ["content", "mode", "name", "link", "head", "reference"])
 def test_the_identity_knows_every_change(instance: Instance, tmp_path: Path, change: str) -> None:
-    before = plain.digest(source_for(instance).identity(instance))
+    before = serialization.digest(source_for(instance).identity(instance))
     project = tmp_path / "set" / "project"
     match change:
         case "content":
@@ -57,7 +57,7 @@ def test_the_identity_knows_every_change(instance: Instance, tmp_path: Path, cha
         case _:
             with Path(instance.folder, f"{change}.diff").open("a") as file:
                 file.write("\n")
-    assert plain.digest(source_for(instance).identity(instance)) != before
+    assert serialization.digest(source_for(instance).identity(instance)) != before
 
 
 def test_ignored_files_of_the_set_are_in_the_base(instance: Instance, tmp_path: Path) -> None:
@@ -94,11 +94,11 @@ def test_threads_get_one_snapshot(instance: Instance, tmp_path: Path) -> None:
 FETCH = """
 import json, sys
 from pathlib import Path
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.sources import source_for
 from pytest_crab.types import Instance
 problems = []
-instance = plain.read(Instance, json.loads(sys.stdin.read()), problems)
+instance = serialization.read(Instance, json.loads(sys.stdin.read()), problems)
 print(source_for(instance).fetch(instance, Path(sys.argv[1])).head)
 """
 
@@ -109,7 +109,7 @@ def test_processes_get_one_snapshot(instance: Instance, tmp_path: Path) -> None:
         subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=Path.cwd())
         for _ in range(3)
     ]
-    heads = {process.communicate(plain.canonical(instance))[0] for process in running}
+    heads = {process.communicate(serialization.canonical(instance))[0] for process in running}
     assert [process.returncode for process in running] == [0, 0, 0]
     assert heads == {source_for(instance).fetch(instance, tmp_path / "other").head + "\n"}
 
@@ -135,7 +135,9 @@ def test_what_a_killed_process_left_is_no_obstacle(instance: Instance, tmp_path:
     killed = 0
     for commands in range(5, 40, 4):
         argv = [sys.executable, "-c", DYING + FETCH, str(cache), str(commands)]
-        ended = subprocess.run(argv, input=plain.canonical(instance), capture_output=True, text=True, check=False)
+        ended = subprocess.run(
+            argv, input=serialization.canonical(instance), capture_output=True, text=True, check=False
+        )
         if ended.returncode == 0:
             break
         assert ended.returncode == -9, ended.stderr

@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.errors import Cancelled
 from pytest_crab.errors import StoreError
 from pytest_crab.store import FileStore
 
-KEY = plain.digest("a step's inputs")
+KEY = serialization.digest("a step's inputs")
 
 plain_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -87,7 +87,7 @@ def test_one_changed_value_is_noticed(store: FileStore) -> None:
 
 
 def test_an_object_of_another_key_is_not_taken(store: FileStore) -> None:
-    other = plain.digest("other inputs")
+    other = serialization.digest("other inputs")
     store.put("review", other, "theirs")
     (path,) = (path for _, path in store.objects())
     target = path.parents[1] / KEY[:2] / f"{KEY}.json"

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.errors import AgentError
 from pytest_crab.errors import Cancelled
 from pytest_crab.errors import ReviewerError
@@ -119,7 +119,7 @@ def test_a_secret_is_not_told_when_the_command_fails(lab: Any, monkeypatch: pyte
     lab.reviewing([], 'echo "bad key $CRAB_TEST_KEY" >&2; exit 1')
     trial = lab.trial()
     assert "bad key [CRAB_TEST_KEY]" in trial.error
-    assert SECRET not in json.dumps(plain.dump(trial))
+    assert SECRET not in json.dumps(serialization.dump(trial))
 
 
 def test_a_command_may_run_in_the_workspace(each_lab: Any) -> None:

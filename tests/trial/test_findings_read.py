@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from pytest_crab.report.account import explain
+from pytest_crab.report.explain import explain
 from pytest_crab.report.page.rows import _facts
-from pytest_crab.report.placed import placed
+from pytest_crab.report.trial_view import placed
 
 FINDING = {"path": "value.py", "start": 2, "body": "The value should be three."}
 

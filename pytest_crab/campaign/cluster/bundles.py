@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.adapters import AdapterSpec
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import resolved
@@ -94,7 +94,7 @@ def pack_instance(instance: Instance) -> Bundle:
 def _files_of(instance: Instance) -> dict[str, Path | bytes]:
     folder = Path(instance.folder)
     files: dict[str, Path | bytes] = {
-        _RECORD: plain.canonical({**plain.dump(instance), "folder": folder.name}).encode()
+        _RECORD: serialization.canonical({**serialization.dump(instance), "folder": folder.name}).encode()
     }
     for name in (INSTANCE_FILE, *named_files(instance)):
         files[_inside(f"{folder.name}/{name}", instance.id)] = folder / name
@@ -114,7 +114,7 @@ def read_instance(place: Path) -> Instance:
     """The instance of an unpacked bundle, whose folder is there. Raises BadInput."""
     record = json.loads((place / _RECORD).read_bytes())
     problems: list[str] = []
-    instance = plain.read(Instance, {**record, "folder": str(place / _SET / record["folder"])}, problems)
+    instance = serialization.read(Instance, {**record, "folder": str(place / _SET / record["folder"])}, problems)
     if instance is None:
         raise BadInput("what the controller sent", problems)
     return instance
@@ -190,7 +190,7 @@ def _own_marks(path: Path, instance: str) -> bytes:
         }
     except (ValueError, KeyError, TypeError, AttributeError):
         return content
-    return plain.canonical({**told, "agents": agents}).encode()
+    return serialization.canonical({**told, "agents": agents}).encode()
 
 
 def _add(archive: tarfile.TarFile, name: str, source: Path | bytes) -> None:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.campaign.cluster import bundles
 from pytest_crab.campaign.cluster.budget_ledger import BudgetLedger
 from pytest_crab.campaign.cluster.budget_ledger import reserve_of
@@ -88,7 +88,7 @@ def _payload(spec: CrewSpec, plan: RunPlan, contents: dict[str, bytes]) -> CrewP
 
     Each adapter's folder has a crab.yaml that says how models are reached, which is part of what some are.
     """
-    models = plain.canonical({"models": plan.models}).encode()
+    models = serialization.canonical({"models": plan.models}).encode()
     files: dict[str, Path | bytes] = {f"{side}/{SETTINGS}": models for side in ("reviewer", "agent")}
     sent = replace(
         spec,

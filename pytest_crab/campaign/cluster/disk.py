@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pytest_crab.campaign.disk import DiskBudget
-from pytest_crab.campaign.sizes import read_size
 from pytest_crab.errors import BadInput
 from pytest_crab.errors import CrabError
+from pytest_crab.formats import parse_size
 from pytest_crab.runtimes import pruning
 from pytest_crab.runtimes.holding import Holds
 
@@ -26,7 +26,7 @@ def disk_budget() -> int | None:
     """The bytes that environments may take on this worker; None: there is no budget. Raises BadInput."""
     text = os.environ.get(DISK_BUDGET, "").strip()
     try:
-        return read_size(text) if text else None
+        return parse_size(text) if text else None
     except ValueError as error:
         raise BadInput(DISK_BUDGET, [f"it is {text!r}; it should be a size such as 20G"]) from error
 

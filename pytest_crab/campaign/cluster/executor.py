@@ -20,7 +20,7 @@ from typing import Any
 from typing import TypeVar
 from typing import cast
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.campaign.cluster.budget_ledger import BudgetLedger
 from pytest_crab.campaign.cluster.bundles import pack_instance
 from pytest_crab.campaign.cluster.connection import Connection
@@ -261,8 +261,10 @@ class ClusterExecutor(Executor):
                 self._break(job, str(answer["broken"]))
                 return
             problems: list[str] = []
-            trial = plain.read(Trial, answer["trial"], problems)
-            shown = plain.read(PullRequest, answer["pull_request"], problems) if "pull_request" in answer else None
+            trial = serialization.read(Trial, answer["trial"], problems)
+            shown = (
+                serialization.read(PullRequest, answer["pull_request"], problems) if "pull_request" in answer else None
+            )
         except MALFORMED as error:
             trial, shown, problems = None, None, [repr(error)]
         if trial is None or problems:
@@ -331,7 +333,7 @@ class ClusterExecutor(Executor):
     def _submit(self, job: _Job, load: Counter[str]) -> None:
         instance, crew, repeat = job.work.instance, job.work.crew.spec.reviewer, job.work.repeat
         files = self._files_of(instance, load)
-        digest = plain.digest([instance.id, crew, repeat])[:8]
+        digest = serialization.digest([instance.id, crew, repeat])[:8]
         job.key = f"crab-trial-{self._plan.run}-{job.number}-{digest}-{job.tries}"
         job.tries += 1
         job.place = files.place

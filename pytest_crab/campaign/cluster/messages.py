@@ -15,7 +15,7 @@ from typing import Any
 from typing import TypeVar
 
 from pytest_crab import harness
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.errors import BadInput
 from pytest_crab.redaction import SHORTEST_SECRET
 from pytest_crab.settings import ModelSettings
@@ -97,13 +97,13 @@ class TrialTask:
 
 def to_json(value: Any) -> str:
     """Return a record as its JSON text."""
-    return plain.canonical(value)
+    return serialization.canonical(value)
 
 
 def from_json(cls: type[T], text: str) -> T:
     """Return the record that a JSON text holds. Raises BadInput."""
     problems: list[str] = []
-    found = plain.read(cls, json.loads(text), problems)
+    found = serialization.read(cls, json.loads(text), problems)
     if found is None:
         raise BadInput("what the controller sent", problems)
     return found

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from typing import Protocol
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.campaign.cluster.messages import secret_in
 from pytest_crab.errors import BadInput
 from pytest_crab.errors import StoreError
@@ -60,7 +60,9 @@ class RemoteStore(FileStore):
         if own is None and (step, key) in self._missed:
             self._missed.discard((step, key))
             return None
-        answer = self._controller.call({"step": step, "key": key, "have": None if own is None else plain.digest(own)})
+        answer = self._controller.call(
+            {"step": step, "key": key, "have": None if own is None else serialization.digest(own)}
+        )
         if "value" in answer:
             found = json.loads(answer["value"])
             super().put(step, key, found)
@@ -80,7 +82,7 @@ class RemoteStore(FileStore):
         self._send(step, key, value)
 
     def _send(self, step: str, key: str, value: Any) -> None:
-        text = plain.canonical(value)
+        text = serialization.canonical(value)
         named = secret_in(text.encode(), self._secrets, os.environ)
         if named is not None:
             self._warn(f"the {step} {key} holds the value of {named} and is kept here only")
@@ -121,9 +123,9 @@ class StepServer:
         value = self._store.get(step, key)
         if value is None:
             return {"lacks": True}
-        if have is not None and have == plain.digest(value):
+        if have is not None and have == serialization.digest(value):
             return {}
-        text = plain.canonical(value)
+        text = serialization.canonical(value)
         if len(text) > MOST_BYTES:
             return {}
         self._check(f"the stored {step} {key}", text.encode())

@@ -15,8 +15,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pytest_crab import plain
 from pytest_crab import runtimes
+from pytest_crab import serialization
 from pytest_crab.campaign.cluster.bundles import read_instance
 from pytest_crab.campaign.cluster.bundles import unpack
 from pytest_crab.campaign.cluster.disk import Disk
@@ -155,7 +155,10 @@ class WorkerRun:
             self.send_ledger()
             self.send({"key": task.key, "end": label in self._models.short})
         seen = self._seen.pop(instance.id, None)  # each trial notes it again
-        return {"trial": plain.dump(trial), **({} if seen is None else {"pull_request": plain.dump(seen)})}
+        return {
+            "trial": serialization.dump(trial),
+            **({} if seen is None else {"pull_request": serialization.dump(seen)}),
+        }
 
     def send(self, message: Mapping[str, Any]) -> None:
         """See remote_store.Controller; a finished step comes after what it has cost."""

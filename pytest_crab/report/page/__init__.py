@@ -12,11 +12,12 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from contextlib import contextmanager
 from importlib import resources
+from operator import attrgetter
 from pathlib import Path
 from typing import IO
 from typing import Any
 
-from pytest_crab.money import dollars
+from pytest_crab.formats import format_dollars
 from pytest_crab.report.files import write_atomically
 from pytest_crab.report.label_changes import label_table
 from pytest_crab.report.page.figures import findings_table
@@ -28,19 +29,18 @@ from pytest_crab.report.page.figures import repositories_table
 from pytest_crab.report.page.rows import index_row
 from pytest_crab.report.page.rows import subject_detail
 from pytest_crab.report.page.rows import trial_detail
-from pytest_crab.report.subjects import read_subject
+from pytest_crab.report.pull_requests import read_subject
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.terminal import NOTHING
 from pytest_crab.report.terminal import label
 from pytest_crab.report.terminal import number
 from pytest_crab.report.terminal import of
 from pytest_crab.report.terminal import percent
-from pytest_crab.report.text import interval_unit
-from pytest_crab.report.text import visible
 from pytest_crab.report.transcripts import Transcript
 from pytest_crab.report.transcripts import drop_transcripts
 from pytest_crab.report.transcripts import read_transcript
 from pytest_crab.statistics.comparison import Interval
+from pytest_crab.text import escape_controls
 from pytest_crab.types import Trial
 from pytest_crab.types import TrialId
 
@@ -135,8 +135,8 @@ def _render(summary: Summary, near: Mapping[str, Counter[str]], rows: list[dict[
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(dollars=dollars, percent=percent, number=number, points=_points, range=_range)
-    environment.filters.update(unit=interval_unit)
+    environment.filters.update(dollars=format_dollars, percent=percent, number=number, points=_points, range=_range)
+    environment.filters.update(unit=attrgetter("basis"))
     environment.globals.update(of=of, label=label, label_table=label_table)
     script, style = _asset("page.js"), _asset("page.css")
     text = environment.get_template("page.html").render(
@@ -167,7 +167,7 @@ def _printable(value: object) -> object:
     """What the template writes, each character that is not printable as its escape; markup of its own stays."""
     if type(value) is not str:
         return value
-    return "\n".join(map(visible, value.split("\n")))
+    return "\n".join(map(escape_controls, value.split("\n")))
 
 
 def _notes(summary: Summary) -> list[str]:

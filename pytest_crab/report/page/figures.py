@@ -10,7 +10,7 @@ from collections.abc import Set as AbstractSet
 from fractions import Fraction
 from typing import Any
 
-from pytest_crab.report.contrasts import Overlap
+from pytest_crab.report.comparisons import Overlap
 from pytest_crab.report.page.rows import near
 from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import Summary

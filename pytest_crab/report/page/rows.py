@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 from typing import Any
 
-from pytest_crab import plain
-from pytest_crab.report.account import NEAR
-from pytest_crab.report.account import review_faults
-from pytest_crab.report.subjects import Subject
-from pytest_crab.report.subjects import SubjectComment
-from pytest_crab.report.text import cut
-from pytest_crab.report.text import label_words
-from pytest_crab.report.text import visible
+from pytest_crab import serialization
+from pytest_crab.report.explain import NEAR
+from pytest_crab.report.explain import review_faults
+from pytest_crab.report.pull_requests import Subject
+from pytest_crab.report.pull_requests import SubjectComment
 from pytest_crab.report.transcripts import Transcript
+from pytest_crab.text import cut
+from pytest_crab.text import escape_controls
+from pytest_crab.text import label_words
 from pytest_crab.types import CommentResult
 from pytest_crab.types import Finding
 from pytest_crab.types import Trial
@@ -41,7 +41,7 @@ def safe(text: str | None) -> str:
 def _safe_line(line: str) -> str:
     if line.isprintable() and len(line) <= LINE:
         return line
-    return cut(visible(line.expandtabs(8)), LINE)
+    return cut(escape_controls(line.expandtabs(8)), LINE)
 
 
 def index_row(trial: Trial) -> dict[str, Any]:
@@ -184,7 +184,7 @@ def _facts(trial: Trial) -> Iterator[list[str]]:
         if step is not None and step.version:
             yield [f"{name} by", safe(step.version)]
         if step is not None and step.usage is not None:
-            used = {key: value for key, value in plain.dump(step.usage).items() if value is not None}
+            used = {key: value for key, value in serialization.dump(step.usage).items() if value is not None}
             yield [f"{name} used", safe(", ".join(f"{key} {value}" for key, value in used.items()))]
     for fault in review_faults(trial):
         what, _, details = fault.partition(": ")

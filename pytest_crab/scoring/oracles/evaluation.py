@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab import verdict
 from pytest_crab.errors import InstallFailed
 from pytest_crab.scoring.oracles import keys
@@ -91,7 +91,7 @@ def score_of(
     comment: Comment, judgement: Judgement, *, tests: Sequence[TestOutcome] = (), proof: Proof | None = None
 ) -> Score:
     """Return the score of one comment."""
-    evidence: dict[str, Any] = {"tests": plain.dump(tests)} if tests else {}
+    evidence: dict[str, Any] = {"tests": serialization.dump(tests)} if tests else {}
     if proof is not None:
         evidence["flake_bound"] = proof.flake_bound
     return verdict_score(ORACLES, comment.id, judgement, evidence)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.scoring.protocols import TrialContext
 from pytest_crab.types import Comment
 from pytest_crab.types import Instance
@@ -27,7 +27,9 @@ def proofs(context: TrialContext, harness: str) -> dict[str, str]:
         "harness": harness,
         "runs": context.proof_runs,
     }
-    return {comment.id: plain.digest({**shared, **_oracle(instance, comment)}) for comment in instance.with_oracles}
+    return {
+        comment.id: serialization.digest({**shared, **_oracle(instance, comment)}) for comment in instance.with_oracles
+    }
 
 
 def _oracle(instance: Instance, comment: Comment) -> dict[str, Any]:
@@ -37,7 +39,7 @@ def _oracle(instance: Instance, comment: Comment) -> dict[str, Any]:
         return [hashlib.sha256((folder / file).read_bytes()).hexdigest() for file in files]
 
     return {
-        "oracle": plain.dump(comment.oracle) | {"file": Path(comment.required_oracle.file).name},
+        "oracle": serialization.dump(comment.oracle) | {"file": Path(comment.required_oracle.file).name},
         "source": digests([comment.required_oracle.file]),
         "reference": digests([comment.reference] if comment.reference else []),
         "accepts": digests(comment.accepts),
@@ -47,9 +49,9 @@ def _oracle(instance: Instance, comment: Comment) -> dict[str, Any]:
 
 def verdict(tree: str, proof_key: str) -> str:
     """The key of one oracle's verdict: the revised tree and the proof, which names all the rest."""
-    return plain.digest({"tree": tree, "proof": proof_key})
+    return serialization.digest({"tree": tree, "proof": proof_key})
 
 
 def damage(tree: str, proof_keys: Sequence[str]) -> str:
     """The key of a pass_to_pass run: the revised tree and the instance's proofs, which name the command."""
-    return plain.digest({"tree": tree, "pass_to_pass": sorted(proof_keys)})
+    return serialization.digest({"tree": tree, "pass_to_pass": sorted(proof_keys)})

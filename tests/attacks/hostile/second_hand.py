@@ -28,12 +28,12 @@ from pytest_crab.errors import DiffRejected
 from pytest_crab.errors import SourceError
 from pytest_crab.instances import load_instance
 from pytest_crab.parsing.findings import read_review
-from pytest_crab.report.account import explain
+from pytest_crab.report.explain import explain
 from pytest_crab.report.files import read_trials
 from pytest_crab.report.files import write_trials
 from pytest_crab.report.page import open_page
-from pytest_crab.report.placed import placed
 from pytest_crab.report.summary import summarise
+from pytest_crab.report.trial_view import placed
 from pytest_crab.sources import source_for
 from pytest_crab.sources.sdist import unpack
 from pytest_crab.testing.trials import comment_result

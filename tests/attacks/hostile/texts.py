@@ -16,9 +16,9 @@ from hostile.shape import Refusal
 
 from pytest_crab.clients.prompting import prompt
 from pytest_crab.report import markdown
-from pytest_crab.report import rendering
-from pytest_crab.report.account import explain
-from pytest_crab.report.account import instance_line
+from pytest_crab.report import write_report
+from pytest_crab.report.explain import explain
+from pytest_crab.report.explain import instance_line
 from pytest_crab.report.files import TrialLog
 from pytest_crab.report.junit import render
 from pytest_crab.report.summary import summarise
@@ -234,7 +234,7 @@ MARKED = trial(f"r{MARKUP}", detail=MARKUP, body=MARKUP, test=MARKUP)
 def on_the_page(folder: Path) -> str:
     with TrialLog(folder / "trials.jsonl") as log:
         log.append(MARKED)
-    text = rendering.render(folder, summarise([MARKED])).read_text()
+    text = write_report.render(folder, summarise([MARKED])).read_text()
     assert MARKUP not in text
     return text
 

@@ -16,12 +16,12 @@ import pytest
 
 from pytest_crab.report.files import write_summary
 from pytest_crab.report.files import write_trials
-from pytest_crab.report.rendering import render
-from pytest_crab.report.subjects import Subject
-from pytest_crab.report.subjects import SubjectComment
-from pytest_crab.report.subjects import write_subject
+from pytest_crab.report.pull_requests import Subject
+from pytest_crab.report.pull_requests import SubjectComment
+from pytest_crab.report.pull_requests import write_subject
 from pytest_crab.report.summary import summarise
 from pytest_crab.report.transcripts import write_transcripts
+from pytest_crab.report.write_report import render
 from pytest_crab.store import FileStore
 from pytest_crab.types import Category
 from pytest_crab.types import Finding

@@ -6,11 +6,11 @@ import textwrap
 from collections.abc import Iterator
 
 from pytest_crab import diffs
-from pytest_crab.report.text import counted
-from pytest_crab.report.text import cut
-from pytest_crab.report.text import label_words
-from pytest_crab.report.text import one_line
-from pytest_crab.report.text import visible
+from pytest_crab.formats import format_count
+from pytest_crab.text import cut
+from pytest_crab.text import escape_controls
+from pytest_crab.text import label_words
+from pytest_crab.text import one_line
 from pytest_crab.types import CommentResult
 from pytest_crab.types import Finding
 from pytest_crab.types import Reason
@@ -88,7 +88,7 @@ def _told_at_length(trial: Trial) -> Iterator[str]:
     """What a reason says in more than one line, as the difference to a recording, once."""
     for told in dict.fromkeys([trial.error, *(result.detail for result in trial.results)]):
         for line in (told or "").splitlines()[1 : LONGEST + 1]:
-            yield f"    {cut(visible(line), WIDEST)}"
+            yield f"    {cut(escape_controls(line), WIDEST)}"
 
 
 def _place(result: CommentResult) -> str:
@@ -133,7 +133,11 @@ def _finding_place(finding: Finding) -> str:
 
 def _excerpt(body: str) -> list[str]:
     """Return the first lines of a text, each of them visible and at most 100 wide."""
-    wrapped = [visible(part) for line in body.splitlines() for part in textwrap.wrap(visible(line.strip()), 100)]
+    wrapped = [
+        escape_controls(part)
+        for line in body.splitlines()
+        for part in textwrap.wrap(escape_controls(line.strip()), 100)
+    ]
     return wrapped if len(wrapped) <= EXCERPT else [*wrapped[: EXCERPT - 1], "..."]
 
 
@@ -141,18 +145,18 @@ def _review_size(review: Review | None) -> str:
     if review is None:
         return "review: none"
     text = "" if review.count is None else ", whose text is not on record"
-    return f"review: {counted(review.size, 'finding')}{text}"
+    return f"review: {format_count(review.size, 'finding')}{text}"
 
 
 def review_faults(trial: Trial) -> Iterator[str]:
     """Yield a line for the findings that name no file of the diff, and one for those that could not be read."""
     if trial.off_diff:
         paths = ", ".join(dict.fromkeys(trial.off_diff))
-        yield one_line(f"on no file of the diff: {counted(len(trial.off_diff), 'finding')} ({paths})", 500)
+        yield one_line(f"on no file of the diff: {format_count(len(trial.off_diff), 'finding')} ({paths})", 500)
     if trial.review is not None and trial.review.set_aside:
         reasons = "; ".join(dict.fromkeys(trial.review.set_aside))
         yield one_line(
-            f"could not be read and set aside: {counted(len(trial.review.set_aside), 'finding')} ({reasons})", 500
+            f"could not be read and set aside: {format_count(len(trial.review.set_aside), 'finding')} ({reasons})", 500
         )
 
 
@@ -167,4 +171,4 @@ def _revision_size(revision: Revision | None) -> str:
     except ValueError:
         return f"revision: {len(diff.splitlines())} lines that are not a git diff"
     added, removed = sum(len(file.added) for file in files), sum(len(file.removed) for file in files)
-    return f"revision: +{added} -{removed} lines in {counted(len(files), 'file')}"
+    return f"revision: +{added} -{removed} lines in {format_count(len(files), 'file')}"

@@ -12,15 +12,15 @@ from unidiff.patch import Hunk
 from unidiff.patch import PatchSet
 
 from pytest_crab import diffs
-from pytest_crab.money import dollars
-from pytest_crab.report.account import review_faults
-from pytest_crab.report.account import why
-from pytest_crab.report.subjects import Subject
-from pytest_crab.report.text import counted
-from pytest_crab.report.text import label_words
-from pytest_crab.report.text import one_line
-from pytest_crab.report.text import visible
+from pytest_crab.formats import format_count
+from pytest_crab.formats import format_dollars
+from pytest_crab.report.explain import review_faults
+from pytest_crab.report.explain import why
+from pytest_crab.report.pull_requests import Subject
 from pytest_crab.report.transcripts import Transcript
+from pytest_crab.text import escape_controls
+from pytest_crab.text import label_words
+from pytest_crab.text import one_line
 from pytest_crab.types import CommentResult
 from pytest_crab.types import Finding
 from pytest_crab.types import Review
@@ -84,7 +84,7 @@ def transcript_lines(transcript: Transcript) -> Iterator[Line]:
     yield Line("")
     yield Line(one_line(transcript.heading), "heading")
     for line in transcript.text.splitlines():
-        yield Line(visible(line))
+        yield Line(escape_controls(line))
 
 
 def _review(trial: Trial, diff: str | None) -> Iterator[Line]:
@@ -93,7 +93,7 @@ def _review(trial: Trial, diff: str | None) -> Iterator[Line]:
         yield Line("review: none", "heading")
         yield Line("")
         return
-    yield Line(f"review: {counted(review.size, 'finding')}{_cost(review)}", "heading")
+    yield Line(f"review: {format_count(review.size, 'finding')}{_cost(review)}", "heading")
     if review.count is not None:
         yield Line("their text is not on record")
     for fault in review_faults(trial):
@@ -105,12 +105,14 @@ def _review(trial: Trial, diff: str | None) -> Iterator[Line]:
     for file in files:
         old, new = (_path(name) for name in (file.source_file, file.target_file))
         path = new if new != "/dev/null" else old
-        yield Line(f"--- {visible(path)}", "heading")
+        yield Line(f"--- {escape_controls(path)}", "heading")
         for number, finding in [(n, f) for n, f in left if f.path in (old, new) and f.start is None]:
             left.remove((number, finding))
             yield from _finding(number, finding)
         for hunk in file:
-            yield Line(visible(f"@@ -{hunk.source_start} +{hunk.target_start} @@ {hunk.section_header}").rstrip())
+            yield Line(
+                escape_controls(f"@@ -{hunk.source_start} +{hunk.target_start} @@ {hunk.section_header}").rstrip()
+            )
             yield from _hunk(hunk, (old, new), left, trial.results)
     yield from _outside(left, with_diff=diff is not None)
     yield Line("")
@@ -123,7 +125,7 @@ def _hunk(
     for line in hunk:
         style = "added" if line.is_added else "removed" if line.is_removed else ""
         number = line.target_line_no if line.target_line_no is not None else line.source_line_no
-        yield Line(f"{number or '':>5} {line.line_type}{visible(str(line.value).rstrip(chr(10)))}", style)
+        yield Line(f"{number or '':>5} {line.line_type}{escape_controls(str(line.value).rstrip(chr(10)))}", style)
         ends = {(Side.LEFT, old, line.source_line_no), (Side.RIGHT, new, line.target_line_no)}
         for result in results:
             if result.lines is not None and (result.side, result.path or "", result.lines[1]) in ends:
@@ -151,7 +153,7 @@ def _finding(number: int, finding: Finding, place: str = "") -> Iterator[Line]:
 
 def _text(text: str, margin: str, style: str) -> Iterator[Line]:
     for line in text.splitlines():
-        for part in textwrap.wrap(visible(line), _WIDTH, replace_whitespace=False) or [""]:
+        for part in textwrap.wrap(escape_controls(line), _WIDTH, replace_whitespace=False) or [""]:
             yield Line(f"{margin}{part}".rstrip(), style)
 
 
@@ -178,7 +180,7 @@ def _revision(trial: Trial) -> Iterator[Line]:
     yield Line("revision: empty" if not text.strip() else "revision", "heading")
     for line in lines[:_MOST_LINES]:
         style = "added" if line.startswith("+") else "removed" if line.startswith("-") else ""
-        yield Line(visible(line), "" if line.startswith(("+++", "---")) else style)
+        yield Line(escape_controls(line), "" if line.startswith(("+++", "---")) else style)
     if len(lines) > _MOST_LINES:
         yield Line(f"and {len(lines) - _MOST_LINES} more lines")
     if trial.revision.notes:
@@ -187,7 +189,7 @@ def _revision(trial: Trial) -> Iterator[Line]:
 
 def _cost(review: Review) -> str:
     cost = review.usage.cost_usd if review.usage is not None else None
-    return f", {dollars(cost, 4)} USD" if cost is not None else ""
+    return f", {format_dollars(cost, 4)} USD" if cost is not None else ""
 
 
 def _path(name: str) -> str:

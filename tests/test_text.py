@@ -6,15 +6,15 @@ from hypothesis import example
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_crab.report.text import ascii_line
-from pytest_crab.report.text import one_line
-from pytest_crab.report.text import visible
+from pytest_crab.text import ascii_line
+from pytest_crab.text import escape_controls
+from pytest_crab.text import one_line
 
 
 @given(st.text(st.characters(codec=None)))
 @example("\x00\x1b\x7f\x9b\u202e\ud800\ufffe\U0010ffff]]>&<")
 def test_visible_text_is_printable_and_legal_in_xml(text: str) -> None:
-    shown = visible(text)
+    shown = escape_controls(text)
     assert shown.isprintable()
     element = ET.Element("a")
     element.text = shown
@@ -22,7 +22,7 @@ def test_visible_text_is_printable_and_legal_in_xml(text: str) -> None:
 
 
 def test_printable_text_is_left_alone() -> None:
-    assert visible("naïve 空指针 🦀") == "naïve 空指针 🦀"
+    assert escape_controls("naïve 空指针 🦀") == "naïve 空指针 🦀"
 
 
 def test_one_line_joins_and_cuts() -> None:

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from pytest_crab.report.account import explain
-from pytest_crab.report.account import instance_line
-from pytest_crab.report.account import is_near
+from pytest_crab.report.explain import explain
+from pytest_crab.report.explain import instance_line
+from pytest_crab.report.explain import is_near
 from pytest_crab.types import CommentResult
 from pytest_crab.types import Finding
 from pytest_crab.types import Reason

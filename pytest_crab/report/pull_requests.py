@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from dataclasses import field
 from pathlib import Path
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.errors import BadInput
 from pytest_crab.report.files import write_atomically
 from pytest_crab.report.upgrades import upgraded_subject
@@ -77,7 +77,7 @@ def subject_of(instance: Instance, diff: str) -> Subject:
 
 def write_subject(report: Path, subject: Subject) -> None:
     """Put a subject into a report's folder; an older one of the same instance is replaced. Raises OSError."""
-    text = json.dumps(plain.dump(subject), indent=1, allow_nan=False)
+    text = json.dumps(serialization.dump(subject), indent=1, allow_nan=False)
     write_atomically(report / FOLDER / f"{subject.instance}.json", [text.encode() + b"\n"])
 
 
@@ -97,7 +97,7 @@ def read_subject(report: Path, instance: str) -> Subject | None:
         return None
     problems: list[str] = []
     try:
-        subject = plain.read(Subject, upgraded_subject(plain.load(path)), problems)
+        subject = serialization.read(Subject, upgraded_subject(serialization.load(path)), problems)
     except (OSError, ValueError) as error:
         raise BadInput(str(path), [f"cannot be read: {error}"]) from error
     if subject is None:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from dataclasses import field
 from fractions import Fraction
 
-from pytest_crab.report.oracles import OracleRecord
-from pytest_crab.report.oracles import against_control
-from pytest_crab.report.oracles import measured
+from pytest_crab.report.outcomes import OracleRecord
+from pytest_crab.report.outcomes import against_control
+from pytest_crab.report.outcomes import measured
 from pytest_crab.statistics import overlap
 from pytest_crab.statistics.comparison import Comparison
 from pytest_crab.statistics.comparison import Key

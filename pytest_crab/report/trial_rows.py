@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from pytest_crab.report import oracles as letters
-from pytest_crab.report.burden import Load
-from pytest_crab.report.burden import load
-from pytest_crab.report.oracles import OracleRecord
+from pytest_crab.report import outcomes as letters
+from pytest_crab.report.outcomes import OracleRecord
+from pytest_crab.report.review_cost import Load
+from pytest_crab.report.review_cost import load
 from pytest_crab.types import Provenance
 from pytest_crab.types import Trial
 from pytest_crab.types import Verdict

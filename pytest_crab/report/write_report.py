@@ -18,7 +18,7 @@ from pytest_crab.report.page import Page
 from pytest_crab.report.page import open_page
 from pytest_crab.report.summary import Gate
 from pytest_crab.report.summary import Summary
-from pytest_crab.report.summary import Summing
+from pytest_crab.report.summary import SummaryBuilder
 from pytest_crab.report.tables import write_csv
 from pytest_crab.types import Trial
 
@@ -29,7 +29,7 @@ def remake(report: Path, *, errors_as_misses: bool, shard: str | None = None, ga
     ``shard`` is the part of a run that it is, ``gate`` what an earlier run's gate decided. Trials are read once, one at
     a time. Raises BadInput, OSError.
     """
-    summing = Summing()
+    summing = SummaryBuilder()
     with open_page(report) as page:
         write_csv(report / tables.FILE, _shown(report, page, summing))
         found = summing.summary(errors_as_misses=errors_as_misses)
@@ -52,7 +52,7 @@ def render(report: Path, summary: Summary) -> Path:
     return report / FILE
 
 
-def _shown(report: Path, *takers: Page | Summing) -> Iterator[Trial]:
+def _shown(report: Path, *takers: Page | SummaryBuilder) -> Iterator[Trial]:
     """Yield a report's trials, each after all of these took it in."""
     for trial in read_trials(report / TRIALS):
         for taker in takers:

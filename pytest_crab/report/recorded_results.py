@@ -15,10 +15,10 @@ from fractions import Fraction
 
 from pytest_crab.benchmarks.recorded import HUMAN
 from pytest_crab.benchmarks.recorded import Recording
-from pytest_crab.report.text import ascii_line
-from pytest_crab.report.text import counted
+from pytest_crab.formats import format_count
 from pytest_crab.statistics import overlap
 from pytest_crab.statistics.comparison import Measured
+from pytest_crab.text import ascii_line
 from pytest_crab.types import SCHEMA
 from pytest_crab.types import Kind
 
@@ -219,7 +219,7 @@ def recorded_lines(summary: RecordedSummary) -> Iterator[str]:
 
 def _sizes(summary: RecordedSummary) -> str:
     sizes = {"oracle": summary.oracles, "instance": summary.instances, "repository": summary.repositories}
-    return ", ".join(counted(count, noun) for noun, count in sizes.items())
+    return ", ".join(format_count(count, noun) for noun, count in sizes.items())
 
 
 def _overall(summary: RecordedSummary) -> Iterator[list[str]]:

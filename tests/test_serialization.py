@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_crab import plain
+from pytest_crab import serialization
 from pytest_crab.types import Category
 from pytest_crab.types import Finding
 from pytest_crab.types import Review
@@ -30,11 +30,11 @@ def test_a_file_is_waited_for_by_nobody_and_nested_as_one_likes(tmp_path: Path) 
     device.symlink_to("/dev/zero")
     for path in (file, pipe, device):
         with pytest.raises(ValueError, match=r"too deeply|no JSON"):
-            plain.load(path)
+            serialization.load(path)
     file.write_text('{"a": 1}')
-    assert plain.load(file) == {"a": 1}
+    assert serialization.load(file) == {"a": 1}
     with pytest.raises(FileNotFoundError):
-        plain.load(tmp_path / "none")
+        serialization.load(tmp_path / "none")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,13 +63,13 @@ class Outer:
 
 def faults(value: Any) -> list[str]:
     problems: list[str] = []
-    assert plain.read(Outer, value, problems, "at") is None
+    assert serialization.read(Outer, value, problems, "at") is None
     return problems
 
 
 def read(value: Any) -> Outer:
     problems: list[str] = []
-    outer = plain.read(Outer, value, problems)
+    outer = serialization.read(Outer, value, problems)
     assert outer is not None, problems
     assert not problems
     return outer
@@ -156,17 +156,17 @@ def test_a_long_value_is_cut() -> None:
 
 def test_what_is_no_number_is_not_written() -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):
-        plain.canonical({"share": float("inf")})
+        serialization.canonical({"share": float("inf")})
 
 
 def test_none_is_left_out_and_zero_is_not() -> None:
-    assert plain.dump(Usage(input_tokens=0)) == {"input_tokens": 0}
+    assert serialization.dump(Usage(input_tokens=0)) == {"input_tokens": 0}
 
 
 def test_the_canonical_text_does_not_depend_on_order() -> None:
-    assert plain.canonical({"b": {2, 1}, "a": "é"}) == '{"a":"\\u00e9","b":[1,2]}'
-    assert plain.digest({"a": 1, "b": 2}) == plain.digest({"b": 2, "a": 1})
-    assert plain.digest({"a": 1}) != plain.digest({"a": "1"})
+    assert serialization.canonical({"b": {2, 1}, "a": "é"}) == '{"a":"\\u00e9","b":[1,2]}'
+    assert serialization.digest({"a": 1, "b": 2}) == serialization.digest({"b": 2, "a": 1})
+    assert serialization.digest({"a": 1}) != serialization.digest({"a": "1"})
 
 
 LINES = st.integers(1, 10**6)
@@ -188,7 +188,7 @@ REVIEWS = st.builds(
 @given(review=REVIEWS)
 def test_records_survive_json(review: Review) -> None:
     problems: list[str] = []
-    assert plain.read(Review, json.loads(plain.canonical(review)), problems) == review
+    assert serialization.read(Review, json.loads(serialization.canonical(review)), problems) == review
     assert not problems
 
 
@@ -196,11 +196,11 @@ PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
 )
-KEYS = [plain.key_of(each) for each in dataclasses.fields(Outer)]
+KEYS = [serialization.key_of(each) for each in dataclasses.fields(Outer)]
 
 
 @given(value=PLAIN | st.dictionaries(st.sampled_from(KEYS), PLAIN))
 def test_anything_is_a_record_or_a_list_of_faults(value: Any) -> None:
     problems: list[str] = []
-    result = plain.read(Outer, value, problems)
+    result = serialization.read(Outer, value, problems)
     assert isinstance(result, Outer) is not bool(problems)

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
 
-from pytest_crab.report.oracles import CAUGHT
-from pytest_crab.report.oracles import EMPTY
-from pytest_crab.report.oracles import MISSED
-from pytest_crab.report.oracles import OracleRecord
+from pytest_crab.report.outcomes import CAUGHT
+from pytest_crab.report.outcomes import EMPTY
+from pytest_crab.report.outcomes import MISSED
+from pytest_crab.report.outcomes import OracleRecord
 from pytest_crab.statistics import repeats
 
 

@@ -5,31 +5,29 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from pytest_crab.statistics.comparison import Interval
-
 #: What pipelines take for commands in what a step prints: ``::name ...::`` where a line starts, ``##name[`` anywhere.
 _COMMAND = re.compile(r"^:(?=:[A-Za-z-]+(?:\s[^\n]*?)?::)|#(?=#[A-Za-z]*\[)")
 
 
-def visible(text: str) -> str:
+def escape_controls(text: str) -> str:
     """Return ``text`` with all that is not printable (controls, text direction, lone surrogates) as its escape.
 
     What is left is also legal in XML, and no command to a pipeline that prints it, whatever is put before it.
     """
     if not text.isprintable():
         text = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
-    return harmless(text) if "::" in text or "##" in text else text
+    return escape_ci_commands(text) if "::" in text or "##" in text else text
 
 
-def harmless(line: str) -> str:
+def escape_ci_commands(line: str) -> str:
     """Return a line with the first sign of each command to a pipeline as its escape."""
     blank = len(line) - len(line.lstrip())
     return line[:blank] + _COMMAND.sub(lambda found: f"\\x{ord(found[0]):02x}", line[blank:])
 
 
 def one_line(text: str, limit: int = 200) -> str:
-    """Return ``text`` on one line, visible, and cut to ``limit`` characters."""
-    return cut(visible(" ".join(text.split())), limit)
+    """Return ``text`` on one line, its controls escaped, and cut to ``limit`` characters."""
+    return cut(escape_controls(" ".join(text.split())), limit)
 
 
 def ascii_line(text: str, limit: int = 200) -> str:
@@ -40,23 +38,6 @@ def ascii_line(text: str, limit: int = 200) -> str:
 def cut(text: str, limit: int) -> str:
     """Return ``text`` if it is at most ``limit`` characters long, else its start and three dots."""
     return text if len(text) <= limit else text[: max(0, limit - 3)] + "..."
-
-
-def counted(count: int, noun: str) -> str:
-    """A number with its noun, in the plural unless it is 1."""
-    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{count} {noun if count == 1 else plural}"
-
-
-def interval_unit(interval: Interval) -> str:
-    """Return what an interval's clusters are, how many, and, where it speaks for no others, for which repositories."""
-    clusters = counted(interval.clusters, interval.by)
-    return f"{clusters}, for {these_only(interval.only)}" if interval.only else clusters
-
-
-def these_only(repositories: int) -> str:
-    """Return the words for a number that speaks for no other repositories than its own."""
-    return "this 1 repository only" if repositories == 1 else f"these {repositories} repositories only"
 
 
 def label_words(labels: Mapping[str, str]) -> str:

@@ -5,28 +5,28 @@ from __future__ import annotations
 import enum
 
 
-class Word(str, enum.Enum):
+class StrEnum(str, enum.Enum):
     """An enum whose members are their own text."""
 
     def __str__(self) -> str:
         return str(self.value)
 
 
-class Provenance(Word):
+class Provenance(StrEnum):
     """Where a pull request comes from: written for this repository, or a real one."""
 
     AUTHORED = "authored"
     GITHUB = "github"
 
 
-class Kind(Word):
+class Kind(StrEnum):
     """What an oracle does: run the code, or inspect its source (arXiv 2603.23448, section 4.2.3)."""
 
     BEHAVIORAL = "behavioral"
     STRUCTURAL = "structural"
 
 
-class Category(Word):
+class Category(StrEnum):
     """The ten concerns of arXiv 2603.23448, figure 7."""
 
     FUNCTIONAL = "functional"
@@ -41,14 +41,14 @@ class Category(Word):
     SECURITY = "security"
 
 
-class Side(Word):
+class Side(StrEnum):
     """Which version of the file a line number counts in: left is base, right is head."""
 
     LEFT = "left"
     RIGHT = "right"
 
 
-class Runner(Word):
+class Runner(StrEnum):
     """What runs an oracle: pytest, node's own test runner, or the jest that the environment has."""
 
     PYTEST = "pytest"
@@ -56,14 +56,14 @@ class Runner(Word):
     JEST = "jest"
 
 
-class Isolation(Word):
+class Isolation(StrEnum):
     """Whether an oracle imports the project (none) or runs it as another process of another user (process)."""
 
     NONE = "none"
     PROCESS = "process"
 
 
-class Unit(Word):
+class Unit(StrEnum):
     """What one score is about."""
 
     COMMENT = "comment"
@@ -72,7 +72,7 @@ class Unit(Word):
     TRIAL = "trial"
 
 
-class Artefact(Word):
+class Artefact(StrEnum):
     """What a scorer may need of a trial."""
 
     REVIEW = "review"
@@ -81,7 +81,7 @@ class Artefact(Word):
     MODEL = "model"
 
 
-class Verdict(Word):
+class Verdict(StrEnum):
     """What is known about one oracle after a trial (design: a trial)."""
 
     CAUGHT = "caught"
@@ -89,7 +89,7 @@ class Verdict(Word):
     UNKNOWN = "unknown"
 
 
-class Reason(Word):
+class Reason(StrEnum):
     """Why a verdict is what it is; each reason belongs to exactly one verdict."""
 
     GREEN = "green"
@@ -124,7 +124,7 @@ class Reason(Word):
         return Verdict.UNKNOWN if self in unknown else Verdict.MISSED
 
 
-class Ending(Word):
+class Ending(StrEnum):
     """How one run in the workspace ended.
 
     ``lost``: its sandbox did, and nothing inside was left to tell how; ``tampered``: another process wrote into the

@@ -6,10 +6,10 @@ import pytest
 
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import load_instances
-from pytest_crab.report.subjects import copy_subjects
-from pytest_crab.report.subjects import read_subject
-from pytest_crab.report.subjects import subject_of
-from pytest_crab.report.subjects import write_subject
+from pytest_crab.report.pull_requests import copy_subjects
+from pytest_crab.report.pull_requests import read_subject
+from pytest_crab.report.pull_requests import subject_of
+from pytest_crab.report.pull_requests import write_subject
 
 SET = Path(__file__).parents[2] / "instances" / "quickstart"
 

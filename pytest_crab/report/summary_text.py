@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pytest_crab.money import dollars
-from pytest_crab.report.contrasts import Lift
-from pytest_crab.report.contrasts import Pair
+from pytest_crab.formats import format_count
+from pytest_crab.formats import format_dollars
+from pytest_crab.report.comparisons import Lift
+from pytest_crab.report.comparisons import Pair
 from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
-from pytest_crab.report.text import ascii_line
-from pytest_crab.report.text import counted
-from pytest_crab.report.text import interval_unit
 from pytest_crab.statistics.comparison import Comparison
+from pytest_crab.text import ascii_line
 
 #: How many pairs of reviewers are spelt out; summary.json has all.
 _PAIRS = 6
@@ -77,7 +76,7 @@ def _lift(lift: Lift) -> str:
         return f"no oracle has a verdict here and under the control {ascii_line(lift.control)}"
     parts = [f"net lift {_change(comparison)} over the control {ascii_line(lift.control)}"]
     if lift.cost_usd is not None:
-        parts.append(f"{dollars(lift.cost_usd)} USD per net caught oracle")
+        parts.append(f"{format_dollars(lift.cost_usd)} USD per net caught oracle")
     if lift.seconds is not None:
         parts.append(f"{lift.seconds:.0f} s per net caught oracle")
     return "; ".join(parts)
@@ -91,12 +90,14 @@ def _pair(pair: Pair) -> str:
     if pair.kappa is not None:
         parts.append(f"kappa {pair.kappa:.2f}")
     if pair.cost_of_second is not None:
-        parts.append(f"adding {second} to {first}: {_more(pair.only_second)} for {dollars(pair.cost_of_second)} USD")
+        parts.append(
+            f"adding {second} to {first}: {_more(pair.only_second)} for {format_dollars(pair.cost_of_second)} USD"
+        )
     return f"{first} and {second}: {'; '.join(parts)}"
 
 
 def _more(count: int) -> str:
-    return counted(count, "more oracle")
+    return format_count(count, "more oracle")
 
 
 def _change(comparison: Comparison) -> str:
@@ -105,7 +106,7 @@ def _change(comparison: Comparison) -> str:
     if comparison.interval is None:
         return text
     low, high = 100 * comparison.interval.low, 100 * comparison.interval.high
-    return f"{text} (95% interval {low:+.1f} to {high:+.1f} over {interval_unit(comparison.interval)})"
+    return f"{text} (95% interval {low:+.1f} to {high:+.1f} over {comparison.interval.basis})"
 
 
 def _points(share: float) -> str:

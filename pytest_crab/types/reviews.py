@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from dataclasses import field
 from typing import Any
 
-from pytest_crab.types.words import Side
+from pytest_crab.types.enums import Side
 
 #: What a reviewer may be there for that is no contestant: to say nothing, to say what was said of another pull request,
 #: or to say only the first findings of a contestant's review.

@@ -1,0 +1,85 @@
+"""Numbers, counts and tables as text for people: one function for each kind of quantity."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Sequence
+
+#: Stands where nothing was measured.
+NOTHING = "-"
+
+_UNITS = "KMGT"
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT])(?:i?B)?", re.IGNORECASE)
+
+
+def format_count(count: int, noun: str) -> str:
+    """Return a number with its noun, in the plural unless the number is 1."""
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{count} {noun if count == 1 else plural}"
+
+
+def format_number(value: float | None) -> str:
+    """Return a sum or mean: whole where it is whole, else with one decimal."""
+    if value is None:
+        return NOTHING
+    return str(round(value)) if abs(value - round(value)) < 1e-9 else f"{value:.1f}"
+
+
+def format_percent(share: float | None) -> str:
+    """Return a share between 0 and 1 in percent with one decimal, without the sign."""
+    return NOTHING if share is None else f"{100 * share:.1f}"
+
+
+def format_points(difference: float | None) -> str:
+    """Return a difference of two shares in percentage points, with its plus or minus."""
+    return NOTHING if difference is None else f"{100 * difference:+.1f}"
+
+
+def format_interval(interval: tuple[float, float] | None) -> str:
+    """Return an interval of a share in percent: 26.4-38.3."""
+    return NOTHING if interval is None else "-".join(map(format_percent, interval))
+
+
+def format_dollars(amount: float, least: int = 2) -> str:
+    """Return an amount with ``least`` decimals, or more where two significant digits need them: 0.0008, not 0.00."""
+    if not amount:
+        return f"{0:.{least}f}"
+    whole, _, decimals = f"{amount:.{max(least, 1 - math.floor(math.log10(abs(amount))))}f}".partition(".")
+    return f"{whole}.{decimals[:least]}{decimals[least:].rstrip('0')}"
+
+
+def format_size(size: float) -> str:
+    """Return a number of bytes with two digits or three: 1.4 GB, 23 MB."""
+    power = 1
+    while size >= 1000 * 1024**power and power < len(_UNITS):
+        power += 1
+    value = size / 1024**power
+    return f"{value:.{1 if value < 10 else 0}f} {_UNITS[power - 1]}B"
+
+
+def parse_size(text: str) -> int:
+    """Return the bytes that ``20G``, ``1.5T`` or ``800 MB`` stand for. Raises ValueError, also without a unit."""
+    match = _SIZE.fullmatch(text)
+    size = int(float(match[1]) * 1024 ** (1 + _UNITS.index(match[2].upper()))) if match else 0
+    if size <= 0:
+        raise ValueError(f"{text!r} is no size")
+    return size
+
+
+def format_duration(seconds: float) -> str:
+    """Return a length of time to the whole second, minute or tenth of an hour."""
+    if seconds < 90:
+        return f"{max(seconds, 1):.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 90 * 60 else f"{seconds / 3600:.1f} h"
+
+
+def format_table(rows: Iterable[Sequence[str]], gap: str = "  ", *, right: bool = True) -> Iterator[str]:
+    """Yield the lines of a table: the first column to the left, the others to the right unless ``right`` is false."""
+    cells = list(rows)
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for first, *rest in cells:
+        padded = (cell.rjust(n) if right else cell.ljust(n) for cell, n in zip(rest, widths[1:], strict=True))
+        yield gap.join((first.ljust(widths[0]), *padded)).rstrip()
