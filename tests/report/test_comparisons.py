@@ -25,7 +25,7 @@ DIFF = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,2 +1,3 @@\n a\n-b\n+c\n+d\n"
 
 
 def text(trials: list[Trial]) -> str:
-    return "\n".join(line.text for line in summary_lines(summarise(trials), 200))
+    return "\n".join(line.text for line in summary_lines(summarise(trials), 400))
 
 
 def paid(usd: float | None, seconds: float, *, reused: bool = False) -> dict[str, Any]:
