@@ -23,9 +23,9 @@ from pytest_crab.report.pull_requests import subject_of
 from pytest_crab.report.transcripts import Transcript
 from pytest_crab.report.transcripts import read_transcript
 from pytest_crab.report.transcripts import stored_transcript
-from pytest_crab.report.trial_view import Line
-from pytest_crab.report.trial_view import placed
-from pytest_crab.report.trial_view import said
+from pytest_crab.report.trial_view import Styled
+from pytest_crab.report.trial_view import show_transcripts
+from pytest_crab.report.trial_view import show_trial
 from pytest_crab.report.trial_view import transcript_lines
 from pytest_crab.sources import source_for
 from pytest_crab.store import FileStore
@@ -65,15 +65,15 @@ def show(trial: str, report: Path | None, store: Path, folder: Path, *, transcri
             if number:
                 click.echo()
             _print(
-                said(one, _transcripts(one, place, store))
+                show_transcripts(one, _transcripts(one, place, store))
                 if transcripts
-                else placed(one, _subject(one, place, folder, store))
+                else show_trial(one, _subject(one, place, folder, store))
             )
     except (BadInput, StoreError) as error:
         raise click.ClickException(str(error)) from error
 
 
-def _print(lines: Iterable[Line]) -> None:
+def _print(lines: Iterable[Styled]) -> None:
     for line in lines:
         click.echo(click.style(line.text, **_STYLES.get(line.style, {})))  # type: ignore[arg-type]
 

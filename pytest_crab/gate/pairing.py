@@ -17,7 +17,7 @@ from pytest_crab.gate.comparable import refusal
 from pytest_crab.gate.comparable import remarks
 from pytest_crab.gate.comparable import untrusted
 from pytest_crab.gate.terms import GateTerms
-from pytest_crab.report.outcomes import measured
+from pytest_crab.report.outcomes import oracle_counts
 from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
 from pytest_crab.statistics.clusters import correlation_of
@@ -72,7 +72,7 @@ def design(
         return None
     repos = {key: own.repo for key, own in oracles.items()}
     values = list(known.values())
-    unknown = sum(own.measured().doubt for own in oracles.values()) / len(oracles)
+    unknown = sum(own.counts().doubt for own in oracles.values()) / len(oracles)
     return design_of(
         list(oracles),
         repos,
@@ -125,7 +125,7 @@ def pair(
     found = differences(was, now)
     doubt = (untrusted(was) or untrusted(now)) if terms.gated else None
     allowed_to_differ = (found[terms.allowed],) if terms.allowed in found else ()
-    first, second = measured(baseline.oracles), measured(own.oracles)
+    first, second = oracle_counts(baseline.oracles), oracle_counts(own.oracles)
     every = with_missing(first, second, planned) if whole else second
     words = {oracle.key: oracle.labels for oracle in (*baseline.oracles, *own.oracles)}
     names = {name for labels in words.values() for pair in labels.items() for name in (pair[1], ":".join(pair))}

@@ -1,1 +1,1 @@
-"""What the trials come to: numbers, terminal text and files. Pure work on records."""
+"""Reports of trials: summaries, terminal text and files. It reads records and runs nothing."""

@@ -31,7 +31,7 @@ _LIMITS = frozenset({Reason.TIMEOUT, Reason.MEMORY, Reason.PROCESSES, Reason.OUT
 
 
 class Cause(StrEnum):
-    """Why a verdict is not the recorded one, as far as the record tells."""
+    """The causes of a verdict that differs from the recorded one, as far as the record shows them."""
 
     STRICTER = "harness stricter"
     ENVIRONMENT = "environment"
@@ -116,7 +116,7 @@ def _agreement(reviewer: str, trials: Iterable[Trial], recording: Recording) -> 
 
 
 def _is_lost(trial: Trial, found: CommentResult) -> bool:
-    """Whether this oracle was not measured since the review or revision is not on record as it was made.
+    """Return whether an oracle has no verdict because its review or revision is not on record.
 
     Older records hold a recorded revision that does not apply as a miss.
     """
@@ -136,7 +136,7 @@ def _difference(trial: Trial, found: CommentResult, *, said: bool) -> Difference
 
 
 def cause_of(found: CommentResult) -> Cause:
-    """The class of a difference, from the reason and the exceptions of the run here."""
+    """Return the cause of a difference, by the reason and the exceptions of the run here."""
     raised = {test.exception for test in found.tests}
     rules = (
         (Cause.STRICTER, found.reason in _STRICTER),

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from pytest_crab.report.outcomes import OracleRecord
 from pytest_crab.report.outcomes import against_control
-from pytest_crab.report.outcomes import measured
+from pytest_crab.report.outcomes import oracle_counts
 from pytest_crab.statistics import overlap
 from pytest_crab.statistics.comparison import Comparison
 from pytest_crab.statistics.comparison import Key
@@ -30,7 +30,7 @@ LISTED = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lift:
-    """What a reviewer adds to an agent that is told nothing: ``comparison`` is of the control with the reviewer.
+    """The gain of a reviewer over the control, an agent without a review; ``comparison`` goes from the control to it.
 
     An empty review takes the control's verdict. ``net`` is the number of net caught oracles of one run, ``cost_usd``
     and ``seconds`` are one run's per one of them; None: not known, or nothing was won. ``p_holm`` is ``p_clusters``
@@ -68,7 +68,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overlap:
-    """How many oracles exactly these reviewers caught, and no other."""
+    """The number of oracles that all of these reviewers caught and no other did."""
 
     reviewers: tuple[str, ...]
     oracles: int
@@ -92,7 +92,7 @@ class Together:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contestant:
-    """What is compared of one reviewer; ``cost_usd`` and ``seconds`` are those of one run of all instances."""
+    """One reviewer as an input of comparisons; ``cost_usd`` and ``seconds`` are those of one run of all instances."""
 
     name: str
     oracles: Sequence[OracleRecord]
@@ -104,7 +104,7 @@ class Contestant:
 def lifts(contestants: Sequence[Contestant], control: Contestant) -> dict[str, Lift]:
     """The net lift of each contestant over the control, by name."""
     before = {oracle.key: oracle for oracle in control.oracles}
-    base = measured(control.oracles)
+    base = oracle_counts(control.oracles)
     found = {}
     for one in contestants:
         comparison = compare(base, against_control(one.oracles, before))
@@ -124,14 +124,14 @@ def lifts(contestants: Sequence[Contestant], control: Contestant) -> dict[str, L
 
 
 def together(contestants: Sequence[Contestant]) -> Together:
-    """What several catch together; pairs of each with each."""
+    """Compare contestants over the oracles that are known of all: union, overlaps, and each pair."""
     if len(contestants) < 2:
         return Together(reviewers=tuple(one.name for one in contestants))
     values = {one.name: {oracle.key: oracle.value() for oracle in one.oracles} for one in contestants}
     first, *rest = values.values()
     keys = [key for key in first if all(own.get(key) is not None for own in (first, *rest))]
     caught = {name: {key for key in keys if _caught(own, key)} for name, own in values.items()}
-    known = {one.name: measured(one.oracles) for one in contestants}
+    known = {one.name: oracle_counts(one.oracles) for one in contestants}
     pairs = [_pair(one, other, values, known) for one, other in itertools.combinations(contestants, 2)]
     adjusted = holm({f"{at}": pair.comparison.p_clusters for at, pair in enumerate(pairs)})
     return Together(

@@ -85,7 +85,7 @@ def explain(trial: Trial) -> list[str]:
 
 
 def _told_at_length(trial: Trial) -> Iterator[str]:
-    """What a reason says in more than one line, as the difference to a recording, once."""
+    """Yield the further lines of errors and reasons, such as the difference to a recording; equal ones once."""
     for told in dict.fromkeys([trial.error, *(result.detail for result in trial.results)]):
         for line in (told or "").splitlines()[1 : LONGEST + 1]:
             yield f"    {cut(escape_controls(line), WIDEST)}"

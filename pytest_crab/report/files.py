@@ -93,7 +93,7 @@ def copy_trials(path: Path, places: Iterable[tuple[Path, int]]) -> None:
 
     Whoever reads sees the old file or the whole new one. Raises OSError.
     """
-    write_atomically(path, _copied(places))
+    write_atomically(path, _read_lines_at(places))
 
 
 def write_summary(path: Path, summary: Summary) -> None:
@@ -147,7 +147,7 @@ def _line(trial: Trial) -> bytes:
     return serialization.canonical(trial).encode() + b"\n"
 
 
-def _copied(places: Iterable[tuple[Path, int]]) -> Iterator[bytes]:
+def _read_lines_at(places: Iterable[tuple[Path, int]]) -> Iterator[bytes]:
     with ExitStack() as stack:
         opened: dict[Path, BinaryIO] = {}
         for path, start in places:

@@ -19,8 +19,8 @@ def label_table(labels: Sequence[LabelComparison]) -> Iterator[tuple[str, ...]]:
             f"{own.known}",
             _points(own.before),
             _points(own.after),
-            "-" if own.difference is None else _signed(own.difference),
-            "-" if interval is None else f"{_signed(interval.low)} to {_signed(interval.high)}",
+            "-" if own.difference is None else _format_signed(own.difference),
+            "-" if interval is None else f"{_format_signed(interval.low)} to {_format_signed(interval.high)}",
             "-" if interval is None else interval.basis,
             f"{len(own.lost)}",
             f"{len(own.gained)}",
@@ -32,5 +32,5 @@ def _points(share: float | None) -> str:
     return "-" if share is None else f"{100 * share:.1f}"
 
 
-def _signed(share: float) -> str:
+def _format_signed(share: float) -> str:
     return f"{100 * share:+.1f}"

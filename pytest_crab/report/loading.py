@@ -1,4 +1,4 @@
-"""What an earlier run left, wherever it is named: its summary, a report's folder, a store, or its trials."""
+"""Loading the results of an earlier run from a summary, a report's folder, a store, or a trials.jsonl."""
 
 from __future__ import annotations
 

@@ -50,37 +50,37 @@ def markdown_lines(summary: Summary) -> Iterator[str]:
     yield "## Review measured by what it led to"
     yield ""
     if summary.gate is not None:
-        yield f"**{escaped(summary.gate.paragraph, 5000)}**"
+        yield f"**{escape_markdown(summary.gate.paragraph, 5000)}**"
         yield ""
         for reviewer, labels in summary.gate.labels.items():
             heads, *changes = label_table(labels)
-            yield f"<details><summary>{escaped(reviewer)} by label, before and after</summary>"
+            yield f"<details><summary>{escape_markdown(reviewer)} by label, before and after</summary>"
             yield ""
-            yield from _table(heads, [tuple(map(escaped, row)) for row in changes])
+            yield from _table(heads, [tuple(map(escape_markdown, row)) for row in changes])
             yield ""
             yield "</details>"
             yield ""
-    lifted = [f"**{escaped(text, 500)}**" for text in lift_lines(summary)]
+    lifted = [f"**{escape_markdown(text, 500)}**" for text in lift_lines(summary)]
     yield from (line for text in lifted for line in (text, ""))
     yield from _table(_HEADS, [_cells(reviewer) for reviewer in summary.reviewers])
     for dimension, words in summary.dimensions().items():
         yield ""
-        yield f"<details><summary>Caught of known oracles by {escaped(dimension)}</summary>"
+        yield f"<details><summary>Caught of known oracles by {escape_markdown(dimension)}</summary>"
         yield ""
-        names = [escaped(label(one)) for one in summary.reviewers]
-        rows = [[escaped(word), *_label_cells(summary, dimension, word)] for word in words]
-        yield from _table((escaped(dimension).capitalize(), *names), rows)
+        names = [escape_markdown(label(one)) for one in summary.reviewers]
+        rows = [[escape_markdown(word), *_label_cells(summary, dimension, word)] for word in words]
+        yield from _table((escape_markdown(dimension).capitalize(), *names), rows)
         yield ""
         yield "</details>"
     unknown = [f"{unknown_head(summary)}: {text}" for text in unknown_lines(summary)]
     said = [*unknown, *together_lines(summary), *(text for text, _ in remarks(summary))]
     if said:
         yield ""
-        yield from (f"- {escaped(text, 500)}" for text in said)
+        yield from (f"- {escape_markdown(text, 500)}" for text in said)
 
 
-def escaped(text: str, limit: int = 200) -> str:
-    """Foreign text on one line, as text: no markup, no mention."""
+def escape_markdown(text: str, limit: int = 200) -> str:
+    """Return foreign text on one line, with its markup and its mentions escaped."""
     return one_line(text, limit).translate(_SPECIAL)
 
 
@@ -88,7 +88,7 @@ def _cells(reviewer: ReviewerSummary) -> list[str]:
     mean, interval = reviewer.comments_per_pull_request, reviewer.overall.interval
     kinds = [reviewer.by_kind[kind.value].micro if kind.value in reviewer.by_kind else None for kind in Kind]
     return [
-        escaped(label(reviewer)),
+        escape_markdown(label(reviewer)),
         number(reviewer.comments),
         NOTHING if mean is None else f"{mean:.1f}",
         *map(percent, kinds),

@@ -41,7 +41,7 @@ class OracleRecord:
 
     ``repeats`` are their numbers where these are not 1, 2 and so on.
 
-    ``resolvable`` is whether the agent was seen to resolve it from the human comment; None: nobody has looked.
+    ``resolvable`` is whether the agent was seen to resolve it from the human comment; None: not examined.
     """
 
     instance: str
@@ -54,11 +54,11 @@ class OracleRecord:
 
     @property
     def key(self) -> Key:
-        """What names it."""
+        """The instance and the comment that identify this oracle."""
         return self.instance, self.comment
 
-    def measured(self) -> Measured:
-        """What comparisons are made of."""
+    def counts(self) -> Measured:
+        """Return the counts of its verdicts, as comparisons take them."""
         caught, missed = self.verdicts.count(CAUGHT), sum(map(self.verdicts.count, (MISSED, EMPTY)))
         return Measured(repo=self.repo, caught=caught, missed=missed, unknown=len(self.verdicts) - caught - missed)
 
@@ -126,9 +126,9 @@ def letter(reason: Reason) -> str:
     return CAUSES.get(reason) or (CAUGHT if reason.verdict is Verdict.CAUGHT else MISSED)
 
 
-def measured(oracles: Iterable[OracleRecord]) -> dict[Key, Measured]:
-    """One reviewer's oracles as comparisons take them."""
-    return {oracle.key: oracle.measured() for oracle in oracles}
+def oracle_counts(oracles: Iterable[OracleRecord]) -> dict[Key, Measured]:
+    """Return one reviewer's oracles by key, as comparisons take them."""
+    return {oracle.key: oracle.counts() for oracle in oracles}
 
 
 def against_control(oracles: Iterable[OracleRecord], control: Mapping[Key, OracleRecord]) -> dict[Key, Measured]:

@@ -1,4 +1,4 @@
-"""What a report says of an instance besides verdicts: its pull request and its comments, one file per instance."""
+"""The pull requests in a report's folder, with their comments: one JSON file per instance."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """What one tool came to over all oracles, whatever of it is on record.
+    """One tool's results over all oracles; those that are not on record count as missed.
 
     ``overall.rate`` is the micro rate, caught / oracles, ``macro`` the mean of s_i = caught_i / oracles_i over all
     instances. What is not on record counts as missed: ``absent`` are instances without a result, ``unjudged`` oracles
@@ -57,8 +57,8 @@ class Tool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Overlap:
-    """How many oracles exactly these tools caught, and no other."""
+class ToolOverlap:
+    """The number of oracles that all of these tools caught and no other did."""
 
     tools: tuple[str, ...]
     oracles: int
@@ -76,7 +76,7 @@ class RecordedSummary:
     tools: tuple[Tool, ...]
     human: Tool | None = None
     union: Share
-    overlaps: tuple[Overlap, ...]
+    overlaps: tuple[ToolOverlap, ...]
     notes: tuple[str, ...] = field(default=())
 
 
@@ -102,7 +102,7 @@ def summarise_recording(recording: Recording) -> RecordedSummary:
         tools=tuple(rows[tool] for tool in tools),
         human=rows.get(HUMAN),
         union=_share(keys, overlap.union(contest)),
-        overlaps=tuple(Overlap(tools=who, oracles=count) for who, count in found.items()),
+        overlaps=tuple(ToolOverlap(tools=who, oracles=count) for who, count in found.items()),
         notes=(*recording.notes, *notes),
     )
 
@@ -157,23 +157,23 @@ def _tool(
     counted = [results[name].findings for name in names if name in results]
     known = [count for count in counted if count is not None]
     comments = len(keys) if tool == HUMAN else sum(known) if known else None
-    shares = [_share(own, caught) for own in _grouped(keys, lambda key: key[0]).values()]
+    shares = [_share(own, caught) for own in _group(keys, lambda key: key[0]).values()]
     return Tool(
         tool=tool,
         comments=comments,
         comments_per_pull_request=None if comments is None else comments / len(names),
         overall=_share(keys, caught),
         macro=_mean([Fraction(share.caught, share.oracles) for share in shares]),
-        by_kind={kind: _share(own, caught) for kind, own in sorted(_grouped(kinds, lambda key: kinds[key]).items())},
+        by_kind={kind: _share(own, caught) for kind, own in sorted(_group(kinds, lambda key: kinds[key]).items())},
         by_repository={
-            repo: _share(own, caught) for repo, own in sorted(_grouped(keys, lambda key: repositories[key[0]]).items())
+            repo: _share(own, caught) for repo, own in sorted(_group(keys, lambda key: repositories[key[0]]).items())
         },
         absent=tuple(name for name in names if name not in results),
         unjudged=tuple(f"{name}: {c}" for name, c in keys if name in results and results[name].verdicts.get(c) is None),
     )
 
 
-def _grouped(keys: Iterable[Key], name: Callable[[Key], str]) -> dict[str, list[Key]]:
+def _group(keys: Iterable[Key], name: Callable[[Key], str]) -> dict[str, list[Key]]:
     groups: dict[str, list[Key]] = {}
     for key in keys:
         groups.setdefault(str(name(key)), []).append(key)
@@ -201,7 +201,7 @@ def recorded_lines(summary: RecordedSummary) -> Iterator[str]:
     yield ""
     yield from _table(_overall(summary))
     yield ""
-    yield f"kinds are inferred: {_listed(summary.kinds)}; the columns of kinds are no numbers of the paper"
+    yield f"kinds are inferred: {_list_counts(summary.kinds)}; the columns of kinds are no numbers of the paper"
     yield f"caught by any of {len(summary.tools)} tools: {_of(summary.union)} ({_percent(summary.union.rate)})"
     for group in summary.overlaps:
         yield f"  {group.oracles:>4}  {_only(group.tools, len(summary.tools))}"
@@ -268,7 +268,7 @@ def _percent(rate: float | None) -> str:
     return "-" if rate is None else f"{100 * rate:.1f}%"
 
 
-def _listed(counts: Mapping[str, int]) -> str:
+def _list_counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {name}" for name, count in counts.items())
 
 

@@ -1,4 +1,4 @@
-"""What a review costs those who read it and the code that it changes: findings, idle ones, lines, broken tests."""
+"""The cost of reviews for their readers and for the code: findings, those without a catch, and changed lines."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Burden:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """One trial's part in it; ``effects`` are the findings' places by oracle; None: not attributed."""
+    """One trial's part of a burden; ``effects`` are the findings' places by oracle; None: not attributed."""
 
     findings: int | None
     caught: bool
@@ -48,7 +48,7 @@ class Load:
 
 
 def load(trial: Trial) -> Load:
-    """What one trial adds to the burden."""
+    """Return one trial's part of the burden."""
     added, removed = _lines(trial)
     effects: dict[Key, tuple[int, ...]] | None = None
     if trial.attribution is not None:

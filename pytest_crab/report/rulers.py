@@ -67,7 +67,7 @@ class RulerRate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RulerPair:
-    """How two rulers agree: on the ranking of reviewers, and where both know hits, on each comment.
+    """The agreement of two rulers on the ranking of reviewers, and on each comment where both know hits.
 
     ``both``, ``only_one``, ``only_other`` and ``neither`` count comments and trials that both rulers measured.
     """
@@ -121,7 +121,7 @@ def _cells(trial: Trial, report: Path, *, similarities: bool) -> Iterator[Cell]:
     subject = read_subject(report, trial.instance)
     texts = {} if subject is None else {comment.id: comment.body for comment in subject.comments}
     verdicts = {result.comment: _VALUES.get(result.verdict) for result in trial.results}
-    by_place = _located(trial)
+    by_place = _match_by_place(trial)
     for comment in trial.comments:
         finding = by_place.get(comment.id)
         values: dict[str, float | None] = {TESTS: verdicts.get(comment.id)}
@@ -141,7 +141,7 @@ def _cells(trial: Trial, report: Path, *, similarities: bool) -> Iterator[Cell]:
         )
 
 
-def _located(trial: Trial) -> dict[str, int]:
+def _match_by_place(trial: Trial) -> dict[str, int]:
     """Return the position of the finding that each comment is matched with by place."""
     assert trial.review is not None
     comments = [Place(path=each.path, lines=each.lines, side=each.side) for each in trial.comments]

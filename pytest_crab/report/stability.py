@@ -1,4 +1,4 @@
-"""What repeats of the same trials show: how stable verdicts are, and how far whole runs lie apart."""
+"""Stability over repeats of the same trials: flips of verdicts, and the spread of whole runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pytest_crab.statistics import repeats
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stability:
-    """What a reviewer's repeats show of it, over the ``oracles`` that have at least two known repeats.
+    """The stability of a reviewer, over the ``oracles`` that have at least two known repeats.
 
     ``stable`` of them had the same verdict every time. ``flips`` is the noise floor: the share of oracles on which two
     single runs of the unchanged reviewer differ. ``rates`` are the micro rates of each repeat, and ``deviation`` their
@@ -34,7 +34,7 @@ class Stability:
 
 
 def stability(oracles: Sequence[OracleRecord]) -> Stability | None:
-    """Return what the repeats show; None where no oracle has two known ones."""
+    """Return the stability of these verdicts; None where no oracle has two known repeats."""
     known = ["".join(one for one in oracle.verdicts if one in (CAUGHT, MISSED, EMPTY)) for oracle in oracles]
     several = [(verdicts.count(CAUGHT), len(verdicts)) for verdicts in known if len(verdicts) > 1]
     if not several:

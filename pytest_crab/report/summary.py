@@ -94,7 +94,7 @@ class Damage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewerSummary:
-    """What one reviewer came to.
+    """The results of one reviewer.
 
     ``outcomes`` are shares of oracles under every word of OUTCOMES, adding up to ``overall.oracles``: with n repeats,
     one repeat's outcome is 1/n of an oracle. ``comments`` adds up the mean number of findings over instances.
@@ -236,21 +236,21 @@ class SummaryBuilder:
         by_reviewer: dict[str, list[Row]] = {}
         for trial in sorted(self._rows, key=lambda one: (one.instance, one.repeat)):
             by_reviewer.setdefault(trial.reviewer, []).append(self._rows[trial])
-        unasked = _unasked(by_reviewer.values())
+        unasked = _caught_by_control(by_reviewer.values())
         found = [_reviewer(name, own, unasked, strict=errors_as_misses) for name, own in by_reviewer.items()]
         honest = [own for own in found if own.arm is None and own.reviewer not in (*own.privileged, *own.leaky)]
         rows = (row for own in by_reviewer.values() for row in own)
         return Summary(
             errors_as_misses=errors_as_misses,
             superseded=self._superseded,
-            reviewers=tuple(_contrasted(found)),
+            reviewers=tuple(_with_comparisons(found)),
             together=together([_contestant(own) for own in honest]),
             digests={row.instance: row.digest for row in rows if row.digest is not None},
         )
 
 
-def _unasked(reviewers: Iterable[Sequence[Row]]) -> AbstractSet[Key]:
-    """The oracles that the control caught in at least half of its known repeats: what the agent does by itself."""
+def _caught_by_control(reviewers: Iterable[Sequence[Row]]) -> AbstractSet[Key]:
+    """Return the oracles that the control, an agent without a review, caught in at least half of its known repeats."""
     control = next((rows for rows in reviewers if rows[0].arm == CONTROL), ())
     return {oracle.key for oracle in oracles_of(control) if (oracle.value() or 0) >= MAJORITY}
 
@@ -304,8 +304,8 @@ def _reviewer(name: str, rows: Sequence[Row], unasked: AbstractSet[Key], *, stri
     )
 
 
-def _contrasted(found: Sequence[ReviewerSummary]) -> Iterator[ReviewerSummary]:
-    """Add what each comes to beside the others: the lift over the control, and the curve of its first findings."""
+def _with_comparisons(found: Sequence[ReviewerSummary]) -> Iterator[ReviewerSummary]:
+    """Yield the reviewers with their lift over the control, and with the curve of their first findings."""
     control = next((own for own in found if own.arm == CONTROL), None)
     others = [own for own in found if own.arm != CONTROL]
     lift = lifts([_contestant(own) for own in others], _contestant(control)) if control is not None else {}
@@ -333,7 +333,7 @@ def _contestant(own: ReviewerSummary) -> Contestant:
     )
 
 
-def _labelled(oracles: Iterable[OracleRecord]) -> dict[str, dict[str, list[OracleRecord]]]:
+def _group_by_label(oracles: Iterable[OracleRecord]) -> dict[str, dict[str, list[OracleRecord]]]:
     """Return the oracles by dimension and label; c-CRAB's own words in their published order, others by name."""
     found: dict[str, dict[str, list[OracleRecord]]] = {}
     for oracle in oracles:
@@ -349,7 +349,7 @@ def _labelled(oracles: Iterable[OracleRecord]) -> dict[str, dict[str, list[Oracl
 def _by_label(oracles: Sequence[OracleRecord], *, strict: bool) -> dict[str, dict[str, Rate]]:
     return {
         dimension: {word: _rate(own, strict=strict) for word, own in groups.items()}
-        for dimension, groups in _labelled(oracles).items()
+        for dimension, groups in _group_by_label(oracles).items()
     }
 
 

@@ -1,4 +1,4 @@
-"""What comparisons, repeats and burdens come to, in sentences of plain ASCII for a terminal or a comment."""
+"""Comparisons, repeats and burdens as sentences of plain ASCII, for a terminal or a pull request's comment."""
 
 from __future__ import annotations
 

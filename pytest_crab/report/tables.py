@@ -90,7 +90,7 @@ def _lines(rows: Iterable[dict[str, Any]]) -> Iterator[bytes]:
 
 
 def _cell(value: Any) -> Any:
-    """What a spreadsheet shows as the value: a name out of somebody's record may be written as a formula."""
+    """Return the value with formulas quoted, so that a spreadsheet shows a foreign name and does not compute it."""
     if isinstance(value, str) and value.startswith(_FORMULA):
         return f"'{value}"
     return "" if value is None else value

@@ -74,9 +74,9 @@ def summary_lines(summary: Summary, width: int = 80) -> list[Line]:
         return []
     blocks = [
         _table(summary, width),
-        [line for text in lift_lines(summary) for line in _wrapped(text, width, "bold")],
+        [line for text in lift_lines(summary) for line in _wrap(text, width, "bold")],
         _label_tables(summary, width),
-        [line for text in together_lines(summary) for line in _wrapped(text, width)],
+        [line for text in together_lines(summary) for line in _wrap(text, width)],
         _unknown(summary, width),
         _notes(summary, width),
     ]
@@ -185,12 +185,12 @@ def _fitting(widths: Sequence[int], room: int) -> int:
 
 
 def _unknown(summary: Summary, width: int) -> list[Line]:
-    lines = [line for text in unknown_lines(summary) for line in _wrapped(text, width, "yellow")]
+    lines = [line for text in unknown_lines(summary) for line in _wrap(text, width, "yellow")]
     return [Line(unknown_head(summary), "bold"), *lines] if lines else []
 
 
 def unknown_head(summary: Summary) -> str:
-    """What becomes of unknown oracles."""
+    """Return the heading of the unknown oracles, with the rule that rates apply to them."""
     return f"Unknown oracles, {'counted as missed' if summary.errors_as_misses else 'not counted in any rate'}"
 
 
@@ -206,10 +206,10 @@ def unknown_lines(summary: Summary) -> Iterator[str]:
 
 
 def _notes(summary: Summary, width: int) -> list[Line]:
-    return [line for text, style in remarks(summary) for line in _wrapped(text, width, style)]
+    return [line for text, style in remarks(summary) for line in _wrap(text, width, style)]
 
 
-def _wrapped(text: str, width: int, style: str = "") -> list[Line]:
+def _wrap(text: str, width: int, style: str = "") -> list[Line]:
     return [Line(part, style) for part in textwrap.wrap(text, width, subsequent_indent="    ")]
 
 
@@ -225,9 +225,11 @@ def remarks(summary: Summary) -> Iterator[tuple[str, str]]:
     leaky = dict.fromkeys(ascii_line(word) for reviewer in reviewers for word in reviewer.leaky)
     if leaky:
         yield f"leaky (~), {LEAKY.removeprefix('leaky, ')}: {', '.join(leaky)}", "yellow"
-    for text in _shared(summary, lambda reviewer: f"{format_count(reviewer.instances, 'instance')}: {_mix(reviewer)}"):
+    for text in _by_reviewer(
+        summary, lambda reviewer: f"{format_count(reviewer.instances, 'instance')}: {_mix(reviewer)}"
+    ):
         yield text, ""
-    for text in _shared(summary, _interval_scope) if any(map(_interval_scope, reviewers)) else ():
+    for text in _by_reviewer(summary, _interval_scope) if any(map(_interval_scope, reviewers)) else ():
         yield text, ""
     if summary.superseded:
         yield f"{format_count(summary.superseded, 'trial')} replaced by a later record of the same trial", ""
@@ -235,8 +237,8 @@ def remarks(summary: Summary) -> Iterator[tuple[str, str]]:
         yield from ((f"{label(reviewer)}: {text}", style) for text, style in _own_remarks(reviewer))
 
 
-def _shared(summary: Summary, say: Callable[[ReviewerSummary], str]) -> list[str]:
-    """Say what is to be said of each reviewer: once if it is the same of all."""
+def _by_reviewer(summary: Summary, say: Callable[[ReviewerSummary], str]) -> list[str]:
+    """Return a sentence for each reviewer that ``say`` has one for, with its name; a single one if all are equal."""
     said = {label(reviewer): text for reviewer in summary.reviewers if (text := say(reviewer))}
     if len(set(said.values())) == 1:
         return [next(iter(said.values()))]

@@ -34,7 +34,7 @@ _KEY = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transcript:
-    """What was said in one step; ``name`` is the client or the part of the package that kept it."""
+    """The transcript of one step; ``name`` is the client or the part of the package that kept it."""
 
     schema: int = SCHEMA
     step: str

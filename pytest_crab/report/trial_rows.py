@@ -1,4 +1,4 @@
-"""What is kept of each trial while a run is summed up: no text and no diff."""
+"""The rows that a summary is made from, one for each trial: numbers and labels, no texts and no diffs."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Row:
 
 
 def row_of(trial: Trial) -> Row:
-    """What is kept of this trial."""
+    """Return the row of a trial."""
     return Row(
         instance=trial.instance,
         repo=trial.repo,
@@ -83,7 +83,7 @@ def _seconds(trial: Trial) -> float | None:
 
 
 def _versions(trial: Trial) -> tuple[tuple[str, str], ...]:
-    """What took part, by the part's name; only what is on record."""
+    """Return the versions on record: of the contestants, their models, the harness and this package."""
     found = {
         "reviewer": trial.review and trial.review.version,
         "agent": trial.revision and trial.revision.version,
@@ -134,7 +134,7 @@ def comments_of(rows: Iterable[Row]) -> tuple[Fraction, int]:
 
 
 def per_run(rows: Iterable[Row], value: Callable[[Row], float | None]) -> float | None:
-    """What one run of every instance comes to: the sum of the instances' means over repeats; None: one is not known."""
+    """Return the sum over instances of the mean over repeats, as one run takes it; None if a value is not known."""
     found: dict[str, list[float]] = {}
     for row in rows:
         one = value(row)

@@ -31,113 +31,113 @@ _WIDTH = 100
 _MOST_LINES = 4000
 
 
-class Line(NamedTuple):
+class Styled(NamedTuple):
     """A line to show; ``style`` is what it is: heading, added, removed, finding, comment, good, bad, or nothing."""
 
     text: str
     style: str = ""
 
 
-def placed(trial: Trial, subject: Subject | None) -> Iterator[Line]:
+def show_trial(trial: Trial, subject: Subject | None) -> Iterator[Styled]:
     """Yield a trial's lines; ``subject`` has the pull request's diff and comments, None where it cannot be had.
 
     Everything that came from outside is shown with its controls escaped, and holds nothing of an oracle's source.
     """
     repeat = f", repeat {trial.repeat}" if trial.repeat > 1 else ""
-    yield Line(
+    yield Styled(
         one_line(f"{trial.instance}: {trial.reviewer}, agent {trial.agent}, on {trial.runtime}{repeat}"), "heading"
     )
     shown = f"shown the answer: {', '.join(trial.privileged)}" if trial.privileged else ""
     leaky = f"worked on the public pull request: {', '.join(trial.leaky)}" if trial.leaky else ""
     labels = list(filter(None, [shown, leaky, "simulated agent" if trial.simulated else ""]))
     if labels:
-        yield Line(one_line("; ".join(labels)))
+        yield Styled(one_line("; ".join(labels)))
     for problem in (trial.skipped and f"skipped: {trial.skipped}", trial.error):
         if problem:
-            yield Line(one_line(problem, 500), "bad")
-    yield Line("")
+            yield Styled(one_line(problem, 500), "bad")
+    yield Styled("")
     yield from _review(trial, None if subject is None else subject.diff)
-    yield Line("oracles", "heading")
+    yield Styled("oracles", "heading")
     comments = {} if subject is None else {comment.id: comment.body for comment in subject.comments}
     for result in trial.results:
         yield from _oracle(result, comments.get(result.comment, ""))
     if trial.damage is not None:
-        yield Line("tests that passed before are broken" if trial.damage else "tests that passed before still pass")
-    yield Line("")
+        yield Styled("tests that passed before are broken" if trial.damage else "tests that passed before still pass")
+    yield Styled("")
     yield from _revision(trial)
 
 
-def said(trial: Trial, transcripts: Iterable[Transcript]) -> Iterator[Line]:
+def show_transcripts(trial: Trial, transcripts: Iterable[Transcript]) -> Iterator[Styled]:
     """Yield the lines of a trial's transcripts, with their controls escaped."""
-    yield Line(one_line(str(trial.id)), "heading")
+    yield Styled(one_line(str(trial.id)), "heading")
     if trial.error is not None:
-        yield Line(one_line(trial.error, 500), "bad")
+        yield Styled(one_line(trial.error, 500), "bad")
     found = list(transcripts)
     if not found:
-        yield Line("there is no transcript: neither the record's store nor its report has one")
+        yield Styled("there is no transcript: neither the record's store nor its report has one")
     for transcript in found:
         yield from transcript_lines(transcript)
 
 
-def transcript_lines(transcript: Transcript) -> Iterator[Line]:
+def transcript_lines(transcript: Transcript) -> Iterator[Styled]:
     """Yield the lines of one transcript."""
-    yield Line("")
-    yield Line(one_line(transcript.heading), "heading")
+    yield Styled("")
+    yield Styled(one_line(transcript.heading), "heading")
     for line in transcript.text.splitlines():
-        yield Line(escape_controls(line))
+        yield Styled(escape_controls(line))
 
 
-def _review(trial: Trial, diff: str | None) -> Iterator[Line]:
+def _review(trial: Trial, diff: str | None) -> Iterator[Styled]:
     review = trial.review
     if review is None:
-        yield Line("review: none", "heading")
-        yield Line("")
+        yield Styled("review: none", "heading")
+        yield Styled("")
         return
-    yield Line(f"review: {format_count(review.size, 'finding')}{_cost(review)}", "heading")
+    yield Styled(f"review: {format_count(review.size, 'finding')}{_cost(review)}", "heading")
     if review.count is not None:
-        yield Line("their text is not on record")
+        yield Styled("their text is not on record")
     for fault in review_faults(trial):
-        yield Line(fault, "bad")
+        yield Styled(fault, "bad")
     files = list(PatchSet(diffs.normalise(diff))) if diff else []
     left = list(enumerate(review.findings, start=1))
     if diff is None:
-        yield Line("the pull request's diff cannot be had here, so findings stand without it")
+        yield Styled("the pull request's diff cannot be had here, so findings stand without it")
     for file in files:
         old, new = (_path(name) for name in (file.source_file, file.target_file))
         path = new if new != "/dev/null" else old
-        yield Line(f"--- {escape_controls(path)}", "heading")
+        yield Styled(f"--- {escape_controls(path)}", "heading")
         for number, finding in [(n, f) for n, f in left if f.path in (old, new) and f.start is None]:
             left.remove((number, finding))
             yield from _finding(number, finding)
         for hunk in file:
-            yield Line(
+            yield Styled(
                 escape_controls(f"@@ -{hunk.source_start} +{hunk.target_start} @@ {hunk.section_header}").rstrip()
             )
             yield from _hunk(hunk, (old, new), left, trial.results)
     yield from _outside(left, with_diff=diff is not None)
-    yield Line("")
+    yield Styled("")
 
 
 def _hunk(
     hunk: Hunk, names: tuple[str, str], left: list[tuple[int, Finding]], results: Sequence[CommentResult]
-) -> Iterator[Line]:
+) -> Iterator[Styled]:
     old, new = names
     for line in hunk:
         style = "added" if line.is_added else "removed" if line.is_removed else ""
         number = line.target_line_no if line.target_line_no is not None else line.source_line_no
-        yield Line(f"{number or '':>5} {line.line_type}{escape_controls(str(line.value).rstrip(chr(10)))}", style)
+        yield Styled(f"{number or '':>5} {line.line_type}{escape_controls(str(line.value).rstrip(chr(10)))}", style)
         ends = {(Side.LEFT, old, line.source_line_no), (Side.RIGHT, new, line.target_line_no)}
         for result in results:
             if result.lines is not None and (result.side, result.path or "", result.lines[1]) in ends:
-                yield Line(f"      | {one_line(result.comment)} was commented on here: {result.verdict}", "comment")
+                yield Styled(f"      | {one_line(result.comment)} was commented on here: {result.verdict}", "comment")
         for found in [one for one in left if (one[1].side, one[1].path or "", one[1].end or one[1].start) in ends]:
             left.remove(found)
             yield from _finding(*found)
 
 
-def _outside(left: Sequence[tuple[int, Finding]], *, with_diff: bool) -> Iterator[Line]:
+def _outside(left: Sequence[tuple[int, Finding]], *, with_diff: bool) -> Iterator[Styled]:
     if left and with_diff:
-        yield Line("findings on lines that the diff does not show", "heading")
+        yield Styled("findings on lines that the diff does not show", "heading")
     for number, finding in left:
         place = finding.path or "the whole pull request"
         span = "" if finding.start is None else f":{finding.start}"
@@ -145,46 +145,46 @@ def _outside(left: Sequence[tuple[int, Finding]], *, with_diff: bool) -> Iterato
         yield from _finding(number, finding, f"{place}{span}{' (left)' if finding.side is Side.LEFT else ''}: ")
 
 
-def _finding(number: int, finding: Finding, place: str = "") -> Iterator[Line]:
+def _finding(number: int, finding: Finding, place: str = "") -> Iterator[Styled]:
     said = " ".join(filter(None, [finding.severity, finding.rule, finding.title]))
-    yield Line(f"    > {number}. {one_line(f'{place}{said}')}".rstrip(), "finding")
+    yield Styled(f"    > {number}. {one_line(f'{place}{said}')}".rstrip(), "finding")
     yield from _text(finding.body, "    >    ", "finding")
 
 
-def _text(text: str, margin: str, style: str) -> Iterator[Line]:
+def _text(text: str, margin: str, style: str) -> Iterator[Styled]:
     for line in text.splitlines():
         for part in textwrap.wrap(escape_controls(line), _WIDTH, replace_whitespace=False) or [""]:
-            yield Line(f"{margin}{part}".rstrip(), style)
+            yield Styled(f"{margin}{part}".rstrip(), style)
 
 
-def _oracle(result: CommentResult, comment: str) -> Iterator[Line]:
+def _oracle(result: CommentResult, comment: str) -> Iterator[Styled]:
     """One oracle: its verdict, what the human commented, and its tests."""
     place = one_line(result.path or "?")
     span = "" if result.lines is None else f":{result.lines[0]}-{result.lines[1]}"
     style = {"caught": "good", "missed": "bad"}.get(str(result.verdict), "")
     name = f"{one_line(result.comment)} {place}{span} ({label_words(result.labels)})"
-    yield Line(f"{name}: {result.verdict} ({why(result)})", style)
+    yield Styled(f"{name}: {result.verdict} ({why(result)})", style)
     yield from _text(comment, "    | ", "comment")
     for test in result.tests:
         stopped = f" with {test.exception}" if test.exception else ""
         where = f" at {test.where}" if test.where else ""
-        yield Line(f"    {one_line(f'{test.id}: {test.outcome}{stopped}{where}')}")
+        yield Styled(f"    {one_line(f'{test.id}: {test.outcome}{stopped}{where}')}")
 
 
-def _revision(trial: Trial) -> Iterator[Line]:
+def _revision(trial: Trial) -> Iterator[Styled]:
     if trial.revision is None:
-        yield Line("revision: none", "heading")
+        yield Styled("revision: none", "heading")
         return
     text = trial.revision.diff
     lines = text.splitlines()
-    yield Line("revision: empty" if not text.strip() else "revision", "heading")
+    yield Styled("revision: empty" if not text.strip() else "revision", "heading")
     for line in lines[:_MOST_LINES]:
         style = "added" if line.startswith("+") else "removed" if line.startswith("-") else ""
-        yield Line(escape_controls(line), "" if line.startswith(("+++", "---")) else style)
+        yield Styled(escape_controls(line), "" if line.startswith(("+++", "---")) else style)
     if len(lines) > _MOST_LINES:
-        yield Line(f"and {len(lines) - _MOST_LINES} more lines")
+        yield Styled(f"and {len(lines) - _MOST_LINES} more lines")
     if trial.revision.notes:
-        yield Line(one_line(f"notes: {trial.revision.notes}", 500))
+        yield Styled(one_line(f"notes: {trial.revision.notes}", 500))
 
 
 def _cost(review: Review) -> str:

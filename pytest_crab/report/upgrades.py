@@ -43,7 +43,7 @@ def upgraded_subject(value: Any) -> Any:
     comments = value.get("comments") if isinstance(value, Mapping) else None
     if not isinstance(comments, list):
         return value
-    return {**value, "comments": [_labelled(one) if isinstance(one, Mapping) else one for one in comments]}
+    return {**value, "comments": [_with_labels(one) if isinstance(one, Mapping) else one for one in comments]}
 
 
 def _comment(entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -77,11 +77,11 @@ def _reviewer(own: Mapping[str, Any]) -> dict[str, Any]:
     if by_label:
         known["by_label"] = by_label
     if isinstance(own.get("oracles"), list):
-        known["oracles"] = [_labelled(one) if isinstance(one, Mapping) else one for one in own["oracles"]]
+        known["oracles"] = [_with_labels(one) if isinstance(one, Mapping) else one for one in own["oracles"]]
     return known
 
 
-def _labelled(one: Mapping[str, Any]) -> dict[str, Any]:
+def _with_labels(one: Mapping[str, Any]) -> dict[str, Any]:
     labels = {name: one[name] for name in _DIMENSIONS if name in one}
     known = {name: item for name, item in one.items() if name not in labels}
     return {**known, "labels": labels} if labels else known

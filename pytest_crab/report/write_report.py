@@ -31,7 +31,7 @@ def remake(report: Path, *, errors_as_misses: bool, shard: str | None = None, ga
     """
     summing = SummaryBuilder()
     with open_page(report) as page:
-        write_csv(report / tables.FILE, _shown(report, page, summing))
+        write_csv(report / tables.FILE, _pass_to(report, page, summing))
         found = summing.summary(errors_as_misses=errors_as_misses)
         summary = dataclasses.replace(found, shard=shard, gate=gate)
         write_summary(report / SUMMARY, summary)
@@ -47,13 +47,13 @@ def render(report: Path, summary: Summary) -> Path:
     """
     write_markdown(report / markdown.FILE, summary)
     with open_page(report) as page:
-        write_csv(report / tables.FILE, _shown(report, page))
+        write_csv(report / tables.FILE, _pass_to(report, page))
         page.write(summary)
     return report / FILE
 
 
-def _shown(report: Path, *takers: Page | SummaryBuilder) -> Iterator[Trial]:
-    """Yield a report's trials, each after all of these took it in."""
+def _pass_to(report: Path, *takers: Page | SummaryBuilder) -> Iterator[Trial]:
+    """Yield a report's trials, each after it was added to every taker."""
     for trial in read_trials(report / TRIALS):
         for taker in takers:
             taker.add(trial)

@@ -9,7 +9,7 @@ from pytest_crab.report.summary import LEAKY
 from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import summarise
 from pytest_crab.report.terminal import summary_lines
-from pytest_crab.report.trial_view import placed
+from pytest_crab.report.trial_view import show_trial
 from pytest_crab.types import CommentResult
 from pytest_crab.types import Reason
 from pytest_crab.types import Trial
@@ -39,7 +39,7 @@ def test_who_is_leaky_is_labelled_and_stays_out_of_the_comparisons(make_trial: M
     text = shown(trials)
     assert "devin~" in text
     assert "leaky (~), worked on the public pull request and could read its discussion: devin" in text
-    assert "worked on the public pull request: devin" in [line.text for line in placed(trials[-1], None)]
+    assert "worked on the public pull request: devin" in [line.text for line in show_trial(trials[-1], None)]
     assert "~" not in shown(trials[:2])
 
 

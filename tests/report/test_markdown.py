@@ -6,7 +6,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_crab.report.markdown import escaped
+from pytest_crab.report.markdown import escape_markdown
 from pytest_crab.report.markdown import markdown_lines
 from pytest_crab.report.summary import Gate
 from pytest_crab.report.summary import summarise
@@ -48,7 +48,7 @@ def test_foreign_text_is_no_markup(make_trial: Callable[..., Trial]) -> None:
 
 @given(st.text())
 def test_escaped_text_is_one_line_without_live_markup(text: str) -> None:
-    shown = escaped(text)
+    shown = escape_markdown(text)
     assert "\n" not in shown
     bare = shown.replace("\\\\", "")
     assert all(bare[at - 1] == "\\" for at, char in enumerate(bare) if char in "<>|@[`*_")

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_crab.report.explain import explain
 from pytest_crab.report.page.rows import _facts
-from pytest_crab.report.trial_view import placed
+from pytest_crab.report.trial_view import show_trial
 
 FINDING = {"path": "value.py", "start": 2, "body": "The value should be three."}
 
@@ -35,7 +35,7 @@ def test_a_finding_is_placed_or_named_and_a_bad_one_set_aside(lab: Any) -> None:
     assert "findings[5].body" in reason
     accounts = (
         "\n".join(explain(trial)),
-        "\n".join(line.text for line in placed(trial, None)),
+        "\n".join(line.text for line in show_trial(trial, None)),
         json.dumps(list(_facts(trial))),
     )
     for account in accounts:

@@ -164,14 +164,14 @@ def _render(summary: Summary, near: Mapping[str, Counter[str]], rows: list[dict[
 
 
 def _printable(value: object) -> object:
-    """What the template writes, each character that is not printable as its escape; markup of its own stays."""
+    """Return a template's value with the characters that are not printable escaped; markup stays as it is."""
     if type(value) is not str:
         return value
     return "\n".join(map(escape_controls, value.split("\n")))
 
 
 def _notes(summary: Summary) -> list[str]:
-    """What is to be said of reviewers: once where it is the same of several, and without names if of all."""
+    """Return the notes on reviewers, equal ones once; a note on all reviewers has no names."""
     whose: dict[str, list[str]] = {}
     for one in summary.reviewers:
         for note in one.notes:
@@ -183,7 +183,7 @@ def _notes(summary: Summary) -> list[str]:
 
 
 def _marks(summary: Summary) -> Iterator[str]:
-    """What the marks behind names stand for."""
+    """Yield the meanings of the marks behind the names of reviewers, of those marks that occur."""
     if any(label(one).rstrip("~").endswith("*") for one in summary.reviewers if one.privileged):
         yield "* is shown the answer"
     if any(label(one).endswith("~") for one in summary.reviewers if one.leaky):
@@ -205,7 +205,7 @@ def _asset(name: str) -> str:
 
 
 def _hash(text: str) -> str:
-    """What the page's content policy knows its own script and style by."""
+    """Return a script's or style's digest, as the page's content security policy states it."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 

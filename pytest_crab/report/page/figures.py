@@ -22,7 +22,7 @@ ELSEWHERE = "elsewhere"
 
 
 def near_words(trial: Trial) -> Counter[str]:
-    """How many of a trial's findings are near a comment of each category, or elsewhere."""
+    """Count a trial's findings by the category of the comment that they are near, or as elsewhere."""
     findings = () if trial.review is None else trial.review.findings
     return Counter(word or ELSEWHERE for word in near(findings, trial.results))
 
@@ -35,12 +35,12 @@ def findings_table(counts: Mapping[str, Counter[str]]) -> list[dict[str, Any]]:
     totals = {reviewer: sum(own.values()) for reviewer, own in counts.items()}
     return [
         {"word": word, "cells": [(own[word], totals[name]) for name, own in counts.items()]}
-        for word in [*_ordered({word for own in counts.values() for word in own} - {ELSEWHERE}), ELSEWHERE]
+        for word in [*_sort_categories({word for own in counts.values() for word in own} - {ELSEWHERE}), ELSEWHERE]
         if any(own[word] for own in counts.values())
     ]
 
 
-def _ordered(words: AbstractSet[str]) -> list[str]:
+def _sort_categories(words: AbstractSet[str]) -> list[str]:
     """The published categories in their order, then others by name."""
     known = [word.value for word in Category]
     return sorted(words, key=lambda word: (known.index(word) if word in known else len(known), word))
@@ -74,7 +74,10 @@ def repositories_table(summary: Summary) -> dict[str, dict[str, tuple[float, int
 
 
 def overlaps_table(summary: Summary) -> list[Overlap]:
-    """Who caught what together (figure 5 of arXiv 2603.23448), most first; what nobody caught comes last."""
+    """Return the sets of reviewers with the oracles that they share (figure 5 of arXiv 2603.23448), largest first.
+
+    The oracles that no reviewer caught come last.
+    """
     together = summary.together
     found = sorted((one for one in together.overlaps if one.oracles), key=lambda one: -one.oracles)
     nobody = Overlap(reviewers=(), oracles=together.oracles - together.union)
@@ -82,7 +85,7 @@ def overlaps_table(summary: Summary) -> list[Overlap]:
 
 
 def points(reviewers: Sequence[ReviewerSummary]) -> Iterator[dict[str, Any]]:
-    """Where each reviewer with a known cost and rate stands in the plot of cost per trial against rate."""
+    """Yield the points of the plot of cost per trial against rate; reviewers without a known cost or rate have none."""
     priced = [one for one in reviewers if one.cost_usd is not None and one.overall.micro is not None and one.trials]
     most = max((one.cost_usd or 0) / one.trials for one in priced) if priced else 0
     for one in priced:

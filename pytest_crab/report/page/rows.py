@@ -1,4 +1,4 @@
-"""What the page says of one trial and one instance, as small plain data; all foreign text is made safe here."""
+"""The page's data on one trial and one instance; controls in foreign texts are escaped here."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ from pytest_crab.report.files import read_trials
 from pytest_crab.report.files import write_trials
 from pytest_crab.report.page import open_page
 from pytest_crab.report.summary import summarise
-from pytest_crab.report.trial_view import placed
+from pytest_crab.report.trial_view import show_trial
 from pytest_crab.sources import source_for
 from pytest_crab.sources.sdist import unpack
 from pytest_crab.testing.trials import comment_result
@@ -113,7 +113,7 @@ def _told_half(folder: Path) -> str:
     try:
         page = _page(folder, trial)
         (read,) = read_trials(folder / "trials.jsonl")
-        told = "\n".join([*explain(read), *(line.text for line in placed(read, None))])
+        told = "\n".join([*explain(read), *(line.text for line in show_trial(read, None))])
         told.encode("utf-8")
     except UnicodeError as error:
         raise AssertionError("the record cannot be written") from error
@@ -152,7 +152,7 @@ def _commanding() -> Trial:
 
 def _printed(folder: Path) -> str:
     trial = _commanding()
-    lines = [*explain(trial), *(line.text for line in placed(trial, None))]
+    lines = [*explain(trial), *(line.text for line in show_trial(trial, None))]
     lines = "\n".join(lines).splitlines()
     assert any("task.setvariable" in line for line in lines)
     assert obeyed(lines) == []
