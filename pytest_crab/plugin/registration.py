@@ -53,9 +53,9 @@ def register(config: pytest.Config) -> None:
         "sets-only": SetsOnly(config),
         "resources": resources,
         "header": None if is_worker else Header(options, contestants, resources, runner),
-        "forecaster": None
-        if is_worker or options.cluster is not None or not runs_items(config)
-        else Forecaster(options, contestants, resources, recorder, config),
+        "forecaster": Forecaster(options, contestants, resources, recorder, config)
+        if not is_worker and runs_items(config) and (options.plan or options.cluster is None)
+        else None,
         "gate": gate,
         "since": None if options.since is None else Since(options.since),
         "shards": None if options.shard is None else Shards(options.shard, _empty_shard_notice(config, recorder)),
