@@ -302,7 +302,7 @@ def test_how_often_is_a_matter_of_class(
 
     class Poor(Crewmate):
         def review(self, pull_request: PullRequest, checkout: Checkout) -> Review:
-            asked.append(checkout._attempt)  # type: ignore[attr-defined]
+            asked.append(checkout.services._attempt)  # type: ignore[attr-defined]
             raise error
 
     trial = _one(instances[0], Poor(weather, 1), weather, tmp_path)

@@ -35,8 +35,8 @@ PATIENCE = (1, 8, 40)
 
 
 @pytest.fixture
-def format_count(place: Place, without: Callable[[str, str], NoReturn]) -> Place:
-    """A place where memory and processes are counted."""
+def limited(place: Place, without: Callable[[str, str], NoReturn]) -> Place:
+    """A place whose memory and processes are limited by control groups."""
     if place.image.facts.get("limits") == "rlimit":
         without("cgroups", "no control groups can be made here")
     return place
@@ -110,18 +110,18 @@ def test_pytest_and_nothing_of_the_host_is_importable(place: Place) -> None:
     assert place.run(place.image.python, "-I", "-S", "-c", code).exit_code == 0
 
 
-def test_memory_is_limited(counted: Place) -> None:
-    done = counted.python("x = b'1' * 300_000_000; print(len(x))")
+def test_memory_is_limited(limited: Place) -> None:
+    done = limited.python("x = b'1' * 300_000_000; print(len(x))")
     assert (done.stdout, done.out_of_memory, done.timed_out) == (b"", True, False)
 
 
-def test_memory_of_a_child_counts(counted: Place) -> None:
-    code = f"{counted.image.python} -c \"x = b'1' * 300_000_000\"; echo survived"
-    done = counted.run("sh", "-c", code)
+def test_memory_of_a_child_counts(limited: Place) -> None:
+    code = f"{limited.image.python} -c \"x = b'1' * 300_000_000\"; echo survived"
+    done = limited.run("sh", "-c", code)
     assert (done.stdout, done.exit_code, done.out_of_memory) == (b"survived\n", 0, True)
 
 
-def test_processes_are_limited(counted: Place) -> None:
+def test_processes_are_limited(limited: Place) -> None:
     code = (
         "import os, time\n"
         "n = 0\n"
@@ -130,7 +130,7 @@ def test_processes_are_limited(counted: Place) -> None:
         "        if not os.fork(): time.sleep(60)\n"
         "except OSError: print(n < 30)\n"
     )
-    assert counted.python(code).stdout == b"True\n"
+    assert limited.python(code).stdout == b"True\n"
 
 
 @pytest.mark.parametrize("where", ["workdir", "scratch"])
@@ -222,9 +222,9 @@ def test_commands_cannot_reach_each_other(place: Place) -> None:
     assert (two.stdout, two.exit_code) == (b"OWN\n", 0)
 
 
-def test_memory_of_commands_that_meet_is_limited(counted: Place) -> None:
-    hungry = Command(argv=(counted.image.python, "-c", "x = b'1' * 300_000_000; print(len(x))"), user="oracle")
-    done = counted.runtime.execute(counted.image, [Command(argv=("true",)), hungry], limits=LIMITS, seconds=20)
+def test_memory_of_commands_that_meet_is_limited(limited: Place) -> None:
+    hungry = Command(argv=(limited.image.python, "-c", "x = b'1' * 300_000_000; print(len(x))"), user="oracle")
+    done = limited.runtime.execute(limited.image, [Command(argv=("true",)), hungry], limits=LIMITS, seconds=20)
     assert done[1].stdout == b""
     assert done[1].out_of_memory
 
