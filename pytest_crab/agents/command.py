@@ -27,7 +27,7 @@ class CommandAgent(CommandSettings):
     simulated: bool = field(default=False, init=False)
 
     def revise(self, pull_request: PullRequest, findings: Sequence[Finding], checkout: Checkout) -> Revision:
-        """What the executable changes. Raises AgentError, Cancelled, EngineError."""
+        """Return the diff that the executable makes. Raises AgentError, Cancelled, EngineError."""
         fingerprint = self.fingerprint()
         with self.ran(request(pull_request, findings), checkout) as ran:
             stdout, diff = ran.stdout, ran.workspace.diff()

@@ -51,7 +51,7 @@ class BoundReferenceAgent:
     simulated: bool = field(default=True, init=False)
 
     def identity(self) -> Mapping[str, Any]:
-        """Where each comment lies and what its reference holds. Raises AgentError if one cannot be read."""
+        """Return the comments' places and their references' digests. Raises AgentError if one cannot be read."""
         places = [(comment.id, comment.path, comment.lines, comment.side) for comment in self.comments]
         texts = [self._read(comment.reference) for comment in self.comments if comment.reference is not None]
         digests = [hashlib.sha256(text).hexdigest() for text in texts]
@@ -106,7 +106,7 @@ def _apply(workspace: Workspace, diffs: Sequence[str], names: Sequence[str]) -> 
 
 
 def hits(finding: Finding, comment: Comment) -> bool:
-    """Whether a finding lies on the comment's lines: same path and side, no wider than 20 lines or the comment.
+    """Return whether a finding lies on the comment's lines: same path and side, no wider than 20 lines or the comment.
 
     A comment on the whole file is hit by a finding on the whole file, and by one on at most 20 lines of it.
     """

@@ -107,8 +107,8 @@ def blocks(body: str, label: str, notes: list[str]) -> Iterator[tuple[str, ...]]
         notes.append(f"{label}: its suggestion has no end")
 
 
-def replaced(content: bytes, suggestions: Sequence[Suggestion], notes: list[str]) -> bytes:
-    """``content`` with the suggestions in the place of their lines; later ones that overlap are noted and left out.
+def apply_suggestions(content: bytes, suggestions: Sequence[Suggestion], notes: list[str]) -> bytes:
+    """Return ``content`` with the suggestions in place of their lines; later ones that overlap are noted and left out.
 
     New lines end as the replaced ones did, and a file without a newline at its end stays so.
     """
@@ -125,11 +125,11 @@ def replaced(content: bytes, suggestions: Sequence[Suggestion], notes: list[str]
         else:
             taken.append(one)
     for one in sorted(taken, key=lambda one: -one.start):
-        lines[one.start - 1 : one.end] = _ended(one, lines)
+        lines[one.start - 1 : one.end] = _with_line_ends(one, lines)
     return b"".join(lines)
 
 
-def _ended(one: Suggestion, lines: Sequence[bytes]) -> list[bytes]:
+def _with_line_ends(one: Suggestion, lines: Sequence[bytes]) -> list[bytes]:
     old = lines[one.start - 1 : one.end]
     beside = next((line for line in (*old, *lines) if line.endswith(b"\n")), b"\n")
     ending = b"\r\n" if beside.endswith(b"\r\n") else b"\n"
@@ -156,7 +156,7 @@ def _write(root: Path, path: str, suggestions: Sequence[Suggestion], notes: list
 def _replace(descriptor: int, suggestions: Sequence[Suggestion], notes: list[str]) -> None:
     with os.fdopen(descriptor, "r+b") as file:
         before = file.read()
-        after = replaced(before, suggestions, notes)
+        after = apply_suggestions(before, suggestions, notes)
         if after != before:
             file.seek(0)
             file.write(after)

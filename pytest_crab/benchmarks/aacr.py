@@ -39,7 +39,7 @@ _PULL_REQUEST = re.compile(r"https://github\.com/([\w.-]+)/([\w.-]+)/pull/([0-9]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReviewComment:
+class AnnotatedComment:
     """One annotated comment; ``source_model`` is empty where a human wrote it."""
 
     note: str
@@ -60,12 +60,12 @@ class ReviewComment:
 
     @property
     def origin(self) -> str:
-        """Who wrote it: a human, or the model that is named."""
+        """The author: ``human``, or the model's name."""
         return self.source_model or "model" if self.is_ai_comment else "human"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class AnnotatedPull:
     """One pull request with its annotated comments; ``source_commit`` lies on the branch that it is merged into."""
 
     githubPrUrl: str  # noqa: N815 - the release's own key
@@ -74,7 +74,7 @@ class Row:
     project_main_language: str
     category: str = ""
     change_line_count: int | None = None
-    comments: tuple[ReviewComment, ...]
+    comments: tuple[AnnotatedComment, ...]
 
     @property
     def place(self) -> tuple[str, str, int]:
@@ -97,7 +97,7 @@ class Row:
             return ""
         return next((name for most, name in SIZES if self.change_line_count < most), "XXL")
 
-    def labels(self, comment: ReviewComment) -> dict[str, str]:
+    def labels(self, comment: AnnotatedComment) -> dict[str, str]:
         """The labels of a comment by dimension: its own, and those of its pull request."""
         labels = {
             "category": comment.category,
@@ -119,7 +119,7 @@ def import_aacr(file: Path, out: Path, *, only: re.Pattern[str] | None = None) -
     return import_rows(file, out, ((row.instance_id, row) for row in read_rows(file)), to_instance, only=only)
 
 
-def read_rows(file: Path) -> Iterator[Row]:
+def read_rows(file: Path) -> Iterator[AnnotatedPull]:
     """Yield the rows of a file. After the last, raises BadInput with a sentence for each that is none."""
     problems: list[str] = []
     try:
@@ -132,7 +132,7 @@ def read_rows(file: Path) -> Iterator[Row]:
         raise BadInput(str(file), ["it should be a list of pull requests, as positive_samples.json is"])
     seen: set[str] = set()
     for number, value in enumerate(rows):
-        row = to_record(value, Row, {"comments": ReviewComment}, problems, f"row {number}")
+        row = to_record(value, AnnotatedPull, {"comments": AnnotatedComment}, problems, f"row {number}")
         try:
             if row is not None and row.instance_id in seen:
                 problems.append(f"row {number}: {row.githubPrUrl} is there twice; one should go")
@@ -145,7 +145,7 @@ def read_rows(file: Path) -> Iterator[Row]:
         raise BadInput(str(file), problems)
 
 
-def to_instance(row: Row, folder: Path) -> Instance:
+def to_instance(row: AnnotatedPull, folder: Path) -> Instance:
     """Return the instance of a row; what the row does not state is marked by tags, never made up. Raises ValueError."""
     owner, name, number = row.place
     url = f"https://github.com/{owner}/{name}"
@@ -165,7 +165,7 @@ def to_instance(row: Row, folder: Path) -> Instance:
     )
 
 
-def _comment(row: Row, at: int, comment: ReviewComment) -> Comment:
+def _comment(row: AnnotatedPull, at: int, comment: AnnotatedComment) -> Comment:
     return Comment(
         id=f"c{at}",
         path=comment.path,
@@ -176,7 +176,7 @@ def _comment(row: Row, at: int, comment: ReviewComment) -> Comment:
     )
 
 
-def _merge_base(url: str, row: Row) -> tuple[str, str]:
+def _merge_base(url: str, row: AnnotatedPull) -> tuple[str, str]:
     """Return the merge base where a mirror has the history, else the row's commit of the target branch; and which."""
     try:
         known = fork(url, row.source_commit, row.target_commit)

@@ -66,7 +66,7 @@ def read_record(content: bytes, cls: type[T], nested: Mapping[str, type], proble
 def to_record(data: object, cls: type[T], nested: Mapping[str, type], problems: list[str], where: str) -> T | None:
     """The record that a JSON value is; if it is none, one sentence that starts with ``where`` is appended."""
     faults: list[str] = []
-    record = serialization.read(cls, _known(cls, nested, data), faults)
+    record = serialization.read(cls, _known_keys(cls, nested, data), faults)
     if record is not None and _half_pair(record):
         faults.append("a text holds half a surrogate pair, which is no text")
     if faults:
@@ -76,8 +76,8 @@ def to_record(data: object, cls: type[T], nested: Mapping[str, type], problems: 
     return record
 
 
-def _known(cls: type, nested: Mapping[str, type], value: object) -> object:
-    """The keys that the record has, at every level; null stands for an absent key."""
+def _known_keys(cls: type, nested: Mapping[str, type], value: object) -> object:
+    """Return ``value`` with only the keys that the record has, at every level; null stands for an absent key."""
     if not isinstance(value, Mapping):
         return value
     names = {field.name for field in dataclasses.fields(cls)}
@@ -85,14 +85,14 @@ def _known(cls: type, nested: Mapping[str, type], value: object) -> object:
     for key, inner in nested.items():
         item = kept.get(key)
         if isinstance(item, list):
-            kept[key] = [_known(inner, {}, entry) for entry in item]
+            kept[key] = [_known_keys(inner, {}, entry) for entry in item]
         elif isinstance(item, Mapping):
-            kept[key] = _known(inner, {}, item)
+            kept[key] = _known_keys(inner, {}, item)
     return kept
 
 
 def _half_pair(value: Any) -> bool:
-    """Whether a text below cannot be written as UTF-8; bytes that git could not decode are kept as they were."""
+    """Return whether a text in ``value`` cannot be written as UTF-8; bytes that git could not decode can."""
     if isinstance(value, str):
         try:
             value.encode("utf-8", "surrogateescape")

@@ -78,8 +78,8 @@ class _JudgedFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """Where the parts of a release lie; what is not there is None or absent."""
+class ReleaseParts:
+    """The paths of a release's parts; a part that is not there is None or absent."""
 
     folder: Path
     stages: Mapping[int, Path]
@@ -113,7 +113,7 @@ class Oracle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What came of one review of one instance; ``verdicts`` by comment text, None where rows say both."""
+    """The recorded outcome of one review of one instance; ``verdicts`` by comment text, None where rows contradict."""
 
     repo: str
     findings: int | None
@@ -123,20 +123,20 @@ class Outcome:
 
 @dataclass(slots=True)
 class Release:
-    """What a release's archives say; ``notes`` list what of them could not be used."""
+    """The content of a release's archives; ``notes`` list the parts that could not be used."""
 
-    place: Place
+    place: ReleaseParts
     oracles: dict[str, dict[str, Oracle]] = field(default_factory=dict)
     outcomes: dict[str, dict[str, Outcome]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
-    def resolved(self, instance: str) -> tuple[str, ...]:
-        """The texts of the comments that the humans' own words led an agent to resolve, in the archive's order."""
+    def resolved_texts(self, instance: str) -> tuple[str, ...]:
+        """Return the texts of the comments that an agent resolved from the human comment, in the archive's order."""
         outcome = self.outcomes.get(HUMAN, {}).get(instance)
         return () if outcome is None else tuple(text for text, known in outcome.verdicts.items() if known)
 
     def result(self, tool: str, instance: str, texts: Sequence[str]) -> Result | None:
-        """What is on record of one tool and instance; the n-th text is comment c<n>."""
+        """Return the record of one tool and instance, None if there is none; the n-th text is comment c<n>."""
         outcome = self.outcomes[tool].get(instance)
         if outcome is None:
             return None
@@ -151,7 +151,7 @@ class Release:
         )
 
 
-def find(folder: Path) -> Place:
+def find(folder: Path) -> ReleaseParts:
     """Find the parts of a release in ``folder`` or up to two folders below it.
 
     Raises BadInput if there is none, or one is there twice.
@@ -176,7 +176,7 @@ def find(folder: Path) -> Place:
     one = {name: paths[0] for name, paths in sorted(found.items())}
     stages = ((_STAGE.fullmatch(name), path) for name, path in one.items())
     evaluations = ((_EVALUATION.fullmatch(name), path) for name, path in one.items())
-    return Place(
+    return ReleaseParts(
         folder=folder,
         stages={int(match[1]): path for match, path in stages if match},
         tests=one.get(TESTS),
@@ -194,7 +194,7 @@ def _candidates(folder: Path, depth: int) -> Iterator[Path]:
             yield from _candidates(Path(entry.path), depth - 1)
 
 
-def read(place: Place, only: re.Pattern[str] | None = None) -> Release:
+def read(place: ReleaseParts, only: re.Pattern[str] | None = None) -> Release:
     """Read all archives, of them the instances whose id ``only`` finds something in.
 
     Raises BadInput with every fault of the first archive that has any.
@@ -278,7 +278,7 @@ def recording(release: Release, texts: Mapping[str, Sequence[str]] | None = None
     """
     if texts is None:
         names = sorted(release.outcomes.get(HUMAN, {}))
-        texts = {name: release.resolved(name) for name in names if release.resolved(name)}
+        texts = {name: release.resolved_texts(name) for name in names if release.resolved_texts(name)}
         if not texts:
             texts = {
                 name: tuple(dict.fromkeys((*(texts or {}).get(name, ()), *outcome.verdicts)))

@@ -32,8 +32,8 @@ PAPER_KINDS: Mapping[Kind, int] = {Kind.BEHAVIORAL: 42, Kind.STRUCTURAL: 192}
 
 
 @dataclass(slots=True)
-class Import:
-    """What an import did: counts, and a sentence for each thing that is missing or not as it should be.
+class ReleaseImport:
+    """The report of an import of c-CRAB: counts, and a sentence for each thing that is missing or differs.
 
     ``notes`` are on the release as a whole, ``rows`` on single instances. ``checked`` counts what was found where a
     mirror told the merge base, ``unchecked`` the reasons why none did.
@@ -52,7 +52,7 @@ class Import:
     rows: list[str] = field(default_factory=list)
 
 
-def import_ccrab(folder: Path, out: Path, *, stage: int = 4, only: re.Pattern[str] | None = None) -> Import:
+def import_ccrab(folder: Path, out: Path, *, stage: int = 4, only: re.Pattern[str] | None = None) -> ReleaseImport:
     """Import what is there of the release in ``folder`` into ``out``, which must be new or empty.
 
     Raises BadInput for damaged archives, rows of another shape and ids that are there twice, and where no row can be
@@ -64,16 +64,19 @@ def import_ccrab(folder: Path, out: Path, *, stage: int = 4, only: re.Pattern[st
         problem = f"stage{stage}_*.jsonl, which holds the rows, is not there: put it there and run again{others}"
         raise BadInput(str(folder), [problem])
     release = ccrab.read(place, only)
-    done = Import(notes=list(place.parts()), rows=release.notes)
+    done = ReleaseImport(notes=list(place.parts()), rows=release.notes)
     with new_set(out) as aside:
         texts = _write_rows(place, stage, only, release, aside, done)
-        names = {name for name in release.outcomes.get(HUMAN, {}) if release.resolved(name)} | texts.keys()
+        names = {name for name in release.outcomes.get(HUMAN, {}) if release.resolved_texts(name)} | texts.keys()
         if not done.instances:
             wanted = f" whose id has {only.pattern}" if only else ""
             raise BadInput(str(folder), [f"it has no row{wanted} that can be imported", *done.rows])
         _note_absent_rows(names, texts, done)
         for name in sorted(names):
-            own = (*texts.get(name, ()), *(text for text in release.resolved(name) if text not in texts.get(name, ())))
+            own = (
+                *texts.get(name, ()),
+                *(text for text in release.resolved_texts(name) if text not in texts.get(name, ())),
+            )
             for tool, outcomes in release.outcomes.items():
                 result = release.result(tool, name, own)
                 if result is not None:
@@ -88,7 +91,12 @@ def import_ccrab(folder: Path, out: Path, *, stage: int = 4, only: re.Pattern[st
 
 
 def _write_rows(
-    place: ccrab.Place, stage: int, only: re.Pattern[str] | None, release: ccrab.Release, aside: Path, done: Import
+    place: ccrab.ReleaseParts,
+    stage: int,
+    only: re.Pattern[str] | None,
+    release: ccrab.Release,
+    aside: Path,
+    done: ReleaseImport,
 ) -> dict[str, tuple[str, ...]]:
     """Write the instances; the texts of every row's comments by instance."""
     texts: dict[str, tuple[str, ...]] = {}
@@ -99,7 +107,7 @@ def _write_rows(
     return texts
 
 
-def _write_row(row: Row, release: ccrab.Release, aside: Path, done: Import) -> None:
+def _write_row(row: Row, release: ccrab.Release, aside: Path, done: ReleaseImport) -> None:
     found = release.oracles.get(row.instance_id, {})
     comments: list[Comment] = []
     files: dict[str, str] = {}
@@ -144,7 +152,7 @@ def _oracle(number: int, generated: ccrab.Oracle) -> Oracle:
     return Oracle(file=f"oracles/test_c{number}{generated.suffix}", runner=ccrab.SUFFIXES[generated.suffix])
 
 
-def _base(row: Row, done: Import) -> tuple[str, dict[str, str]]:
+def _base(row: Row, done: ReleaseImport) -> tuple[str, dict[str, str]]:
     """The merge base where a mirror tells it, else the row's own base; and tags that say which."""
     tags = {"category": "inferred", "kind": "inferred"}
     reviewed = row.commit_to_review
@@ -171,7 +179,7 @@ def _base(row: Row, done: Import) -> tuple[str, dict[str, str]]:
 
 
 def changes(diff: str) -> dict[str, tuple[str, ...]]:
-    """What a git diff changes, whoever printed it: per header the lines removed and added, in order.
+    """Return the removed and added lines of a git diff by header, in order; who printed the diff makes no difference.
 
     Index lines, contexts and binary contents are not looked at. A text before the first header stands under "".
     """
@@ -184,20 +192,20 @@ def changes(diff: str) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _note_empty_catches(tool: str, name: str, result: Result, diff: str | None, done: Import) -> None:
+def _note_empty_catches(tool: str, name: str, result: Result, diff: str | None, done: ReleaseImport) -> None:
     if diff is not None and not diff.strip():
         caught = (comment for comment, verdict in result.verdicts.items() if verdict)
         done.rows += [f"{name}: {tool}: {comment}: {EMPTY_CATCH}" for comment in caught]
 
 
-def _note_absent_rows(names: set[str], texts: Mapping[str, tuple[str, ...]], done: Import) -> None:
+def _note_absent_rows(names: set[str], texts: Mapping[str, tuple[str, ...]], done: ReleaseImport) -> None:
     absent = sorted(names - texts.keys())
     if absent:
         those = f"{len(absent)} of {len(names)} instances with resolved comments"
         done.notes.append(f"{those} have no row: only their recorded results are here")
 
 
-def _note_absent_results(release: ccrab.Release, names: set[str], done: Import) -> None:
+def _note_absent_results(release: ccrab.Release, names: set[str], done: ReleaseImport) -> None:
     for tool in sorted(release.outcomes):
         absent = names - release.outcomes[tool].keys()
         if absent:

@@ -37,12 +37,12 @@ def kind_of(source: str, runner: Runner = Runner.PYTEST) -> Kind:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError):
         return Kind.STRUCTURAL
-    imports = any(name not in _FOREIGN for name in _imported(tree))
-    looks = any(name in _STRUCTURAL for name in _used(tree))
+    imports = any(name not in _FOREIGN for name in _imported_names(tree))
+    looks = any(name in _STRUCTURAL for name in _used_names(tree))
     return Kind.BEHAVIORAL if imports and not looks else Kind.STRUCTURAL
 
 
-def _imported(tree: ast.AST) -> Iterator[str]:
+def _imported_names(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name.partition(".")[0] for alias in node.names)
@@ -50,7 +50,7 @@ def _imported(tree: ast.AST) -> Iterator[str]:
             yield node.module.partition(".")[0]
 
 
-def _used(tree: ast.AST) -> Iterator[str]:
+def _used_names(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
             yield node.id

@@ -24,7 +24,7 @@ EMPTY_CATCH = "recorded caught with an empty revision: what the agent staged or 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What one tool's review of one instance is on record to have led to.
+    """The recorded result of one tool's review of one instance.
 
     ``verdicts`` by comment id: True caught, False missed, None not on record. ``findings`` is how many there were, None
     where that is not on record. ``kinds`` are the oracles', inferred; only the human result has them.

@@ -9,7 +9,7 @@ import click
 
 
 class Subcommand(NamedTuple):
-    """Where a subcommand lives ("module:function"), and its line in the help."""
+    """The target of a subcommand ("module:function"), and its line in the help."""
 
     target: str
     summary: str

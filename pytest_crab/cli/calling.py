@@ -20,7 +20,7 @@ _PATHS = {Api.ANTHROPIC: "v1/messages", Api.OPENAI: "v1/chat/completions"}
 
 
 def call(asked: str, settings: ModelSettings) -> str:
-    """What came of asking ``PROVIDER:MODEL`` for one short answer, in words. Raises BadInput for no such provider."""
+    """Ask ``PROVIDER:MODEL`` for one short answer; return a sentence on the outcome. Raises BadInput."""
     provider, _, model = asked.partition(":")
     known = settings.providers.get(provider)
     if known is None or not model:

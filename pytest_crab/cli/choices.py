@@ -15,13 +15,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def store_option(text: str, *names: str) -> Callable[[F], F]:
-    """The store, which is ``.crab`` in the current folder if it is not named; ``names`` are the parameter's own."""
+    """Return the option ``--store``, by default ``.crab``; ``names`` are those of its parameter."""
     folder = click.Path(file_okay=False, path_type=Path)
     return click.option("--store", *names, type=folder, default=Path(".crab"), show_default=True, help=text)
 
 
 def runtime_option(text: str) -> Callable[[F], F]:
-    """What runs code."""
+    """Return the option ``--runtime``, with this help text."""
     kinds = click.Choice(["auto", *sorted(runtimes.RUNTIMES)])
     return click.option("--runtime", type=kinds, default="auto", show_default=True, help=text)
 

@@ -22,7 +22,7 @@ from pytest_crab.types import Kind
 SHOWN = 20
 
 
-def _compiled(_ctx: click.Context, _param: click.Parameter, value: str | None) -> re.Pattern[str] | None:
+def _compile(_ctx: click.Context, _param: click.Parameter, value: str | None) -> re.Pattern[str] | None:
     try:
         return None if value is None else re.compile(value)
     except re.error as error:
@@ -32,7 +32,7 @@ def _compiled(_ctx: click.Context, _param: click.Parameter, value: str | None) -
 _OUT = click.option(
     "--out", required=True, type=click.Path(path_type=Path), help="The folder to make; it must be new or empty."
 )
-_ONLY = click.option("--only", metavar="REGEX", callback=_compiled, help="Only instances whose id has a match.")
+_ONLY = click.option("--only", metavar="REGEX", callback=_compile, help="Only instances whose id has a match.")
 _ALL = click.option("--all", "everything", is_flag=True, help="Print every sentence on what is missing.")
 
 

@@ -1,4 +1,4 @@
-"""How a person names instances and trials on the command line: a path, an id, or the start of one."""
+"""The lookup of instances and trials that the command line names: by path, by id, or by the start of an id."""
 
 from __future__ import annotations
 

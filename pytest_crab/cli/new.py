@@ -31,8 +31,8 @@ _RELEASE = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([A-Za-z0-9][A-Za-z0-9.!+_
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Asked:
-    """What the command line says."""
+class NewArguments:
+    """The arguments that the origin of the new instance is made from."""
 
     source: str
     into: Path
@@ -90,22 +90,22 @@ def new(
     SOURCE is a pull request's address (or OWNER/NAME#NUMBER), a repository's address or folder with --head SHA, a
     release as NAME==VERSION, or a project's folder. What can be known is filled in; what is left for you is said.
     """
-    asked = Asked(
+    asked = NewArguments(
         source=source, into=into, number=number, base=base, head=head, merged=merged, reference=reference, url=url,
         cache=FileStore(store).cache,
     )  # fmt: skip
     try:
         anchored = [named_anchor(place) for place in places]
         with _origin(asked) as origin:
-            folder = _make(_told(origin, title, number, repo), into, name, anchored)
+            folder = _make(_with_options(origin, title, number, repo), into, name, anchored)
     except CrabError as error:
         raise click.ClickException(str(error)) from error
     click.echo(f"{folder}: written")
     click.echo(f"write what is still open in its instance.yaml and oracles/; pytest-crab check {folder} lists it")
 
 
-def _told(origin: Origin, title: str | None, number: int | None, repo: str | None) -> Origin:
-    """The origin with what the command line says of it."""
+def _with_options(origin: Origin, title: str | None, number: int | None, repo: str | None) -> Origin:
+    """Return the origin, with its facts replaced by those of the command line."""
     facts = dataclasses.replace(origin.facts, title=title or origin.facts.title, number=number or origin.facts.number)
     return dataclasses.replace(origin, facts=facts, repo=repo or origin.repo)
 
@@ -122,7 +122,7 @@ def _make(origin: Origin, into: Path, name: str | None, anchored: list[Anchor]) 
 
 
 @contextmanager
-def _origin(asked: Asked) -> Iterator[Origin]:
+def _origin(asked: NewArguments) -> Iterator[Origin]:
     release = _RELEASE.fullmatch(asked.source)
     folder = Path(asked.source)
     if release:
@@ -132,10 +132,10 @@ def _origin(asked: Asked) -> Iterator[Origin]:
         with origins.of_folder(folder, asked.into, _change(asked), asked.reference) as origin:
             yield origin
     else:
-        yield origins.of_pull(_wanted(asked, folder), asked.cache)
+        yield origins.of_pull(_wanted_pull(asked, folder), asked.cache)
 
 
-def _change(asked: Asked) -> Path | None:
+def _change(asked: NewArguments) -> Path | None:
     """The diff or the changed copy that makes the head of a release or a folder."""
     for option, value in (("--base", asked.base), ("--merged", asked.merged), ("--url", asked.url)):
         if value is not None:
@@ -145,7 +145,7 @@ def _change(asked: Asked) -> Path | None:
     return None if asked.head is None else Path(asked.head)
 
 
-def _wanted(asked: Asked, folder: Path) -> Wanted:
+def _wanted_pull(asked: NewArguments, folder: Path) -> Wanted:
     if asked.reference is not None:
         raise click.UsageError("--reference is for releases and folders; a repository's is --merged SHA")
     shas = {"base": asked.base, "head": asked.head, "merged": asked.merged}

@@ -1,4 +1,4 @@
-"""What certify does with an agent: the crew, the lines that it prints, and the marks that it writes."""
+"""The part of certify with an agent: its crew, the lines that it prints, and the marks that it writes."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from pytest_crab.types import Instance
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class AgentCrew:
     """The humans as reviewers with the agent that was named, and what crab.yaml says."""
 
     crew: Crew
     settings: Settings
 
 
-def crew_with(agent: str) -> Asked:
+def crew_with(agent: str) -> AgentCrew:
     """This agent, a variant of crab.yaml's in the current folder or a built-in. Raises ClickException."""
     where = AGENTS.where(agent)
     try:
@@ -62,12 +62,12 @@ def crew_with(agent: str) -> Asked:
         raise click.ClickException(str(error)) from error
     if crew.simulated or crew.privileged_agent:
         raise click.ClickException(f"--agent: {agent} understands no comment or is shown the answer; name another")
-    return Asked(crew=crew, settings=settings)
+    return AgentCrew(crew=crew, settings=settings)
 
 
 def resolve_all(
     certificates: Sequence[Certificate],
-    asked: Asked,
+    asked: AgentCrew,
     world: World,
     pool: ThreadPoolExecutor,
     *,

@@ -83,7 +83,7 @@ def shell(
         if at is not None:
             raise click.UsageError(f"{name} is a trial, whose state is its revision; leave out --at")
         trial = _one_trial(name, report or store / "report")
-        state, name = _revised(trial), name.partition("::")[0]
+        state, name = _revised_tree(trial), name.partition("::")[0]
     instance = one_instance(name)
     if trial is not None and trial.versions.get("instance") not in (None, lock.digest(instance)[:16]):
         click.echo(f"{instance.id} was changed since this trial: what you see may be something else", err=True)
@@ -111,8 +111,11 @@ def _one_trial(name: str, report: Path) -> Trial:
     return found[0]
 
 
-def _revised(trial: Trial) -> Callable[[Snapshot], str]:
-    """The tree that the oracles of this trial ran on. It raises EngineError where the diff does not apply."""
+def _revised_tree(trial: Trial) -> Callable[[Snapshot], str]:
+    """Return a function that gives the tree that the oracles of this trial ran on.
+
+    It raises EngineError where the diff does not apply.
+    """
     revision = trial.revision
     if revision is None:
         why = trial.error or trial.skipped or "it was not run"

@@ -97,7 +97,7 @@ def _transcripts(trial: Trial, report: Path, store: Path) -> Iterator[Transcript
 
 
 def _subject(trial: Trial, report: Path, folder: Path, store: Path) -> Subject | None:
-    """What the trial was about: from the report, else from the instance if it lies below the folder."""
+    """Return a trial's pull request, from the report or an instance below the folder; None if neither has it."""
     found = read_subject(report if report.is_dir() else report.parent, trial.instance)
     if found is not None:
         return found

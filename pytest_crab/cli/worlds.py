@@ -1,4 +1,4 @@
-"""What commands work with that run an instance's code without measuring anybody."""
+"""Contexts for commands that run an instance's code without a reviewer."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from pytest_crab.types import Instance
 def proving_world(
     name: str, store: Path, settings: Settings | None = None, budget: float | None = None
 ) -> Iterator[tuple[Crew, World]]:
-    """What proofs are made with; a crew belongs to every stage, and this one is never asked.
+    """Yield a crew and a world for proofs; a crew belongs to every stage, and this one is never asked.
 
     With ``settings`` there is a gateway, which starts with the first question to a model; ``budget`` is US dollars.
     Raises ClickException where the runtime cannot be had.

@@ -83,7 +83,7 @@ class ChatSettings:
 
     def typed_options(self) -> dict[str, Any]:
         """The further fields of a request, typed as JSON, since YAML is read as texts alone."""
-        return {name: _typed(value) for name, value in (self.options or {}).items()}
+        return {name: _parse_json(value) for name, value in (self.options or {}).items()}
 
     @property
     def providers(self) -> tuple[str, ...]:
@@ -118,7 +118,7 @@ class Chat:
         """Return the answer to a conversation of {"role": user or assistant, "content": text}. Raises ModelError."""
         left = self._end - time.monotonic()
         if left <= 0:
-            raise self.failed(Status.TIMEOUT, f"it took longer than timeout, {self._settings.timeout:g} s")
+            raise self.error(Status.TIMEOUT, f"it took longer than timeout, {self._settings.timeout:g} s")
         self._conversation.messages[:] = map(dict, messages)
         return self._next_turn(left).text
 
@@ -126,7 +126,7 @@ class Chat:
         try:
             return self._conversation.next_turn(seconds)
         except ModelError as error:
-            raise self.failed(Status(error.status or Status.CLIENT_ERROR), str(error)) from error
+            raise self.error(Status(error.status or Status.CLIENT_ERROR), str(error)) from error
 
     def usage(self) -> Usage:
         """Return what the gateway has metered."""
@@ -136,8 +136,8 @@ class Chat:
         """Keep the exchanges in the store; return their key."""
         return self._services.keep(self._settings.role, json.dumps(self._conversation.exchanges, indent=1))
 
-    def failed(self, status: Status, sentence: str) -> ModelError:
-        """The error of this status, whose sentence names the model and the kept exchange."""
+    def error(self, status: Status, sentence: str) -> ModelError:
+        """Return the error of this status; its sentence names the model and the kept exchange."""
         kept = f"; the exchange is transcript {self.keep()[:12]} in the store" if self._conversation.exchanges else ""
         return model_error(status, f"{self._settings.model} ended as {status}: {sentence}{kept}")
 
@@ -150,7 +150,7 @@ def require_readable(name: str, file: str | None, read: Any) -> None:
         raise ValueError(f"{name} {file} cannot be read: {error}") from error
 
 
-def _typed(value: Any) -> Any:
+def _parse_json(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     try:

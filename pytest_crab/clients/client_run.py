@@ -96,7 +96,7 @@ class ClientSettings:
         return (*([self.provider] if self.provider else []), *self.more_providers)
 
     @contextmanager
-    def _installed(self) -> Iterator[Installed]:
+    def _find_client(self) -> Iterator[Installed]:
         try:
             yield find(self.client)
         except ClientMissing as error:
@@ -112,7 +112,7 @@ class ClientSettings:
         settings.pop("folder", None)
         if not self.more_providers:
             settings.pop("more_providers")  # so that what was stored before there was such a setting is still found
-        with self._installed() as installed:
+        with self._find_client() as installed:
             version = installed.version
         return {
             "adapter": f"{self.client} {self.role}",
@@ -128,7 +128,7 @@ class ClientSettings:
     def session(self, checkout: Checkout) -> Iterator[Session]:
         """Open a sandbox with the client and a way to the models in it. Raises the role's error, GatewayError."""
         services = checkout.services
-        with self._installed() as installed, services.models(self.provider, *self.more_providers) as access:
+        with self._find_client() as installed, services.models(self.provider, *self.more_providers) as access:
             sandbox: dict[str, Any] = {"readable": installed.trees, "models": access}
             opened = checkout.workspace(**sandbox) if self.place is Place.WORKSPACE else checkout.clone(**sandbox)
             with opened as workspace:
@@ -173,7 +173,7 @@ class Session:
 
     def keep(self, parts: Mapping[str, bytes]) -> None:
         """Keep raw output; its key is then ``transcript``."""
-        texts = {name: shortened(part.decode(errors="replace"), _LONGEST_STREAM) for name, part in parts.items()}
+        texts = {name: shorten_middle(part.decode(errors="replace"), _LONGEST_STREAM) for name, part in parts.items()}
         self.transcript = self._services.keep(self.settings.client, json.dumps(texts, indent=1))
 
     def judge(self, facts: Mapping[str, Any]) -> Row:
@@ -184,9 +184,9 @@ class Session:
         words = " ".join(str(facts.get("words") or "").split())[:_LONGEST_QUOTE]
         quote = f"; it said {self._redactor.text(words)!r}" if words else ""
         kept = f"; its raw output is transcript {self.transcript[:12]} in the store" if self.transcript else ""
-        raise self._failed(row.status, f"{row.what}{quote}{kept}")
+        raise self._error(row.status, f"{row.what}{quote}{kept}")
 
-    def _failed(self, status: Status, sentence: str) -> Exception:
+    def _error(self, status: Status, sentence: str) -> Exception:
         failure = self.settings.failure
         return failure(f"{self.settings.client} ended as {status}: {sentence}", status=str(status))
 
@@ -200,7 +200,7 @@ class Session:
         files = touched_paths(pull_request.diff)
         review = review_of(answer, problems, root=self.workspace.root, files=files)
         if review is None:
-            raise self._failed(Status.BAD_OUTPUT, f"its findings cannot be read: {problems[0]}")
+            raise self._error(Status.BAD_OUTPUT, f"its findings cannot be read: {problems[0]}")
         return dataclasses.replace(
             review, usage=self._usage(), version=self.installed.version, transcript=self.transcript
         )
@@ -223,8 +223,8 @@ def require_above_zero(**limits: float | None) -> None:
             raise ValueError(f"{name} should be above 0; leave it out for no limit")
 
 
-def shortened(text: str, longest: int) -> str:
-    """The text, or its start and its end where it is longer."""
+def shorten_middle(text: str, longest: int) -> str:
+    """Return the text, or only its start and its end if it is longer than ``longest`` characters."""
     if len(text) <= longest:
         return text
     half = longest // 2

@@ -32,7 +32,7 @@ _UNREADABLE = "its answer is not in its provider's protocol"
 
 
 class RequestSettings(Protocol):
-    """What a conversation needs of the settings of its caller."""
+    """The settings of a conversation that its caller gives."""
 
     @property
     def model(self) -> str:

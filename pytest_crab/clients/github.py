@@ -94,17 +94,19 @@ class Forge:
         except github.GithubException as error:
             if error.status == _MISSING:
                 sentence = f"the forge has no {what} of {address}, or does not show it to this key"
-                raise self.caller.failed({"code": _MISSING}, sentence) from error
+                raise self.caller.error({"code": _MISSING}, sentence) from error
             headers = {name.lower(): str(value) for name, value in (error.headers or {}).items()}
-            raise self.caller.refused("the forge", f"GET {address}", error.status, str(error.data), headers) from error
+            raise self.caller.status_error(
+                "the forge", f"GET {address}", error.status, str(error.data), headers
+            ) from error
         except requests.Timeout as error:
-            raise self.caller.failed(
+            raise self.caller.error(
                 {"state": "hang"}, f"the forge did not answer within {seconds:.0f} s", 0.0
             ) from error
         except requests.RequestException as error:
-            raise self.caller.failed({"state": "cut"}, f"the connection to the forge broke ({error})", 0.0) from error
+            raise self.caller.error({"state": "cut"}, f"the connection to the forge broke ({error})", 0.0) from error
         except (LookupError, TypeError, ValueError, AttributeError, AssertionError) as error:
-            raise self.caller.failed({"state": "garbage"}, f"the forge's {what} of {address} cannot be read") from error
+            raise self.caller.error({"state": "garbage"}, f"the forge's {what} of {address} cannot be read") from error
         finally:
             hub.close()
 

@@ -55,23 +55,23 @@ class Caller:
     poll: float
     redactor: Redactor
 
-    def failed(self, facts: Mapping[str, Any], sentence: str, pause: float | None = None) -> CallFailed:
-        """The error of these facts, in one line that holds no secret."""
+    def error(self, facts: Mapping[str, Any], sentence: str, pause: float | None = None) -> CallFailed:
+        """Return the error of these facts, in one line that holds no secret."""
         status = read_status(self.client, "reviewer", facts).status
         text = self.redactor.text(" ".join(sentence.split()))
         return CallFailed(f"{self.client} ended as {status}: {text}", status, pause)
 
-    def refused(self, name: str, call: str, code: int, text: str, headers: Mapping[str, str]) -> CallFailed:
-        """The error of an answer with an HTTP status that is no success."""
+    def status_error(self, name: str, call: str, code: int, text: str, headers: Mapping[str, str]) -> CallFailed:
+        """Return the error of an answer whose HTTP status is no success."""
         sentence = f"{name} answered {code} to {call}: {text[:_LONGEST_QUOTE]}"
         facts = {"code": code, "text": text}
         passing = read_status(self.client, "reviewer", facts).status in (Status.RATE_LIMITED, Status.OVERLOADED)
-        return self.failed(facts, sentence, (retry_after(headers) or 0.0) if passing else None)
+        return self.error(facts, sentence, (retry_after(headers) or 0.0) if passing else None)
 
     def wait(self, seconds: float, what: str) -> None:
         """Wait, if there is so much time left. Raises ReviewerError, Cancelled."""
         if time.monotonic() + seconds > self.until:
-            raise self.failed({"ending": "timeout"}, what)
+            raise self.error({"ending": "timeout"}, what)
         self.services.wait(seconds)
 
     def seconds_left(self) -> float:
@@ -111,7 +111,7 @@ class HttpService:
         self._name = name
         self._url = url.rstrip("/")
         headers = {"accept": "application/json", "user-agent": "pytest-crab", "authorization": f"Bearer {key}"}
-        self._client = httpx2.Client(headers=headers, verify=_trusted())
+        self._client = httpx2.Client(headers=headers, verify=_certificates())
 
     def close(self) -> None:
         """Give back the connections."""
@@ -128,13 +128,13 @@ class HttpService:
         try:
             return answer.json()
         except ValueError as error:
-            raise self._caller.failed({"state": "garbage"}, f"{self._name} answered with no JSON") from error
+            raise self._caller.error({"state": "garbage"}, f"{self._name} answered with no JSON") from error
 
     def post(self, path: str, body: Mapping[str, Any]) -> None:
         """Ask for something to be done, once. Raises ReviewerError."""
         answer = self._send("POST", path, json=body)
         if answer.status_code == _MISSING:
-            raise self._refused("POST", path, answer)
+            raise self._status_error("POST", path, answer)
 
     def _send(self, method: str, path: str, **content: Any) -> httpx2.Response:
         import httpx2
@@ -144,20 +144,22 @@ class HttpService:
             answer = self._client.request(method, f"{self._url}{path}", timeout=seconds, **content)
         except httpx2.TimeoutException as error:
             sentence = f"{self._name} did not answer within {seconds:.0f} s"
-            raise self._caller.failed({"state": "hang"}, sentence, 0.0) from error
+            raise self._caller.error({"state": "hang"}, sentence, 0.0) from error
         except httpx2.HTTPError as error:
             sentence = f"the connection to {self._name} broke ({error})"
-            raise self._caller.failed({"state": "cut"}, sentence, 0.0) from error
+            raise self._caller.error({"state": "cut"}, sentence, 0.0) from error
         if not answer.is_success and answer.status_code != _MISSING:
-            raise self._refused(method, path, answer)
+            raise self._status_error(method, path, answer)
         return answer
 
-    def _refused(self, method: str, path: str, answer: httpx2.Response) -> CallFailed:
-        return self._caller.refused(self._name, f"{method} {path}", answer.status_code, answer.text, answer.headers)
+    def _status_error(self, method: str, path: str, answer: httpx2.Response) -> CallFailed:
+        return self._caller.status_error(
+            self._name, f"{method} {path}", answer.status_code, answer.text, answer.headers
+        )
 
 
 @functools.cache
-def _trusted() -> ssl.SSLContext:
+def _certificates() -> ssl.SSLContext:
     """Return the certificates that are trusted, read once."""
     import httpx2
 

@@ -1,4 +1,4 @@
-"""Where the clients lie: the folder of installed ones first, then what is on PATH; and how to install one."""
+"""The lookup of clients, first in the folder of installed ones, then on PATH; and their installation."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Installed:
 
     @property
     def version(self) -> str:
-        """What it says of itself. Raises ClientMissing if it does not run."""
+        """The installed version. Raises ClientMissing if the client does not run."""
         return _printed_version(self.program) if self.kind.native else _packaged_version(self)
 
 
@@ -112,7 +112,7 @@ def find(name: str) -> Installed:
 
 
 def is_there(name: str) -> bool:
-    """Whether a client is found, be it in order or not."""
+    """Return whether a client is found; it may still fail to run."""
     try:
         find(name)
     except ClientMissing:
@@ -127,7 +127,9 @@ def install(name: str) -> Installed:
     own.mkdir(parents=True, exist_ok=True)
     for command in _commands(kind, own):
         try:
-            done = subprocess.run(command, cwd=own, env=given(os.environ), capture_output=True, text=True, check=False)
+            done = subprocess.run(
+                command, cwd=own, env=installer_environment(os.environ), capture_output=True, text=True, check=False
+            )
         except OSError as error:
             raise ClientMissing(
                 f"{name} could not be installed: {command[0]} does not run ({error.strerror})"
@@ -138,8 +140,8 @@ def install(name: str) -> Installed:
     return find(name)
 
 
-def given(environ: Mapping[str, str]) -> dict[str, str]:
-    """What of an environment installers are given: how to reach the network and an index, and no other's key."""
+def installer_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables of an environment that installers need: of the network and the index, and no keys."""
     return {
         name: value for name, value in environ.items() if name.upper() in _GIVEN or name.upper().startswith(_INDEXES)
     }
@@ -215,7 +217,7 @@ def _base_of(venv: Path) -> Iterator[Path]:
 
 @functools.cache
 def _printed_version(program: Path) -> str:
-    """What it prints; it runs outside of any sandbox here, so it is given no variable of the user's, and no key."""
+    """Return the version that the program prints. It runs outside of a sandbox, so it gets no variables of the user."""
     try:
         with scratch("home") as home:
             done = subprocess.run(

@@ -1,4 +1,4 @@
-"""What clients are told: instructions from a file, and behind them pull request and findings, as data and marked so."""
+"""Prompts of clients: instructions from a file, then the pull request and findings, marked as data."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def prompt(told: str, pull_request: PullRequest, findings: Sequence[Finding] | N
     """The whole prompt: instructions, then the pull request, and the findings on it, as data."""
     data = [f"Title: {pull_request.title}", "", pull_request.body, "", _diff(pull_request)]
     if findings is not None:
-        data += ["", "Findings:", *_listed(findings)]
+        data += ["", "Findings:", *_finding_lines(findings)]
     return as_data(told, "\n".join(data), "" if findings is None else " and from its review")
 
 
@@ -53,7 +53,7 @@ def as_data(told: str, text: str, more: str = "") -> str:
 
 
 def digest_of(told: str) -> str:
-    """What names a prompt on the record: the digest of its instructions and of how the data is put behind them."""
+    """Return the digest of the instructions and of the text that marks the data, which names a prompt on the record."""
     return serialization.digest([told, _NOTICE, LONGEST_DIFF])
 
 
@@ -81,7 +81,7 @@ def _diff(pull_request: PullRequest) -> str:
     return f"Diff, of which the first {len(cut)} of {len(diff)} characters follow (`{rest}` shows all of it):\n{cut}"
 
 
-def _listed(findings: Sequence[Finding]) -> list[str]:
+def _finding_lines(findings: Sequence[Finding]) -> list[str]:
     lines = []
     for number, finding in enumerate(findings, 1):
         span = "" if finding.start is None else f":{finding.start}-{finding.end or finding.start}"

@@ -22,7 +22,7 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
 class Context(StrEnum):
-    """Where the code beside a hunk comes from."""
+    """The source of the code that is shown beside a hunk."""
 
     NONE = "none"
     BM25 = "bm25"

@@ -69,8 +69,8 @@ class StepServices:
         """See protocols.Services."""
         return self._gateway.usage(access)
 
-    def used(self) -> Usage | None:
-        """What all accesses have used together, also after their end; None: there was none."""
+    def total_used(self) -> Usage | None:
+        """Return the usage of all accesses together, also after their end; None if there was none."""
         return total_usage(self._usage_or_none(access) for access in self._accesses)
 
     def wait(self, seconds: float) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from pytest_crab.clients.chat import Chat
 from pytest_crab.clients.chat import ChatSettings
 from pytest_crab.clients.client_run import require_above_zero
-from pytest_crab.clients.client_run import shortened
+from pytest_crab.clients.client_run import shorten_middle
 from pytest_crab.clients.conversation import Conversation
 from pytest_crab.clients.conversation import Tool
 from pytest_crab.clients.conversation import ToolCall
@@ -105,7 +105,7 @@ class ToolLoop(Chat):
             conversation.add_results([self._result(call) for call in turn.calls])
             self._guessed += len(json.dumps(conversation.messages)) // _CHARACTERS
             self._check()
-        raise self.failed(Status.LIMIT, f"it reached max_turns, {self._settings.max_turns}")
+        raise self.error(Status.LIMIT, f"it reached max_turns, {self._settings.max_turns}")
 
     def keep(self) -> str:
         """Keep the conversation in the store; return its key."""
@@ -116,17 +116,17 @@ class ToolLoop(Chat):
         counted = usage.input_tokens is not None and usage.output_tokens is not None
         tokens = (usage.input_tokens or 0) + (usage.output_tokens or 0) if counted else self._guessed
         if time.monotonic() > self._end:
-            raise self.failed(Status.LIMIT, f"it took longer than seconds, {settings.seconds:g}")
+            raise self.error(Status.LIMIT, f"it took longer than seconds, {settings.seconds:g}")
         if tokens > settings.total_tokens:
-            raise self.failed(Status.LIMIT, f"it used {tokens} tokens, and total_tokens is {settings.total_tokens}")
+            raise self.error(Status.LIMIT, f"it used {tokens} tokens, and total_tokens is {settings.total_tokens}")
         if settings.max_usd is None:
             return
         if usage.cost_usd is None:
             missing = f"what {settings.model} costs is not known, so max_usd cannot be kept; give it models.prices"
-            raise self.failed(Status.CLIENT_ERROR, f"{missing} in crab.yaml")
+            raise self.error(Status.CLIENT_ERROR, f"{missing} in crab.yaml")
         if usage.cost_usd > settings.max_usd:
             cost = format_dollars(usage.cost_usd)
-            raise self.failed(Status.LIMIT, f"it cost {cost} USD, and max_usd is {settings.max_usd:g}")
+            raise self.error(Status.LIMIT, f"it cost {cost} USD, and max_usd is {settings.max_usd:g}")
 
     def _result(self, call: ToolCall) -> ToolResult:
         text, fine = self._use(call.name, call.arguments or {})
@@ -158,13 +158,13 @@ class ToolLoop(Chat):
         data = stdin.encode(errors="surrogateescape")
         done = self._workspace.run(["sh", "-c", command], stdin=data, seconds=seconds)
         if done.too_much_disk:
-            raise self.failed(Status.LIMIT, "its commands wrote more to the disk than they may")
+            raise self.error(Status.LIMIT, "its commands wrote more to the disk than they may")
         return done
 
 
 def _output_of(done: Completed) -> tuple[str, bool]:
     """Return what a command printed as the model is shown it, and whether it succeeded."""
-    text = shortened((done.stdout + done.stderr).decode(errors="replace"), _SHOWN)
+    text = shorten_middle((done.stdout + done.stderr).decode(errors="replace"), _SHOWN)
     if done.exit_code == 0:
         return text or "(nothing printed)", True
     ended = "it did not end in time" if done.timed_out else f"exit code {done.exit_code}"

@@ -151,7 +151,7 @@ class Cassettes:
 
     @staticmethod
     def _load(path: Path) -> dict[str, Any] | None:
-        """What a cassette holds; None if there is none. Raises OSError, and ValueError where it is damaged."""
+        """Return the content of a cassette; None if there is none. Raises OSError, and ValueError if damaged."""
         try:
             text = path.read_text(encoding="utf-8")
         except FileNotFoundError:
@@ -169,7 +169,7 @@ class Cassettes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """What a recording is good for; its label says who made it too."""
+    """The step that a recording is used for; its label also names who made it."""
 
     instance: str
     step: str

@@ -177,13 +177,13 @@ class Gateway:
 
     def _open_account(self, asked: dict[str, Any]) -> tuple[GatewayClient, Mapping[str, Any]]:
         """Open an account; a gateway that is found dead on the way is started anew."""
-        client = self._connected()
+        client = self._running_client()
         try:
             return client, client.ask("open", asked)
         except GatewayError:
             if client.alive(wait=1.0):
                 raise
-        client = self._connected()
+        client = self._running_client()
         return client, client.ask("open", asked)
 
     def _require_running(self, step: str, error: Exception | None = None) -> None:
@@ -203,7 +203,7 @@ class Gateway:
         with contextlib.suppress(GatewayError):
             self._close_account(client, access)
 
-    def _connected(self) -> GatewayClient:
+    def _running_client(self) -> GatewayClient:
         """Return the client of the running gateway, which is started if there is none."""
         with self._guard:
             if self._over.is_set():

@@ -107,7 +107,7 @@ class Account:
         return self.lasting or self.passing
 
     @property
-    def answered(self) -> bool:
+    def has_answer(self) -> bool:
         """True if a model has answered anything."""
         return any(0 < entry.status < 400 for entry in self.entries)
 
@@ -193,7 +193,7 @@ class Ledger:
         self._torn = size > 0 and os.pread(self._ledger, 1, size - 1) != b"\n"
 
     @property
-    def limited(self) -> bool:
+    def has_budget(self) -> bool:
         """True if there is any budget to keep."""
         return self.budget is not None or self.trial_budget is not None
 
@@ -222,7 +222,7 @@ class Ledger:
         """Return the lock of a trial: under a budget it has one request at a time, so one at most exceeds it."""
         return self._locks[account.trial]
 
-    def exhausted(self, account: Account) -> str | None:
+    def refusal(self, account: Account) -> str | None:
         """Return why this account may not ask any more, as a sentence; None if it may."""
         if self._over:
             return (
@@ -283,7 +283,7 @@ class Ledger:
         if 0 < entry.status < 400:
             account.passing = None
         unknown = entry.cost is None and entry.estimate is None
-        limited = self.limited or account.allowance is not None
+        limited = self.has_budget or account.allowance is not None
         if limited and entry.complete and entry.status < 400 and unknown and not entry.replayed:
             self._unknown = (
                 f"what {entry.model} used cannot be priced, so that no budget can be kept: "

@@ -108,7 +108,7 @@ class Proxy:
         if not account.open:  # it ended while the body came
             raise Refusal(401, _OVER)
         answer = self._replay if self.replay else self._forward
-        if not self.ledger.limited and account.allowance is None:
+        if not self.ledger.has_budget and account.allowance is None:
             return await answer(http, request)
         async with self.ledger.turn(account):
             self._require_budget(request)
@@ -151,7 +151,7 @@ class Proxy:
     def _require_budget(self, request: ModelRequest) -> None:
         """Raise Refusal if this request would exceed a budget, or may do so unnoticed."""
         account = request.account
-        why = self.ledger.exhausted(account)
+        why = self.ledger.refusal(account)
         if why is not None:
             raise Refusal(400, why, lasting=True, overspent=self.ledger.overspent(account))
         price = None if self.replay else self.prices.find(request.document, request.known.base_url)

@@ -1,4 +1,4 @@
-"""What makes two requests the same: their content, without what differs between homes, dates and attempts."""
+"""The key of a request: the digest of its content, without what differs between homes, dates and attempts."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def normalise(body: Mapping[str, Any]) -> dict[str, Any]:
         return names.setdefault(found.group(), f"<id {len(names) + 1}>")
 
     def clean(text: str, *, printed: bool, said: bool) -> str:
-        text = _said(_replaced(text, _EVERYWHERE)) if said else _replaced(text, (*_EVERYWHERE, *_INSTRUCTIONS))
+        text = _without_date(_replace(text, _EVERYWHERE)) if said else _replace(text, (*_EVERYWHERE, *_INSTRUCTIONS))
         if known:
             text = pattern_of_names.sub(number, text)
         if not printed:
@@ -116,22 +116,22 @@ def normalise(body: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _replaced(text: str, taken: _Taken) -> str:
+def _replace(text: str, taken: _Taken) -> str:
     for needed, pattern, stand_in in taken:
         if needed in text:
             text = pattern.sub(stand_in, text)
     return text
 
 
-def _said(text: str) -> str:
-    """A text of a conversation without the date that a client put into it."""
+def _without_date(text: str) -> str:
+    """Return a text of a conversation without the date that a client put into it."""
     for opening, pattern in _OPENINGS.items():
         if text.startswith(opening):
-            return pattern.sub(_undated, text)
+            return pattern.sub(_date_stand_in, text)
     return _FIRST_DATE.sub(r"\1<date>", text, count=1) if "Today's Date: " in text else text
 
 
-def _undated(found: re.Match[str]) -> str:
+def _date_stand_in(found: re.Match[str]) -> str:
     tag = next(group for group in found.groups() if group is not None)
     return f"{tag}{'<zone>' if tag == '<timezone>' else '<date>'}"
 
@@ -163,7 +163,7 @@ def _walk(value: Any, clean: Callable[..., str], *, printed: bool) -> Any:
 
 
 def _is_result(value: Mapping[str, Any]) -> bool:
-    """Whether a part of a conversation is what a tool gave back."""
+    """Return whether a part of a conversation is the result of a tool."""
     kind = value.get("type")
     return (isinstance(kind, str) and kind.endswith(("tool_result", "_call_output"))) or value.get("role") == "tool"
 

@@ -74,7 +74,7 @@ class UserCount:
         if not self._users:
             self.over.set()
 
-    async def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def hold_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Count a connection for as long as it lasts."""
         self.add()
         writer.write(b"%d\n" % self._users)
@@ -144,7 +144,7 @@ class AdminApi:
         answer = {
             "usage": account.usage(),
             "fault": account.fault,
-            "lasting": account.lasting is not None or not account.answered,
+            "lasting": account.lasting is not None or not account.has_answer,
             "gave_up": bool(account.given_up),
             "overspent": account.overspent,
             "trial": account.trial,
@@ -186,7 +186,7 @@ async def serve(configuration: Configuration, stdin: Any) -> None:
         runners = [await _runner(app)]
         runners.append(await _runner(AdminApi(ledger, StepSockets(runners[0])).app()))
         await web.SockSite(runners[1], _bind(Path(ADMIN_SOCKET), 0o600), backlog=512).start()
-        lease = await asyncio.start_unix_server(users.connected, LEASE_SOCKET)
+        lease = await asyncio.start_unix_server(users.hold_connection, LEASE_SOCKET)
         print("ready", flush=True)  # noqa: T201 - the starter waits for it
         starter = asyncio.create_task(users.until_closed(pipe))
         await users.over.wait()

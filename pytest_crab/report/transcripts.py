@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_crab import serialization
-from pytest_crab.clients.client_run import shortened
+from pytest_crab.clients.client_run import shorten_middle
 from pytest_crab.errors import BadInput
 from pytest_crab.errors import StoreError
 from pytest_crab.protocols import Store
@@ -77,7 +77,7 @@ def write_transcripts(report: Path, store: Store, keys: Iterable[str]) -> None:
         except StoreError:
             continue
         if whole is not None:
-            copy = Transcript(step=whole.step, name=whole.name, text=shortened(whole.text, LONGEST))
+            copy = Transcript(step=whole.step, name=whole.name, text=shorten_middle(whole.text, LONGEST))
             write_atomically(path, [json.dumps(serialization.dump(copy)).encode() + b"\n"])
 
 

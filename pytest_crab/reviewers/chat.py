@@ -24,10 +24,10 @@ def ask_for_findings(
     problems: list[str] = []
     review = read_findings(text, problems, path=path, files=files)
     if review is None:
-        raise chat.failed(Status.BAD_OUTPUT, f"its findings cannot be read: {problems[0]}")
+        raise chat.error(Status.BAD_OUTPUT, f"its findings cannot be read: {problems[0]}")
     return text, review
 
 
-def recorded(review: Review, chat: Chat, model: str) -> Review:
-    """The review as it goes on the record, with what the gateway has metered."""
+def with_usage(review: Review, chat: Chat, model: str) -> Review:
+    """Return the review with the usage that the gateway metered, the model, and the transcript's key."""
     return dataclasses.replace(review, usage=chat.usage(), version=model, transcript=chat.keep())

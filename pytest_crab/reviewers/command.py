@@ -26,7 +26,7 @@ class CommandReviewer(CommandSettings):
     failure: ClassVar[type[ReviewerError | AgentError]] = ReviewerError
 
     def review(self, pull_request: PullRequest, checkout: Checkout) -> Review:
-        """What the executable finds. Raises ReviewerError, Cancelled, EngineError."""
+        """Return the findings that the executable prints. Raises ReviewerError, Cancelled, EngineError."""
         fingerprint = self.fingerprint()
         with self.ran(request(pull_request), checkout) as ran:
             root, stdout = ran.workspace.root, ran.stdout

@@ -100,7 +100,7 @@ class BoundDevinReviewer:
             redactor=redactor,
         )
         if not is_pull_request(self.pull_request) or not self.commit:
-            raise caller.failed({"state": "not public"}, "the instance names no commit of a public pull request")
+            raise caller.error({"state": "not public"}, "the instance names no commit of a public pull request")
         key, token = self._keys(caller)
         forge = Forge(caller=caller, url=settings.forge_url, token=token)
         with closing(HttpService(caller, "Devin", settings.url, key)) as devin:
@@ -122,10 +122,10 @@ class BoundDevinReviewer:
         names = (self.settings.key_env, self.settings.forge_key_env)
         key, token = (os.environ.get(name, "") for name in names)
         if not key:
-            raise caller.failed({"state": "no key"}, f"{names[0]} is not set")
+            raise caller.error({"state": "no key"}, f"{names[0]} is not set")
         for name, value in zip(names, (key, token or key), strict=True):
             if not re.fullmatch(r"[!-~]+", value):  # one word of printable ASCII
-                raise caller.failed({"state": "no key"}, f"{name} holds something that is no key")
+                raise caller.error({"state": "no key"}, f"{name} holds something that is no key")
         return key, token or None
 
 
@@ -151,7 +151,7 @@ class _Reviews:
         state = self._state() if asked else before
         while state is None or state["status"] != "completed":
             if state is not None and state["status"] == "errored" and state != before:
-                raise self._caller.failed({"state": "errored"}, f"its review of {self._pull} errored")
+                raise self._caller.error({"state": "errored"}, f"its review of {self._pull} errored")
             what = "no review was begun" if state is None else f"the review is {state['status']}"
             self._caller.wait(self._poll, f"{what}, and its time is over")
             state = self._state()
@@ -161,7 +161,7 @@ class _Reviews:
         """Ask for a review, which is always one of the latest commit."""
         latest = self._forge.latest_commit(self._pull)
         if latest != self._commit:
-            raise self._caller.failed(
+            raise self._caller.error(
                 {"state": "moved"},
                 f"the latest commit of {self._pull} is {latest[:12]}, which is what would be reviewed, and "
                 f"{self._commit[:12]} is measured",
@@ -174,7 +174,7 @@ class _Reviews:
         if state is None:
             return None
         if not isinstance(state, dict) or state.get("status") not in _STATES:
-            raise self._caller.failed({"state": "garbage"}, "its answer holds no status that is known")
+            raise self._caller.error({"state": "garbage"}, "its answer holds no status that is known")
         if state.get("commit_sha", self._commit) != self._commit:
-            raise self._caller.failed({"state": "garbage"}, "its answer is about another commit")
+            raise self._caller.error({"state": "garbage"}, "its answer is about another commit")
         return state

@@ -25,7 +25,7 @@ from pytest_crab.diffs import hunks_of
 from pytest_crab.errors import ReviewerError
 from pytest_crab.protocols import Checkout
 from pytest_crab.reviewers.chat import ask_for_findings
-from pytest_crab.reviewers.chat import recorded
+from pytest_crab.reviewers.chat import with_usage
 from pytest_crab.types import Finding
 from pytest_crab.types import PullRequest
 from pytest_crab.types import Review
@@ -81,7 +81,7 @@ class HunksReviewer(ChatSettings):
                 _, review = ask_for_findings(chat, [{"role": "user", "content": asked}], path=path)
                 findings += _within(review.findings, hunk)
                 set_aside += review.set_aside
-            return recorded(Review(findings=tuple(findings), set_aside=tuple(set_aside)), chat, self.model)
+            return with_usage(Review(findings=tuple(findings), set_aside=tuple(set_aside)), chat, self.model)
 
     def _search(self, checkout: Checkout) -> Search | None:
         if self.context is Context.NONE:

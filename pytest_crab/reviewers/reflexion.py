@@ -15,7 +15,7 @@ from pytest_crab.clients.prompting import prompt
 from pytest_crab.diffs import touched_paths
 from pytest_crab.protocols import Checkout
 from pytest_crab.reviewers.chat import ask_for_findings
-from pytest_crab.reviewers.chat import recorded
+from pytest_crab.reviewers.chat import with_usage
 from pytest_crab.types import PullRequest
 from pytest_crab.types import Review
 
@@ -58,4 +58,4 @@ class ReflexionReviewer(ChatSettings):
                 again = {"role": "user", "content": self.second_instructions()}
                 messages += [{"role": "assistant", "content": text}, again]
                 text, review = ask_for_findings(chat, messages, files=files)
-            return recorded(review, chat, self.model)
+            return with_usage(review, chat, self.model)

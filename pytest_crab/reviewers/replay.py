@@ -66,7 +66,7 @@ class BoundReplayReviewer:
         """
         text = self._read().decode(errors="replace")
         problems: list[str] = []
-        review = _counted(text) or read_review(text, problems, files=touched_paths(pull_request.diff))
+        review = _read_count(text) or read_review(text, problems, files=touched_paths(pull_request.diff))
         if review is None:
             more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
             raise ReviewerError(f"{self.file}: {problems[0]}{more}; see docs/reference/command.md")
@@ -80,8 +80,8 @@ class BoundReplayReviewer:
             raise ReviewerError(sentence, NOT_ON_RECORD) from error
 
 
-def _counted(text: str) -> Review | None:
-    """The review of a recorded result that has only the number of its findings; None for anything else."""
+def _read_count(text: str) -> Review | None:
+    """Return the review of a recorded result that has only a number of findings; None for anything else."""
     answer = read_answer(text, [])
     count = None if answer is None else answer.get("findings")
     return Review(count=count) if isinstance(count, int) and not isinstance(count, bool) and count >= 0 else None

@@ -81,7 +81,7 @@ class RuffReviewer:
         }
 
     def review(self, pull_request: PullRequest, checkout: Checkout) -> Review:
-        """What ruff says about the added lines. Raises ReviewerError, Cancelled, EngineError."""
+        """Return ruff's diagnostics on the added lines. Raises ReviewerError, Cancelled, EngineError."""
         try:
             changed = changed_lines(pull_request.diff, Side.RIGHT)
         except ValueError as error:
@@ -176,7 +176,7 @@ def ruff_program() -> Path:
 
 
 def _installed_ruff() -> str | None:
-    """Where the package of that name put its program, if it is installed at all."""
+    """Return the path of the program in the package ``ruff``; None if that is not installed."""
     try:
         return str(importlib.import_module("ruff.__main__").find_ruff_bin())
     except (ImportError, FileNotFoundError):
@@ -185,7 +185,7 @@ def _installed_ruff() -> str | None:
 
 @functools.cache
 def ruff_version() -> str:
-    """What ``ruff --version`` prints. Raises ReviewerError."""
+    """Return the output of ``ruff --version``. Raises ReviewerError."""
     try:
         own = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}  # and no key
         argv = (ruff_program(), "--version")

@@ -10,7 +10,7 @@ from pytest_crab.clients.prompting import prompt
 from pytest_crab.diffs import touched_paths
 from pytest_crab.protocols import Checkout
 from pytest_crab.reviewers.chat import ask_for_findings
-from pytest_crab.reviewers.chat import recorded
+from pytest_crab.reviewers.chat import with_usage
 from pytest_crab.types import PullRequest
 from pytest_crab.types import Review
 
@@ -26,4 +26,4 @@ class SingleShotReviewer(ChatSettings):
         with self.chat(checkout.services) as chat:
             asked = {"role": "user", "content": prompt(self.instructions(), pull_request)}
             _, review = ask_for_findings(chat, [asked], files=touched_paths(pull_request.diff))
-            return recorded(review, chat, self.model)
+            return with_usage(review, chat, self.model)

@@ -22,7 +22,7 @@ RELEASE_DISTANCE = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a finding or a comment points: ``lines`` are 1-based and inclusive on ``side``; None is not stated."""
+    """The place of a finding or a comment: ``lines`` are 1-based and inclusive on ``side``; None is not stated."""
 
     path: str | None = None
     lines: tuple[int, int] | None = None

@@ -42,7 +42,7 @@ class Step(Protocol[R]):
 
     @property
     def paid(self) -> bool:
-        """Whether a result costs money, so that a damaged one in the store is an error and is not remade."""
+        """True if a result costs money: a damaged one in the store is then an error and is not made again."""
 
     @property
     def deadline(self) -> float | None:
@@ -50,7 +50,7 @@ class Step(Protocol[R]):
 
     @property
     def reruns(self) -> Sequence[str]:
-        """How those runs inside the step ended that were made again, for the record."""
+        """The endings of runs inside the step that were made again, for the record."""
 
     def keys(self) -> Mapping[str, str]:
         """The store key of each result, by subject: a digest of everything that decides it. Runs nothing."""
@@ -59,7 +59,7 @@ class Step(Protocol[R]):
         """Make the results of these subjects. Raises CrabError for what is nobody's result."""
 
     def lasts(self, result: R) -> bool:
-        """Whether a result may be reused; one that this machine's failure caused may not."""
+        """Return whether a result may be reused; one that a failure of this machine caused may not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +80,7 @@ class StepResults(Mapping[str, R]):
 
 
 class TrialContext(Protocol):
-    """What a scorer works with; nothing is fetched or built before it is asked for."""
+    """The instance and the services that a scorer works with; each is fetched or built on first use."""
 
     @property
     def instance(self) -> Instance:
@@ -100,11 +100,11 @@ class TrialContext(Protocol):
 
     @property
     def limits(self) -> Limits:
-        """What an oracle's sandbox may use."""
+        """The limits of an oracle's sandbox."""
 
     @property
     def proof_runs(self) -> int:
-        """How often an oracle is run on each state that proves it."""
+        """The number of runs of an oracle on each state that proves it."""
 
     def perform(self, step: Step[R]) -> StepResults[R]:
         """The step's results: from the store, or made now and stored. Raises what the step raises, Cancelled."""
@@ -120,7 +120,7 @@ class TrialContext(Protocol):
 
 
 class Evidence(Protocol):
-    """What a scorer prepared for one trial; ``decided`` are the scores that need no review, with their reasons."""
+    """The result of a scorer's ``prepare`` for one trial; ``decided`` are the scores that need no review."""
 
     @property
     def decided(self) -> Sequence[Score]:

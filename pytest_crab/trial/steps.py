@@ -65,7 +65,7 @@ class _AdapterStep(Generic[R]):
             with model_errors_as(failure):
                 yield checkout
         except (CrabError, OSError):
-            self._context.wasted.append(checkout.services.used() or (FREE if self._is_free else None))
+            self._context.wasted.append(checkout.services.total_used() or (FREE if self._is_free else None))
             raise
 
     def lasts(self, result: R) -> bool:

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from pytest_crab.agents.suggestions import Suggestion
 from pytest_crab.agents.suggestions import SuggestionsAgent
+from pytest_crab.agents.suggestions import apply_suggestions
 from pytest_crab.agents.suggestions import blocks
-from pytest_crab.agents.suggestions import replaced
 from pytest_crab.testing.checkout import FakeCheckout
 from pytest_crab.types import Finding
 from pytest_crab.types import Revision
@@ -33,7 +33,7 @@ def apply(content: bytes, *findings: Finding) -> tuple[bytes, list[str]]:
         for number, finding in enumerate(findings, 1)
         for block in blocks(finding.body, "f", notes)
     ]
-    return replaced(content, wanted, notes), notes
+    return apply_suggestions(content, wanted, notes), notes
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_lines_beside_suggestions_stay_as_they_are(
                 slots[number - 1] = []
             slots[start - 1] = list(new)
     suggestions = [Suggestion("f", "a", start, start + more, tuple(new)) for start, more, new in wanted]
-    result = replaced(content.encode(), suggestions, []).decode()
+    result = apply_suggestions(content.encode(), suggestions, []).decode()
     expected = [text for slot in slots for text in slot]
     whole = "".join(text + ending for text in expected)
     assert result == whole or (not final and result == whole.removesuffix(ending))

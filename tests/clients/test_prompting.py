@@ -26,7 +26,7 @@ def pull_request(body: str = "Because.", diff: str = DIFF) -> PullRequest:
 
 @pytest.mark.parametrize("role", ["review", "revise"])
 def test_there_are_instructions_for_each_role(role: str) -> None:
-    assert len(instructions(role, None)) > 500
+    assert len(instructions(role, None, ".")) > 500
 
 
 @given(body=strategies.text())

@@ -106,7 +106,7 @@ def test_a_judge_asks_a_model_without_a_checkout(make_bench: Callable[..., Bench
     bench = make_bench(say("Yes."))
     services = bench.services()
     assert Judge(model="m").verdict(services, f"off by one, says {KEY}") == "Yes."
-    used = services.used()
+    used = services.total_used()
     assert used is not None
     assert (used.requests, used.cost_usd) == (1, pytest.approx(100e-6 + 200e-6))
     (kept,) = bench.kept
@@ -166,7 +166,7 @@ def test_a_curator_asks_for_a_trial_that_it_makes(desk: Any) -> None:
     context = TrialContext(desk.instance, Crew.build(spec), desk.world, lambda _step: None)
     services = context.services()
     assert Judge(model="scripted-model", provider="openai").verdict(services, "no guard") == "It divides by zero."
-    assert services.used().requests == 1
+    assert services.total_used().requests == 1
     assert len(context.transcripts) == 1
 
 
@@ -174,7 +174,7 @@ def test_without_a_gateway_nothing_can_be_asked() -> None:
     services = StepServices(None, lambda *_: None, trial="t", step="s")
     with pytest.raises(GatewayError, match="no gateway"):
         Judge(model="m").verdict(services, "?")
-    assert services.used() is None
+    assert services.total_used() is None
 
 
 def test_a_stopped_run_waits_no_longer(make_bench: Callable[..., Bench]) -> None:

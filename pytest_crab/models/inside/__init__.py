@@ -1,1 +1,1 @@
-"""What is sent into sandboxes as text: it imports the standard library only."""
+"""Modules that are sent into sandboxes as text; they import the standard library only."""

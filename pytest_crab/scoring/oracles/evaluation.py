@@ -141,11 +141,11 @@ def _judge(
         judgement = broken.get(one.comment.id) or verdict.judge(one.proof, run)
         tests = verdict.recorded(one.proof, run)
         scores[one.comment.id] = score_of(one.comment, judgement, tests=tests, proof=one.proof)
-    return scores, _damaged(context, answers.runs.get(PASS_TO_PASS))
+    return scores, _breaks_tests(context, answers.runs.get(PASS_TO_PASS))
 
 
-def _damaged(context: TrialContext, run: Run | None) -> bool | None:
-    """Whether pass_to_pass fails now; None if it was not run, or came to no end and comes to none at head either."""
+def _breaks_tests(context: TrialContext, run: Run | None) -> bool | None:
+    """Return whether pass_to_pass fails; None if it was not run, or if it does not end at head either."""
     if run is None:
         return None
     if run.ending is not Ending.COMPLETED:

@@ -74,11 +74,11 @@ class ProofStep:
 
     def keys(self) -> Mapping[str, str]:
         """See scoring.protocols.Step."""
-        return self._named
+        return self._proof_keys
 
     @lazy
-    def _named(self) -> Mapping[str, str]:
-        """The keys, for which every oracle's files are read."""
+    def _proof_keys(self) -> Mapping[str, str]:
+        """The keys of the proofs, computed once, since each reads its oracle's files."""
         return keys.proofs(self._context, harness.VERSION)
 
     def run(self, subjects: Sequence[str]) -> Mapping[str, ProofResult]:
@@ -108,12 +108,12 @@ def _prove(context: TrialContext, comments: Sequence[Comment]) -> tuple[dict[str
             problems[comment.id] = f"{name}: the oracle of {comment.id} cannot be proved: {error}"
     asked = [comment for comment in comments if comment.id in wanted]
     answers = _ask(context, asked, wanted)
-    around = _around(context, answers)
+    around = _workspace_fault(context, answers)
     proofs: dict[str, Proof] = {}
     for comment in asked:
         evidence = _evidence(context, comment, wanted[comment.id], answers)
         outcome = verdict.prove(evidence)
-        unstarted = _unstarted(evidence)
+        unstarted = _why_unstarted(evidence)
         if around is not None:
             problems[comment.id] = f"{name} is not proved: {around}"
         elif unstarted is not None:
@@ -187,15 +187,15 @@ def _evidence(context: TrialContext, comment: Comment, trees: _Trees, answers: O
     )
 
 
-def _unstarted(evidence: verdict.Evidence) -> str | None:
-    """Why no run of an oracle was even started, if that was the same for all."""
+def _why_unstarted(evidence: verdict.Evidence) -> str | None:
+    """Return why no run of an oracle was started; None if one was, or if the reasons differ."""
     runs = [run for _, of in (*evidence.green(), *evidence.red()) for run in of]
     details = {run.detail for run in runs}
     return details.pop() if len(details) == 1 and all(run.ending is Ending.UNSTARTED for run in runs) else None
 
 
-def _around(context: TrialContext, answers: OracleResults) -> str | None:
-    """What is wrong with the workspace itself, whatever the oracles say."""
+def _workspace_fault(context: TrialContext, answers: OracleResults) -> str | None:
+    """Return the fault of the workspace itself (a leak, or pass_to_pass failing at head); None if it is sound."""
     if answers.leaks is None:
         problem = answers.problems[0] if answers.problems else "the harness did not answer"
         return f"the leak proof could not be made ({problem})"
