@@ -35,7 +35,7 @@ def compare_rulers(report: Path, *, similarity: bool, everything: bool, as_json:
     rulers rank reviewers alike (Kendall's tau-b), and the comments that one ruler counts as hit and another as missed.
     """
     if similarity and (missing := missing_library()) is not None:
-        raise click.UsageError(f"--similarity needs {missing}: pip install 'pytest-crab[similarity]'")
+        raise click.UsageError(f"--similarity needs {missing}: install pytest-crab with its extra [similarity]")
     try:
         found = compare(trials_file(report), similarities=similarity)
     except BadInput as error:

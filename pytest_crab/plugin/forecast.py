@@ -59,9 +59,9 @@ class Forecaster:
         self._config = config
         self._forecast: Forecast | None = None
 
-    @pytest.hookimpl(trylast=True)
+    @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Make the forecast of this process's items."""
+        """Make the forecast of this process's items, before the terminal asks for its lines."""
         self._look_ahead([item.planned for item in session.items if isinstance(item, TrialItem)])
 
     def pytest_report_collectionfinish(self) -> list[str]:

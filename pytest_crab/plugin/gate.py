@@ -67,8 +67,9 @@ class RunGate:
         changes = dict.fromkeys(self._changes(self._before))
         return [line, *(f"crab: warning: not as in the baseline: {change}" for change in changes)]
 
+    @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Refuse before anything runs what is not comparable: other instances, agent or runtime."""
+        """Refuse what is not comparable, before the terminal asks for lines: other instances, agent or runtime."""
         if not self._options.runs_trials(self._config):
             return
         self._items = [item for item in session.items if isinstance(item, TrialItem)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from typing import NoReturn
@@ -143,13 +142,19 @@ def test_without_a_gateway_nobody_is_to_blame(noun: str, name: str, tmp_path: Pa
     assert checkout.openings == []
 
 
+class InterruptedModels:
+    """A gateway in a run that was just interrupted."""
+
+    def open(self, **_asked: Any) -> NoReturn:
+        raise Cancelled("interrupted")
+
+
 class Interrupted(FakeCheckout):
     """A checkout in a run that was just interrupted."""
 
-    @contextmanager
-    def models(self, *providers: str) -> Any:
-        raise Cancelled("interrupted")
-        yield
+    def __init__(self, folder: Path) -> None:
+        gateway: Any = InterruptedModels()
+        super().__init__(folder, head=HEAD, gateway=gateway)
 
     def clone(self, **asked: Any) -> NoReturn:
         raise Cancelled("interrupted")
@@ -158,4 +163,4 @@ class Interrupted(FakeCheckout):
 @pytest.mark.parametrize(("noun", "name"), BOTH)
 def test_an_interruption_passes_through(noun: str, name: str, tmp_path: Path) -> None:
     with pytest.raises(Cancelled):
-        work(made(noun, name, tmp_path), noun, Interrupted(tmp_path / "checkout", head=HEAD))
+        work(made(noun, name, tmp_path), noun, Interrupted(tmp_path / "checkout"))

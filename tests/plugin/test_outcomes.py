@@ -20,7 +20,7 @@ def test_the_upper_bound_catches_all_and_passes(lab: Any) -> None:
         [
             "shop-1::human  2/2 caught; *",
             "till-2::human  2/2 caught; *",
-            "human* *4    2.0  100.0   100.0   100.0 28.3-100.0 100.0     4/4       0",
+            "human* *4    2.0  100.0   100.0   100.0 1.9-100.0 100.0     4/4       0",
         ]
     )
     assert [(trial["instance"], trial["reviewer"], trial["repeat"]) for trial in lab.records()] == [

@@ -11,6 +11,7 @@ import pytest
 
 from pytest_crab.campaign.progress import Progress
 from pytest_crab.campaign.progress import progress_text
+from pytest_crab.types import TrialId
 
 Terminal = Callable[..., str]
 Seen = Callable[[str], str]
@@ -21,11 +22,11 @@ Seen = Callable[[str], str]
     [
         (Progress(running=(), done=0, cost_usd=None), "0/9 trials"),
         (
-            Progress(running=((("a", "human", 1), "proof", 3.4),), done=2, cost_usd=None),
+            Progress(running=((TrialId("a", "human"), "proof", 3.4),), done=2, cost_usd=None),
             "2/9 trials | a::human proof 3s",
         ),
         (
-            Progress(running=tuple(((name, "r", 1), "review", 1.0) for name in "abcd"), done=0, cost_usd=0.5),
+            Progress(running=tuple((TrialId(name, "r"), "review", 1.0) for name in "abcd"), done=0, cost_usd=0.5),
             "0/9 trials | a::r review 1s, b::r review 1s, 2 more | 0.50 USD",
         ),
     ],
