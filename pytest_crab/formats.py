@@ -7,9 +7,23 @@ import re
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
+from typing import Protocol
 
 #: Stands where nothing was measured.
 NOTHING = "-"
+
+
+class Bounds(Protocol):
+    """An interval of shares."""
+
+    @property
+    def low(self) -> float:
+        """Its lower end, from 0 to 1."""
+
+    @property
+    def high(self) -> float:
+        """Its upper end."""
+
 
 _UNITS = "KMGT"
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT])(?:i?B)?", re.IGNORECASE)
@@ -19,6 +33,11 @@ def format_count(count: int, noun: str) -> str:
     """Return a number with its noun, in the plural unless the number is 1."""
     plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
     return f"{count} {noun if count == 1 else plural}"
+
+
+def format_names(names: Sequence[str], shown: int, between: str = ", ") -> str:
+    """Return the first ``shown`` names in a row, and how many more there are."""
+    return between.join(names[:shown]) + (f" and {len(names) - shown} more" if len(names) > shown else "")
 
 
 def format_number(value: float | None) -> str:
@@ -38,9 +57,19 @@ def format_points(difference: float | None) -> str:
     return NOTHING if difference is None else f"{100 * difference:+.1f}"
 
 
-def format_interval(interval: tuple[float, float] | None) -> str:
+def format_mean(value: float | None) -> str:
+    """Return a mean with one decimal."""
+    return NOTHING if value is None else f"{value:.1f}"
+
+
+def format_interval(interval: Bounds | None, between: str = "-") -> str:
     """Return an interval of a share in percent: 26.4-38.3."""
-    return NOTHING if interval is None else "-".join(map(format_percent, interval))
+    return NOTHING if interval is None else f"{format_percent(interval.low)}{between}{format_percent(interval.high)}"
+
+
+def format_change_interval(interval: Bounds | None) -> str:
+    """Return an interval of a difference in percentage points: -3.1 to +0.4."""
+    return NOTHING if interval is None else f"{format_points(interval.low)} to {format_points(interval.high)}"
 
 
 def format_dollars(amount: float, least: int = 2) -> str:

@@ -3,6 +3,13 @@ from __future__ import annotations
 import pytest
 
 from pytest_crab.formats import format_dollars
+from pytest_crab.formats import format_duration
+from pytest_crab.formats import format_mean
+from pytest_crab.formats import format_names
+from pytest_crab.formats import format_number
+from pytest_crab.formats import format_percent
+from pytest_crab.formats import format_points
+from pytest_crab.formats import format_table
 
 
 @pytest.mark.parametrize(
@@ -15,3 +22,25 @@ def test_two_digits_are_there_however_small_an_amount_is(amount: float, text: st
 
 def test_more_decimals_may_be_wanted() -> None:
     assert (format_dollars(0.5, 3), format_dollars(0.00012, 3), format_dollars(0, 4)) == ("0.500", "0.00012", "0.0000")
+
+
+def test_shares_means_and_counts_have_one_decimal_and_nothing_is_a_dash() -> None:
+    assert (format_percent(0.26449), format_points(-0.031), format_points(0.004)) == ("26.4", "-3.1", "+0.4")
+    assert (format_mean(2), format_number(2.0), format_number(2.5)) == ("2.0", "2", "2.5")
+    assert {format_percent(None), format_points(None), format_mean(None), format_number(None)} == {"-"}
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0.2, "1 s"), (89, "89 s"), (90, "2 min"), (9000, "2.5 h")])
+def test_a_length_of_time_has_the_unit_that_fits(seconds: float, text: str) -> None:
+    assert format_duration(seconds) == text
+
+
+def test_names_beyond_the_limit_are_a_number() -> None:
+    assert format_names(["a", "b"], 2) == "a, b"
+    assert format_names(["a", "b", "c"], 2) == "a, b and 1 more"
+
+
+def test_the_columns_of_a_table_are_as_wide_as_their_widest_cell() -> None:
+    rows = [("name", "count"), ("a", "7")]
+    assert list(format_table(rows)) == ["name  count", "a         7"]
+    assert list(format_table(rows, right=False)) == ["name  count", "a     7"]

@@ -14,6 +14,7 @@ import click
 from pytest_crab import serialization
 from pytest_crab.benchmarks.ccrab import recording_at
 from pytest_crab.errors import BadInput
+from pytest_crab.formats import format_table
 from pytest_crab.gate.baseline import BaselineComparison
 from pytest_crab.gate.baseline import rule_on_baselines
 from pytest_crab.gate.comparable import CONDITIONS
@@ -143,11 +144,8 @@ def _print_text(against: Sequence[BaselineComparison], paragraph: str | None) ->
             click.echo(_visible(explain_baseline(one, ruling)))
         if one.labels and one.problem is None:
             click.echo("")
-            rows = list(label_table(one.labels))
-            widths = [max(len(ascii_line(cell, 60)) for cell in column) for column in zip(*rows, strict=True)]
-            for first, *rest in rows:
-                cells = (ascii_line(cell, 60).rjust(width) for cell, width in zip(rest, widths[1:], strict=True))
-                click.echo("  ".join((ascii_line(first, 60).ljust(widths[0]), *cells)))
+            for line in format_table([ascii_line(cell, 60) for cell in row] for row in label_table(one.labels)):
+                click.echo(line)
 
 
 def _points(text: str) -> float:

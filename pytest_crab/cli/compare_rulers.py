@@ -10,7 +10,10 @@ import click
 
 from pytest_crab import serialization
 from pytest_crab.errors import BadInput
+from pytest_crab.formats import NOTHING
 from pytest_crab.formats import format_count
+from pytest_crab.formats import format_percent
+from pytest_crab.formats import format_table
 from pytest_crab.report.loading import trials_file
 from pytest_crab.report.rulers import Cell
 from pytest_crab.report.rulers import RulerComparison
@@ -64,13 +67,11 @@ def _lines(found: RulerComparison, most: int) -> Iterator[str]:
 def _rate_table(found: RulerComparison) -> Iterator[str]:
     reviewers = list(dict.fromkeys(rate.reviewer for rate in found.rates))
     cells = {
-        (rate.reviewer, rate.ruler): "-" if rate.mean is None else f"{100 * rate.mean:.1f} of {rate.comments}"
+        (rate.reviewer, rate.ruler): NOTHING if rate.mean is None else f"{format_percent(rate.mean)} of {rate.comments}"
         for rate in found.rates
     }
-    first = max(len(name) for name in ["reviewer", *reviewers])
-    yield "  ".join(["reviewer".ljust(first), *(ruler.rjust(14) for ruler in found.rulers)])
-    for reviewer in reviewers:
-        yield "  ".join([reviewer.ljust(first), *(cells[reviewer, ruler].rjust(14) for ruler in found.rulers)])
+    rows = [[reviewer, *(cells[reviewer, ruler] for ruler in found.rulers)] for reviewer in reviewers]
+    yield from format_table([["reviewer", *found.rulers], *rows])
 
 
 def _pair_line(pair: RulerPair) -> str:

@@ -11,6 +11,8 @@ from pathlib import Path
 from pytest_crab.curation.certify import Certificate
 from pytest_crab.curation.measuring import Role
 from pytest_crab.curation.measuring import Seen
+from pytest_crab.formats import NOTHING
+from pytest_crab.formats import format_table
 from pytest_crab.types import Comment
 
 _HEADINGS = ("oracle", "strictness", "sharpness", "flake bound", "lines", "kind", "isolation")
@@ -29,7 +31,7 @@ class Share:
         return self.part / self.whole if self.whole else None
 
     def __str__(self) -> str:
-        return "-" if self.value is None else f"{self.value:.2f} ({self.part}/{self.whole})"
+        return NOTHING if self.value is None else f"{self.value:.2f} ({self.part}/{self.whole})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,10 +85,7 @@ def rows(certificates: Iterable[Certificate]) -> tuple[Row, ...]:
 
 def table(found: Sequence[Row]) -> Iterator[str]:
     """The lines of the table, a line of totals last."""
-    cells = [_HEADINGS, *(_cells(row) for row in found), _totals(found)]
-    widths = [max(len(line[column]) for line in cells) for column in range(len(_HEADINGS))]
-    for line in cells:
-        yield "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+    return format_table([_HEADINGS, *(_cells(row) for row in found), _totals(found)], right=False)
 
 
 def _row(certificate: Certificate, comment: Comment) -> Row:
@@ -134,7 +133,7 @@ def _cells(row: Row) -> tuple[str, ...]:
         f"{row.instance} {row.comment}",
         "?" if row.strictness is None else str(row.strictness),
         "?" if row.sharpness is None else str(row.sharpness),
-        "-" if row.flake_bound is None else f"{row.flake_bound:.2f}",
+        NOTHING if row.flake_bound is None else f"{row.flake_bound:.2f}",
         str(row.lines),
         row.kind,
         row.isolation,
@@ -153,7 +152,7 @@ def _totals(found: Sequence[Row]) -> tuple[str, ...]:
         f"all {len(found)}",
         pooled(row.strictness for row in found),
         pooled(row.sharpness for row in found),
-        f"{max(bounds):.2f}" if bounds else "-",
+        f"{max(bounds):.2f}" if bounds else NOTHING,
         str(sum(row.lines for row in found)),
         f"{behavioral} behavioral",
         f"{isolated} process",

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
 
+from pytest_crab.formats import format_names
+
 #: What has to be the same in both runs; each word can be allowed to differ, one at a time.
 CONDITIONS = ("dataset", "agent", "agent-version", "harness", "runtime", "leaky")
 
@@ -104,5 +106,4 @@ def _changed_models(noun: str, before: Sequence[str], after: Sequence[str]) -> s
 
 
 def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(name if len(name) <= 40 else f"{name[:12]}..." for name in names[:_SHOWN])
-    return shown + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+    return format_names([name if len(name) <= 40 else f"{name[:12]}..." for name in names], _SHOWN)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pytest_crab.formats import format_count
+from pytest_crab.formats import format_percent
 from pytest_crab.statistics.power import POWER
 from pytest_crab.statistics.power import Design
 from pytest_crab.statistics.power import oracles_needed
@@ -23,13 +24,12 @@ def power_statement(design: Design, *, margin: float, assumed: bool, flips: floa
         return f"{oracles} of one pull request cannot show anything of others, so this gate cannot pass"
     smallest = ahead.smallest_drop()
     how = "assuming that" if assumed else "since in the baseline's own repeats"
-    noise = f"{how} {_points(design.noise if flips is None else flips)}% of verdicts change from run to run"
+    noise = f"{how} {format_percent(design.noise if flips is None else flips)}% of verdicts change from run to run"
     if smallest is None:
         seen = f"{format_count(count, 'oracle')} cannot show even a fall to nothing, {noise}"
     else:
-        seen = (
-            f"{format_count(count, 'oracle')} show a drop of {_points(smallest)} points in four of five runs, {noise}"
-        )
+        drop = f"a drop of {format_percent(smallest)} points"
+        seen = f"{format_count(count, 'oracle')} show {drop} in four of five runs, {noise}"
     if smallest is not None and 100 * smallest > margin > 0:
         needed = oracles_needed(design, margin / 100)
         chance = ahead.power(margin / 100)
@@ -46,12 +46,8 @@ def _chance_to_pass(design: Design, ahead: PowerSimulation, margin: float) -> st
         lack = f", or {size} to pass in four of five runs" if size else ""
         return (
             f"even with every verdict unchanged this gate cannot pass at a margin of {margin:g} points: "
-            f"it needs at least {_points(least)} points{lack}"
+            f"it needs at least {format_percent(least)} points{lack}"
         )
     chance = ahead.chance_unchanged(margin / 100)
     lack = f", and in four of five with {size}" if size and chance < POWER else ""
     return f"an unchanged reviewer passes in {100 * chance:.0f}% of runs{lack}"
-
-
-def _points(share: float) -> str:
-    return f"{100 * share:.1f}"

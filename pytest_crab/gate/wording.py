@@ -6,8 +6,12 @@ import dataclasses
 from collections.abc import Iterator
 from collections.abc import Sequence
 
+from pytest_crab.formats import format_change_interval
 from pytest_crab.formats import format_count
 from pytest_crab.formats import format_dollars
+from pytest_crab.formats import format_names
+from pytest_crab.formats import format_percent
+from pytest_crab.formats import format_points
 from pytest_crab.gate.baseline import BaselineComparison
 from pytest_crab.gate.baseline import BaselineRuling
 from pytest_crab.gate.baseline import Load
@@ -30,8 +34,8 @@ def _sentences(one: BaselineComparison, ruling: BaselineRuling) -> Iterator[str]
     comparison = one.comparison
     assert comparison is not None
     yield (
-        f"{one.reviewer}: {_change(comparison)} against {one.baseline}, from {_points(comparison.before)}% to "
-        f"{_points(comparison.after)}% of {format_count(comparison.known, 'oracle')}; {_interval(comparison)}."
+        f"{one.reviewer}: {_change(comparison)} against {one.baseline}, from {format_percent(comparison.before)}% to "
+        f"{format_percent(comparison.after)}% of {format_count(comparison.known, 'oracle')}; {_interval(comparison)}."
     )
     if one.gated:
         yield _verdict(comparison, one.margin, ruling.overall)
@@ -63,7 +67,9 @@ def _not_compared(one: BaselineComparison, comparison: Comparison) -> Iterator[s
 
 def _change(comparison: Comparison) -> str:
     change = comparison.difference or 0.0
-    return "unchanged" if abs(change) < 5e-4 else f"{'up' if change > 0 else 'down'} {_points(abs(change))} points"
+    return (
+        "unchanged" if abs(change) < 5e-4 else f"{'up' if change > 0 else 'down'} {format_percent(abs(change))} points"
+    )
 
 
 def _verdict(comparison: Comparison, margin: float, result: GateResult) -> str:
@@ -96,10 +102,11 @@ def _interval(comparison: Comparison) -> str:
     assert comparison.low is not None
     assert comparison.high is not None
     level = f"{100 * comparison.level:.4g}%"
-    text = f"{level} interval {_signed(interval.low)} to {_signed(interval.high)} points over {interval.basis}"
+    text = f"{level} interval {format_change_interval(interval)} points over {interval.basis}"
     if not comparison.doubtful and abs(comparison.low - interval.low) + abs(comparison.high - interval.high) < 1e-9:
         return text
-    return f"{text}, and {_signed(comparison.low)} to {_signed(comparison.high)} whatever the unknown verdicts are"
+    bounds = f"{format_points(comparison.low)} to {format_points(comparison.high)}"
+    return f"{text}, and {bounds} whatever the unknown verdicts are"
 
 
 def _remedies(one: BaselineComparison, comparison: Comparison) -> Iterator[str]:
@@ -126,7 +133,8 @@ def _remedies(one: BaselineComparison, comparison: Comparison) -> Iterator[str]:
     yield f"To settle it: {', '.join(sizes)}; or repeats (--crab-repeat) against the noise, or a wider --crab-margin."
     yield "To look again after more repeats, let --crab-gate-looks be the number of all looks, from the first one on."
     if comparison.smallest_drop is not None:
-        yield f"A comparison like this one shows a drop of {_points(comparison.smallest_drop)} points in four of five."
+        drop = f"a drop of {format_percent(comparison.smallest_drop)} points"
+        yield f"A comparison like this one shows {drop} in four of five."
 
 
 def _oracles_enough(one: BaselineComparison, comparison: Comparison) -> int | None:
@@ -156,15 +164,4 @@ def _loads(before: Load, after: Load) -> Iterator[str]:
 
 
 def _names(names: Sequence[str], shown: int) -> str:
-    if not names:
-        return "none"
-    more = f" and {len(names) - shown} more" if len(names) > shown else ""
-    return f"{len(names)}: {', '.join(names[:shown])}{more}"
-
-
-def _points(share: float | None) -> str:
-    return "-" if share is None else f"{100 * share:.1f}"
-
-
-def _signed(share: float) -> str:
-    return f"{100 * share:+.1f}"
+    return f"{len(names)}: {format_names(names, shown)}" if names else "none"

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_crab import serialization
+from pytest_crab.formats import format_names
 from pytest_crab.locks import locked_folder
 from pytest_crab.models.request_key import difference
 from pytest_crab.models.request_key import lines_of
@@ -193,7 +194,7 @@ class Scope:
             own = serialization.dump(self)
             differing = [f"{name} {other[name]} instead of {own[name]}" for name in own if other[name] != own[name]]
             told.append(f"{label} ({', '.join(differing)})")
-        return "; ".join(told[:_MOST_NAMED]) + (f" and {len(told) - _MOST_NAMED} more" * (len(told) > _MOST_NAMED))
+        return format_names(told, _MOST_NAMED, "; ")
 
 
 def _blank(question: Question, redactor: Redactor) -> dict[str, Any]:

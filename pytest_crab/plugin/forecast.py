@@ -22,6 +22,8 @@ from pytest_crab.campaign.forecast import lack_of_disk
 from pytest_crab.errors import CrabError
 from pytest_crab.formats import format_count
 from pytest_crab.formats import format_dollars
+from pytest_crab.formats import format_duration
+from pytest_crab.formats import format_names
 from pytest_crab.formats import format_size
 from pytest_crab.plugin.contestants import Contestants
 from pytest_crab.plugin.items import Planned
@@ -173,7 +175,7 @@ def forecast_lines(told: Forecast, environments: str, disk_budget: int | None) -
     text = f"crab: {format_count(told.trials, 'trial')} of {format_count(told.instances, 'instance')}: "
     text += f"{about}{format_count(told.reviews, 'review')} and at most {format_count(told.revisions, 'revision')} "
     text += f"to be made, {told.stored:,} stored"
-    text += "" if told.seconds is None else f"; about {_duration(told.seconds)} by what earlier ones took"
+    text += "" if told.seconds is None else f"; about {format_duration(told.seconds)} by what earlier ones took"
     usd = [need.usd for need in told.reviewers.values() if need.usd]
     text += f"; about {format_dollars(sum(usd))} USD by what stored ones cost" if usd else ""
     yield text
@@ -185,8 +187,7 @@ def _disk_text(told: Forecast, disk: DiskNeed, budget: int | None) -> str:
     at_most = "at most " if told.share < 1 and disk.to_build else ""
     text = f"{disk.there:,} there, {at_most}{disk.to_build:,} to build"
     if disk.pulled:
-        more = f" and {len(disk.pulled) - 1} more" if len(disk.pulled) > 1 else ""
-        text += f", {disk.pulled[0]}{more} to pull"
+        text += f", {format_names(disk.pulled, 1)} to pull"
     if disk.bytes:
         text += f", about {format_size(disk.bytes)}" + (
             "" if told.free is None else f" of {format_size(told.free)} free"
@@ -202,9 +203,3 @@ def _need_text(need: ReviewerNeed) -> str:
     if need.usd is None:
         return f"would run at least {counts}; cost not known: nothing priced is stored"
     return f"would run at least {counts}; about {format_dollars(need.usd)} USD by what stored ones cost"
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{max(seconds, 1):.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 90 * 60 else f"{seconds / 3600:.1f} h"

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from collections.abc import Sequence
 
+from pytest_crab.formats import NOTHING
+from pytest_crab.formats import format_change_interval
+from pytest_crab.formats import format_percent
+from pytest_crab.formats import format_points
 from pytest_crab.statistics.labels import LabelComparison
 
 
@@ -17,20 +21,12 @@ def label_table(labels: Sequence[LabelComparison]) -> Iterator[tuple[str, ...]]:
         yield (
             f"{label.dimension} {label.label}",
             f"{own.known}",
-            _points(own.before),
-            _points(own.after),
-            "-" if own.difference is None else _format_signed(own.difference),
-            "-" if interval is None else f"{_format_signed(interval.low)} to {_format_signed(interval.high)}",
-            "-" if interval is None else interval.basis,
+            format_percent(own.before),
+            format_percent(own.after),
+            format_points(own.difference),
+            format_change_interval(interval),
+            NOTHING if interval is None else interval.basis,
             f"{len(own.lost)}",
             f"{len(own.gained)}",
             f"{label.p_holm:.3f}",
         )
-
-
-def _points(share: float | None) -> str:
-    return "-" if share is None else f"{100 * share:.1f}"
-
-
-def _format_signed(share: float) -> str:
-    return f"{100 * share:+.1f}"

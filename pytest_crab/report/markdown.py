@@ -6,17 +6,19 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 from pathlib import Path
 
+from pytest_crab.formats import NOTHING
+from pytest_crab.formats import format_interval
+from pytest_crab.formats import format_mean
+from pytest_crab.formats import format_number
+from pytest_crab.formats import format_percent
 from pytest_crab.report.files import write_atomically
 from pytest_crab.report.label_changes import label_table
 from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.summary_text import lift_lines
 from pytest_crab.report.summary_text import together_lines
-from pytest_crab.report.terminal import NOTHING
 from pytest_crab.report.terminal import label
-from pytest_crab.report.terminal import number
 from pytest_crab.report.terminal import of
-from pytest_crab.report.terminal import percent
 from pytest_crab.report.terminal import remarks
 from pytest_crab.report.terminal import unknown_head
 from pytest_crab.report.terminal import unknown_lines
@@ -85,17 +87,16 @@ def escape_markdown(text: str, limit: int = 200) -> str:
 
 
 def _cells(reviewer: ReviewerSummary) -> list[str]:
-    mean, interval = reviewer.comments_per_pull_request, reviewer.overall.interval
     kinds = [reviewer.by_kind[kind.value].micro if kind.value in reviewer.by_kind else None for kind in Kind]
     return [
         escape_markdown(label(reviewer)),
-        number(reviewer.comments),
-        NOTHING if mean is None else f"{mean:.1f}",
-        *map(percent, kinds),
-        percent(reviewer.overall.micro),
-        NOTHING if interval is None else f"{percent(interval.low)} to {percent(interval.high)}",
+        format_number(reviewer.comments),
+        format_mean(reviewer.comments_per_pull_request),
+        *map(format_percent, kinds),
+        format_percent(reviewer.overall.micro),
+        format_interval(reviewer.overall.interval, " to "),
         of(reviewer.overall, reviewer.overall.oracles),
-        number(reviewer.unknown),
+        format_number(reviewer.unknown),
     ]
 
 

@@ -15,7 +15,12 @@ from fractions import Fraction
 
 from pytest_crab.benchmarks.recorded import HUMAN
 from pytest_crab.benchmarks.recorded import Recording
+from pytest_crab.formats import NOTHING
 from pytest_crab.formats import format_count
+from pytest_crab.formats import format_mean
+from pytest_crab.formats import format_names
+from pytest_crab.formats import format_percent
+from pytest_crab.formats import format_table
 from pytest_crab.statistics import overlap
 from pytest_crab.statistics.comparison import Measured
 from pytest_crab.text import ascii_line
@@ -199,21 +204,22 @@ def recorded_lines(summary: RecordedSummary) -> Iterator[str]:
     """Yield the tables as lines of text."""
     yield f"recorded verdicts, nothing was run: {_sizes(summary)}"
     yield ""
-    yield from _table(_overall(summary))
+    yield from _ascii_table(_overall(summary))
     yield ""
     yield f"kinds are inferred: {_list_counts(summary.kinds)}; the columns of kinds are no numbers of the paper"
-    yield f"caught by any of {len(summary.tools)} tools: {_of(summary.union)} ({_percent(summary.union.rate)})"
+    yield f"caught by any of {len(summary.tools)} tools: {_of(summary.union)} ({_rate(summary.union.rate)})"
     for group in summary.overlaps:
         yield f"  {group.oracles:>4}  {_only(group.tools, len(summary.tools))}"
     yield ""
-    yield from _table(_repositories(summary))
+    yield from _ascii_table(_repositories(summary))
     yield ""
     for tool in (*summary.tools, *([summary.human] if summary.human else [])):
         if tool.absent:
-            yield f"{tool.tool}: no result of {len(tool.absent)} instances, which count as missed: {_some(tool.absent)}"
+            those = f"no result of {len(tool.absent)} instances"
+            yield f"{tool.tool}: {those}, which count as missed: {format_names(tool.absent, _SHOWN)}"
         if tool.unjudged:
             those = f"no verdict on {len(tool.unjudged)} oracles"
-            yield f"{tool.tool}: {those}, which count as missed: {_some(tool.unjudged)}"
+            yield f"{tool.tool}: {those}, which count as missed: {format_names(tool.unjudged, _SHOWN)}"
     yield from summary.notes
 
 
@@ -225,15 +231,14 @@ def _sizes(summary: RecordedSummary) -> str:
 def _overall(summary: RecordedSummary) -> Iterator[list[str]]:
     yield ["reviewer", "comments", "per PR", *(f"{kind} *" for kind in Kind), "caught", "micro", "macro"]
     for tool in (*summary.tools, *([summary.human] if summary.human else [])):
-        per = tool.comments_per_pull_request
         yield [
             tool.tool,
-            "-" if tool.comments is None else str(tool.comments),
-            "-" if per is None else f"{per:.1f}",
-            *(_percent(share.rate if (share := tool.by_kind.get(kind)) else None) for kind in Kind),
+            NOTHING if tool.comments is None else str(tool.comments),
+            format_mean(tool.comments_per_pull_request),
+            *(_rate(share.rate if (share := tool.by_kind.get(kind)) else None) for kind in Kind),
             _of(tool.overall),
-            _percent(tool.overall.rate),
-            _percent(tool.macro),
+            _rate(tool.overall.rate),
+            _rate(tool.macro),
         ]
 
 
@@ -243,15 +248,11 @@ def _repositories(summary: RecordedSummary) -> Iterator[list[str]]:
     sizes = {repo: share.oracles for tool in everyone for repo, share in tool.by_repository.items()}
     for repo, oracles in sorted(sizes.items(), key=lambda pair: (-pair[1], pair[0].lower())):
         shares = [tool.by_repository[repo] for tool in summary.tools]
-        yield [repo, str(oracles), *(f"{share.caught} ({_percent(share.rate)})" for share in shares)]
+        yield [repo, str(oracles), *(f"{share.caught} ({_rate(share.rate)})" for share in shares)]
 
 
-def _table(rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    cells = [[ascii_line(cell, 60) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    for first, *rest in cells:
-        right = (cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True))
-        yield "  ".join((first.ljust(widths[0]), *right)).rstrip()
+def _ascii_table(rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    return format_table([ascii_line(cell, 60) for cell in row] for row in rows)
 
 
 def _only(tools: Sequence[str], of: int) -> str:
@@ -260,18 +261,13 @@ def _only(tools: Sequence[str], of: int) -> str:
     return " and ".join(tools) + ("" if len(tools) == of else " only")
 
 
+def _rate(rate: float | None) -> str:
+    return NOTHING if rate is None else f"{format_percent(rate)}%"
+
+
 def _of(share: Share) -> str:
     return f"{share.caught}/{share.oracles}"
 
 
-def _percent(rate: float | None) -> str:
-    return "-" if rate is None else f"{100 * rate:.1f}%"
-
-
 def _list_counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {name}" for name, count in counts.items())
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more

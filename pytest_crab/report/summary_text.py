@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pytest_crab.formats import format_change_interval
 from pytest_crab.formats import format_count
 from pytest_crab.formats import format_dollars
+from pytest_crab.formats import format_percent
+from pytest_crab.formats import format_points
 from pytest_crab.report.comparisons import Lift
 from pytest_crab.report.comparisons import Pair
 from pytest_crab.report.summary import ReviewerSummary
@@ -41,13 +44,13 @@ def repeat_lines(reviewer: ReviewerSummary) -> Iterator[str]:
     steady = reviewer.stability
     if steady is None:
         return
-    away = "" if steady.deviation is None else f", standard deviation {_points(steady.deviation)} points"
-    rates = ", ".join(f"{100 * rate:.1f}" for rate in steady.rates)
+    away = "" if steady.deviation is None else f", standard deviation {format_percent(steady.deviation)} points"
+    rates = ", ".join(map(format_percent, steady.rates))
     yield f"{steady.stable} of {steady.oracles} oracles with the same verdict every time; rates {rates}%{away}"
     most = max(steady.pass_at, key=int)
     yield (
-        f"noise floor: {_points(steady.flips)}% of verdicts differ between two runs; "
-        f"pass@{most} {_points(steady.pass_at[most])}%"
+        f"noise floor: {format_percent(steady.flips)}% of verdicts differ between two runs; "
+        f"pass@{most} {format_percent(steady.pass_at[most])}%"
     )
 
 
@@ -62,7 +65,9 @@ def burden_lines(reviewer: ReviewerSummary) -> Iterator[str]:
     if burden.added or burden.removed:
         yield f"revisions: +{burden.added} -{burden.removed} lines in {burden.revisions}"
     if reviewer.curve:
-        points = ", ".join(f"{name}: {100 * rate:.1f}%" for name, rate in sorted(reviewer.curve.items(), key=_place))
+        points = ", ".join(
+            f"{name}: {format_percent(rate)}%" for name, rate in sorted(reviewer.curve.items(), key=_place)
+        )
         yield f"with only its first findings: {points}"
 
 
@@ -102,12 +107,8 @@ def _more(count: int) -> str:
 
 def _change(comparison: Comparison) -> str:
     assert comparison.difference is not None
-    text = f"{100 * comparison.difference:+.1f} points"
+    text = f"{format_points(comparison.difference)} points"
     if comparison.interval is None:
         return text
-    low, high = 100 * comparison.interval.low, 100 * comparison.interval.high
-    return f"{text} (95% interval {low:+.1f} to {high:+.1f} over {comparison.interval.basis})"
-
-
-def _points(share: float) -> str:
-    return f"{100 * share:.1f}"
+    interval = comparison.interval
+    return f"{text} (95% interval {format_change_interval(interval)} over {interval.basis})"

@@ -8,8 +8,13 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pytest_crab.formats import NOTHING
 from pytest_crab.formats import format_count
 from pytest_crab.formats import format_dollars
+from pytest_crab.formats import format_interval
+from pytest_crab.formats import format_mean
+from pytest_crab.formats import format_number
+from pytest_crab.formats import format_percent
 from pytest_crab.report.summary import CAUSES
 from pytest_crab.report.summary import LEAKY
 from pytest_crab.report.summary import SIMULATED
@@ -20,13 +25,9 @@ from pytest_crab.report.summary_text import burden_lines
 from pytest_crab.report.summary_text import lift_lines
 from pytest_crab.report.summary_text import repeat_lines
 from pytest_crab.report.summary_text import together_lines
-from pytest_crab.statistics.comparison import Interval
 from pytest_crab.text import ascii_line
 from pytest_crab.text import one_line
 from pytest_crab.types import Kind
-
-#: What stands where nothing was measured.
-NOTHING = "-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,24 +48,21 @@ class _Column:
 
 
 def _kind(kind: Kind) -> Callable[[ReviewerSummary], str]:
-    return lambda reviewer: percent(reviewer.by_kind[kind.value].micro) if kind.value in reviewer.by_kind else NOTHING
-
-
-def _per_pull_request(reviewer: ReviewerSummary) -> str:
-    mean = reviewer.comments_per_pull_request
-    return NOTHING if mean is None else f"{mean:.1f}"
+    return lambda reviewer: (
+        format_percent(reviewer.by_kind[kind.value].micro) if kind.value in reviewer.by_kind else NOTHING
+    )
 
 
 _COLUMNS = (
-    _Column("Total", lambda reviewer: number(reviewer.comments)),
-    _Column("Per PR", _per_pull_request, "Comments"),
+    _Column("Total", lambda reviewer: format_number(reviewer.comments)),
+    _Column("Per PR", lambda reviewer: format_mean(reviewer.comments_per_pull_request), "Comments"),
     _Column("Behav.", _kind(Kind.BEHAVIORAL)),
     _Column("Struct.", _kind(Kind.STRUCTURAL)),
-    _Column("Overall", lambda reviewer: percent(reviewer.overall.micro)),
-    _Column("95%", lambda reviewer: span(reviewer.overall.interval)),
-    _Column("Macro", lambda reviewer: percent(reviewer.overall.macro), "Pass rate (%)"),
+    _Column("Overall", lambda reviewer: format_percent(reviewer.overall.micro)),
+    _Column("95%", lambda reviewer: format_interval(reviewer.overall.interval)),
+    _Column("Macro", lambda reviewer: format_percent(reviewer.overall.macro), "Pass rate (%)"),
     _Column("oracles", lambda reviewer: of(reviewer.overall, reviewer.overall.oracles), "Caught/"),
-    _Column("Unknown", lambda reviewer: number(reviewer.unknown)),
+    _Column("Unknown", lambda reviewer: format_number(reviewer.unknown)),
 )
 
 
@@ -83,28 +81,11 @@ def summary_lines(summary: Summary, width: int = 80) -> list[Line]:
     return [line for block in blocks if block for line in (Line(""), *block)][1:]
 
 
-def number(value: float | None) -> str:
-    """Write a count: whole where it is whole, else with one decimal (repeats are averaged)."""
-    if value is None:
-        return NOTHING
-    return str(round(value)) if abs(value - round(value)) < 1e-9 else f"{value:.1f}"
-
-
-def percent(rate: float | None) -> str:
-    """Write a rate between 0 and 1 in percent with one decimal, as the paper prints it."""
-    return NOTHING if rate is None else f"{100 * rate:.1f}"
-
-
-def span(interval: Interval | None) -> str:
-    """Write an interval of a rate in percent: 26.4-38.3."""
-    return NOTHING if interval is None else f"{percent(interval.low)}-{percent(interval.high)}"
-
-
 def of(score: Rate, total: int) -> str:
     """Write caught of a total; where nothing is known, caught is not 0 but not measured."""
     if not total:
         return NOTHING
-    return f"{number(score.caught) if score.known else NOTHING}/{total}"
+    return f"{format_number(score.caught) if score.known else NOTHING}/{total}"
 
 
 def label(reviewer: ReviewerSummary) -> str:
@@ -198,10 +179,12 @@ def unknown_lines(summary: Summary) -> Iterator[str]:
     """Yield why oracles are unknown, and the bounds of each rate."""
     for reviewer in summary.reviewers:
         causes = [
-            f"{number(reviewer.outcomes[cause])} {cause}" for cause in CAUSES if reviewer.outcomes.get(cause, 0) > 0
+            f"{format_number(reviewer.outcomes[cause])} {cause}"
+            for cause in CAUSES
+            if reviewer.outcomes.get(cause, 0) > 0
         ]
         if causes:
-            low, high = percent(reviewer.overall.low), percent(reviewer.overall.high)
+            low, high = format_percent(reviewer.overall.low), format_percent(reviewer.overall.high)
             yield f"{label(reviewer)}: {', '.join(causes)}; all missed {low}%, all caught {high}%"
 
 
@@ -262,7 +245,7 @@ def _own_remarks(reviewer: ReviewerSummary) -> Iterator[tuple[str, str]]:
     yield from ((text, "") for text in burden_lines(reviewer))
     if reviewer.resolvable is not None:
         score, agents = reviewer.resolvable, ", ".join(map(ascii_line, reviewer.agents))
-        rate = f" ({percent(score.micro)}%)" if score.known else ""
+        rate = f" ({format_percent(score.micro)}%)" if score.known else ""
         yield f"of those that {agents} resolves from the human comment: {of(score, score.oracles)}{rate}", ""
     if len(reviewer.agents) > 1:
         yield f"its trials used different agents: {', '.join(map(ascii_line, reviewer.agents))}", "yellow"

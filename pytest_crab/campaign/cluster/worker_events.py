@@ -5,6 +5,9 @@ from __future__ import annotations
 import queue
 from collections.abc import Sequence
 
+from pytest_crab.formats import format_count
+from pytest_crab.formats import format_names
+
 #: How many workers are named.
 _NAMED = 3
 
@@ -28,7 +31,7 @@ class WorkerEvents:
         """Say that workers are gone which ran so many trials, which others are given."""
         self._lost += len(names)
         self._again += trials
-        self._lines.put(f"lost {name_workers(names)} ({_counted(trials, 'trial')} under way)")
+        self._lines.put(f"lost {name_workers(names)} ({format_count(trials, 'trial')} under way)")
 
     def take(self) -> list[str]:
         """Return the sentences that were not taken before."""
@@ -39,15 +42,11 @@ class WorkerEvents:
         if not self._lost and not self._again:
             return None
         was, were = ("was" if count == 1 else "were" for count in (self._lost, self._again))
-        return f"{_counted(self._lost, 'worker')} {was} lost, {_counted(self._again, 'trial')} {were} given again"
+        return (
+            f"{format_count(self._lost, 'worker')} {was} lost, {format_count(self._again, 'trial')} {were} given again"
+        )
 
 
 def name_workers(names: Sequence[str]) -> str:
     """Name workers, at most a few of them."""
-    named = ", ".join(names[:_NAMED])
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return f"worker{'s' * (len(names) > 1)} {named}{more}"
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'s' * (count != 1)}"
+    return f"worker{'s' * (len(names) > 1)} {format_names(names, _NAMED)}"

@@ -18,6 +18,10 @@ from typing import IO
 from typing import Any
 
 from pytest_crab.formats import format_dollars
+from pytest_crab.formats import format_interval
+from pytest_crab.formats import format_number
+from pytest_crab.formats import format_percent
+from pytest_crab.formats import format_points
 from pytest_crab.report.files import write_atomically
 from pytest_crab.report.label_changes import label_table
 from pytest_crab.report.page.figures import findings_table
@@ -31,11 +35,8 @@ from pytest_crab.report.page.rows import subject_detail
 from pytest_crab.report.page.rows import trial_detail
 from pytest_crab.report.pull_requests import read_subject
 from pytest_crab.report.summary import Summary
-from pytest_crab.report.terminal import NOTHING
 from pytest_crab.report.terminal import label
-from pytest_crab.report.terminal import number
 from pytest_crab.report.terminal import of
-from pytest_crab.report.terminal import percent
 from pytest_crab.report.transcripts import Transcript
 from pytest_crab.report.transcripts import drop_transcripts
 from pytest_crab.report.transcripts import read_transcript
@@ -135,7 +136,9 @@ def _render(summary: Summary, near: Mapping[str, Counter[str]], rows: list[dict[
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(dollars=format_dollars, percent=percent, number=number, points=_points, range=_range)
+    environment.filters.update(
+        dollars=format_dollars, percent=format_percent, number=format_number, points=format_points, range=_range
+    )
     environment.filters.update(unit=attrgetter("basis"))
     environment.globals.update(of=of, label=label, label_table=label_table)
     script, style = _asset("page.js"), _asset("page.css")
@@ -190,14 +193,9 @@ def _marks(summary: Summary) -> Iterator[str]:
         yield "~ worked on the public pull request and could read its discussion"
 
 
-def _points(share: float | None) -> str:
-    """A difference of rates in points, with its sign."""
-    return NOTHING if share is None else f"{100 * share:+.1f}"
-
-
 def _range(interval: Interval | None) -> str:
     """An interval of rates in percent, or nothing."""
-    return "" if interval is None else f"{percent(interval.low)} to {percent(interval.high)}"
+    return "" if interval is None else format_interval(interval, " to ")
 
 
 def _asset(name: str) -> str:
