@@ -206,12 +206,12 @@ class Runner:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> None:
-        """Submit this item's trial and some of those that follow."""
+        """Submit this item's trial and some of those that follow; pytest-xdist may go back to an earlier item."""
         if not isinstance(item, TrialItem):
             return
         place = self._places[item]
         until = place + (1 if self._is_worker else self._ahead)
-        for following in self._items[max(place, self._submitted) : until]:
+        for following in (item, *self._items[max(place + 1, self._submitted) : until]):
             self._submit(following.instance, following.trial_id)
         self._submitted = max(self._submitted, until)
 
