@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable
 from collections.abc import Mapping
 from pathlib import Path
 
 from pytest_crab import serialization
+from pytest_crab.atomic import SHARED
+from pytest_crab.atomic import write_atomically
 from pytest_crab.types import Review
 from pytest_crab.types import Trial
 
@@ -31,9 +32,8 @@ def write_reviews(folder: Path, reviews: Mapping[str, Review]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, review in reviews.items():
         findings = [serialization.dump(finding) for finding in review.findings]
-        aside = folder / f".{name}.{os.getpid()}"  # workers of pytest-xdist write the same files at the same time
-        aside.write_text(json.dumps({"schema": 1, "findings": findings}), encoding="utf-8")
-        aside.replace(folder / f"{name}.json")
+        text = json.dumps({"schema": 1, "findings": findings})
+        write_atomically(folder / f"{name}.json", text.encode(), SHARED)  # workers of pytest-xdist write it too
 
 
 def _other(name: str, reviews: Mapping[str, tuple[str, Review]]) -> Review | None:

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_crab.atomic import SHARED
+from pytest_crab.atomic import write_atomically
 from pytest_crab.errors import SourceError
 from pytest_crab.types import Instance
 
@@ -66,11 +68,7 @@ def file_digest(path: Path) -> str:
 
 def replace_text(path: Path, text: str) -> None:
     """Put a text in the place of a file in one step, following no link that lies there. Raises OSError."""
-    aside = path.with_name(f".{path.name}.aside")
-    aside.unlink(missing_ok=True)  # a killed run's, or a link that came with the folder
-    with aside.open("x", encoding="utf-8") as file:
-        file.write(text)
-    aside.replace(path)
+    write_atomically(path, text.encode(), SHARED)
 
 
 def _below(folder: Path, prefix: str) -> Iterator[Entry]:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import base64
 import dataclasses
 import json
-import os
 import re
-import tempfile
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -16,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from pytest_crab import serialization
+from pytest_crab.atomic import SHARED
+from pytest_crab.atomic import write_atomically
 from pytest_crab.formats import format_names
 from pytest_crab.locks import locked_folder
 from pytest_crab.models.request_key import difference
@@ -105,7 +105,7 @@ class Cassettes:
             answers = tape["answers"].setdefault(question.label, [])
             answers[question.number :] = [dataclasses.replace(answer, body=redactor.body(answer.body)).plain()]
             lines = (f"{json.dumps(name)}: {json.dumps(tape[name], sort_keys=True)}" for name in sorted(tape))
-            _write(path, "{{\n{}\n}}\n".format(",\n".join(lines)).encode())
+            write_atomically(path, "{{\n{}\n}}\n".format(",\n".join(lines)).encode(), SHARED)
 
     def find(self, question: Question) -> tuple[str, Answer]:
         """The answer to a question, and whose it is: the label's own, or that of the same step under another name.
@@ -205,16 +205,3 @@ def _blank(question: Question, redactor: Redactor) -> dict[str, Any]:
         "request": redactor.data(question.content),
         "answers": {},
     }
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write a file so that a reader sees all of it or nothing."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(content)
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import pytest
 
+from pytest_crab.atomic import write_atomically
 from pytest_crab.campaign.giving_up import was_given_up
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import load_instance
@@ -29,7 +30,6 @@ from pytest_crab.plugin.paths import is_set
 from pytest_crab.plugin.paths import is_shared
 from pytest_crab.report.explain import explain
 from pytest_crab.store import FileStore
-from pytest_crab.store.files import write_aside
 from pytest_crab.types import Comment
 from pytest_crab.types import Instance
 from pytest_crab.types import Provenance
@@ -174,7 +174,7 @@ def instance_cache(folder: Path, store: Path) -> Iterator[Index]:
     if index.changed and store.is_dir():
         with suppress(OSError):  # costs only time; a trial reports it
             kept.parent.mkdir(parents=True, exist_ok=True)
-            write_aside(kept, index.dump())
+            write_atomically(kept, index.dump())
 
 
 class InstanceFolder(ParentHooksMixin, pytest.Collector):

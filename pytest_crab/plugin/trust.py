@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from pytest_crab import serialization
+from pytest_crab.atomic import write_atomically
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import find_instances
 from pytest_crab.instances import load_instance
@@ -24,7 +25,6 @@ from pytest_crab.plugin.paths import INSTANCE_FILE
 from pytest_crab.plugin.paths import is_file
 from pytest_crab.plugin.paths import is_set
 from pytest_crab.plugin.paths import named_path
-from pytest_crab.store.files import write_aside
 
 #: The file in the store that remembers which sets were trusted, by digest.
 TRUSTED = "trusted.json"
@@ -47,7 +47,7 @@ def require_trust(config: pytest.Config, store: Path, *, trust: bool) -> None:
             )
         known[digest] = str(folder)
         store.mkdir(parents=True, exist_ok=True)
-        write_aside(store / TRUSTED, json.dumps(known, indent=1, sort_keys=True).encode())
+        write_atomically(store / TRUSTED, json.dumps(known, indent=1, sort_keys=True).encode())
 
 
 def refuse_code(config: pytest.Config, arguments: Sequence[str]) -> None:

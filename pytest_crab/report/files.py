@@ -16,6 +16,8 @@ from typing import BinaryIO
 from typing import TypeVar
 
 from pytest_crab import serialization
+from pytest_crab.atomic import SHARED
+from pytest_crab.atomic import write_atomically
 from pytest_crab.errors import BadInput
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.upgrades import upgraded_summary
@@ -66,7 +68,7 @@ class TrialLog(AbstractContextManager["TrialLog"]):
 
 def write_trials(path: Path, trials: Iterable[Trial]) -> None:
     """Write all records at once; whoever reads sees the old file or the whole new one. Raises OSError."""
-    write_atomically(path, (_line(trial) for trial in trials))
+    write_report_file(path, (_line(trial) for trial in trials))
 
 
 def read_trials(path: Path) -> Iterator[Trial]:
@@ -93,12 +95,12 @@ def copy_trials(path: Path, places: Iterable[tuple[Path, int]]) -> None:
 
     Whoever reads sees the old file or the whole new one. Raises OSError.
     """
-    write_atomically(path, _read_lines_at(places))
+    write_report_file(path, _read_lines_at(places))
 
 
 def write_summary(path: Path, summary: Summary) -> None:
     """Write summary.json: whoever reads sees the old file or the whole new one. Raises OSError."""
-    write_atomically(path, [_laid_out(serialization.dump(summary)).encode() + b"\n"])
+    write_report_file(path, [_laid_out(serialization.dump(summary)).encode() + b"\n"])
 
 
 def read_summary(path: Path) -> Summary:
@@ -107,18 +109,10 @@ def read_summary(path: Path) -> Summary:
     return _record(Summary, value, str(path))
 
 
-def write_atomically(path: Path, chunks: Iterable[bytes]) -> None:
-    """Write a file beside ``path``, then put it in its place. Raises OSError, and leaves ``path`` alone then."""
+def write_report_file(path: Path, chunks: Iterable[bytes]) -> None:
+    """Replace a file of a report in one step, and make its folder where it is missing. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with aside.open("wb") as file:
-            file.writelines(chunks)
-            file.flush()
-            os.fsync(file.fileno())
-        aside.replace(path)
-    finally:
-        aside.unlink(missing_ok=True)
+    write_atomically(path, chunks, SHARED)
 
 
 def _laid_out(value: Any, margin: str = "\n") -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 import junitparser
 
 from pytest_crab.report.explain import why
-from pytest_crab.report.files import write_atomically
+from pytest_crab.report.files import write_report_file
 from pytest_crab.report.summary import OUTCOMES
 from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
@@ -25,7 +25,7 @@ _Ending = junitparser.Failure | junitparser.Skipped | junitparser.Error
 
 def write_junit(path: Path, trials: Iterable[Trial], summary: Summary) -> None:
     """Write the file; whoever reads sees the old one or the whole new one. Raises OSError."""
-    write_atomically(path, [render(trials, summary)])
+    write_report_file(path, [render(trials, summary)])
 
 
 def render(trials: Iterable[Trial], summary: Summary) -> bytes:

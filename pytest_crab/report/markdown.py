@@ -11,7 +11,7 @@ from pytest_crab.formats import format_interval
 from pytest_crab.formats import format_mean
 from pytest_crab.formats import format_number
 from pytest_crab.formats import format_percent
-from pytest_crab.report.files import write_atomically
+from pytest_crab.report.files import write_report_file
 from pytest_crab.report.label_changes import label_table
 from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
@@ -44,7 +44,7 @@ _SPECIAL = str.maketrans({char: f"\\{char}" for char in "\\`*_{}[]<>#|~@!"})
 
 def write_markdown(path: Path, summary: Summary) -> None:
     """Write summary.md. Raises OSError."""
-    write_atomically(path, ["\n".join(markdown_lines(summary)).encode() + b"\n"])
+    write_report_file(path, ["\n".join(markdown_lines(summary)).encode() + b"\n"])
 
 
 def markdown_lines(summary: Summary) -> Iterator[str]:

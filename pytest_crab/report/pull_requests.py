@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pytest_crab import serialization
 from pytest_crab.errors import BadInput
-from pytest_crab.report.files import write_atomically
+from pytest_crab.report.files import write_report_file
 from pytest_crab.report.upgrades import upgraded_subject
 from pytest_crab.types import SCHEMA
 from pytest_crab.types import Instance
@@ -78,7 +78,7 @@ def subject_of(instance: Instance, diff: str) -> Subject:
 def write_subject(report: Path, subject: Subject) -> None:
     """Put a subject into a report's folder; an older one of the same instance is replaced. Raises OSError."""
     text = json.dumps(serialization.dump(subject), indent=1, allow_nan=False)
-    write_atomically(report / FOLDER / f"{subject.instance}.json", [text.encode() + b"\n"])
+    write_report_file(report / FOLDER / f"{subject.instance}.json", [text.encode() + b"\n"])
 
 
 def copy_subjects(report: Path, into: Path) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pytest_crab.report.files import write_atomically
+from pytest_crab.report.files import write_report_file
 from pytest_crab.report.trial_rows import costs_of
 from pytest_crab.types import Trial
 
@@ -80,7 +80,7 @@ def oracle_rows(trials: Iterable[Trial]) -> Iterator[dict[str, Any]]:
 
 def write_csv(path: Path, trials: Iterable[Trial]) -> None:
     """Write oracles.csv (UTF-8, RFC 4180); whoever reads sees the old file or the whole new one. Raises OSError."""
-    write_atomically(path, _lines(oracle_rows(trials)))
+    write_report_file(path, _lines(oracle_rows(trials)))
 
 
 def _lines(rows: Iterable[dict[str, Any]]) -> Iterator[bytes]:

@@ -17,7 +17,7 @@ from pytest_crab.clients.client_run import shorten_middle
 from pytest_crab.errors import BadInput
 from pytest_crab.errors import StoreError
 from pytest_crab.protocols import Store
-from pytest_crab.report.files import write_atomically
+from pytest_crab.report.files import write_report_file
 from pytest_crab.types import SCHEMA
 
 #: Where the copies lie in a report's folder.
@@ -78,7 +78,7 @@ def write_transcripts(report: Path, store: Store, keys: Iterable[str]) -> None:
             continue
         if whole is not None:
             copy = Transcript(step=whole.step, name=whole.name, text=shorten_middle(whole.text, LONGEST))
-            write_atomically(path, [json.dumps(serialization.dump(copy)).encode() + b"\n"])
+            write_report_file(path, [json.dumps(serialization.dump(copy)).encode() + b"\n"])
 
 
 def read_transcript(report: Path, key: str) -> Transcript | None:

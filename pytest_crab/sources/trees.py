@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -16,6 +15,8 @@ from typing import Any
 from filelock import FileLock
 
 from pytest_crab import serialization
+from pytest_crab.atomic import publish_folder
+from pytest_crab.atomic import write_atomically
 from pytest_crab.errors import DiffRejected
 from pytest_crab.errors import SourceError
 from pytest_crab.instances.files import diff_text
@@ -145,19 +146,10 @@ def _settle(cache: Path, trees: Trees, aside: Path, again: int) -> GitSnapshot:
     lend("../../public.git/objects", create(aside / "private.git"))
     folder = _folder(cache, trees.base, trees.head, again)
     _made(folder.parent)
-    _publish(aside, folder)
+    publish_folder(aside, folder)
     settled = GitSnapshot(folder, base, head, trees.base, trees.head, trees.reference)
     trees.origin.pack([trees.reference, f"^{trees.base}", f"^{trees.head}"], settled.private)
     return settled
-
-
-def _publish(made: Path, folder: Path) -> None:
-    """Rename ``made`` to ``folder``; the same thing that is there already, made by somebody else, is as good."""
-    try:
-        made.rename(folder)
-    except OSError:
-        if not folder.is_dir():
-            raise
 
 
 def _ids(made: GitSnapshot) -> dict[str, str]:
@@ -166,10 +158,7 @@ def _ids(made: GitSnapshot) -> dict[str, str]:
 
 def _write(path: Path, value: Mapping[str, str | int]) -> None:
     _made(path.parent)
-    descriptor, aside = tempfile.mkstemp(dir=path.parent, prefix=".aside-")
-    with os.fdopen(descriptor, "w") as file:
-        file.write(serialization.canonical(value))
-    Path(aside).rename(path)
+    write_atomically(path, serialization.canonical(value).encode())
 
 
 def _made(folder: Path) -> Path:

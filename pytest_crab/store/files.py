@@ -7,7 +7,6 @@ import errno
 import json
 import os
 import re
-import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +16,7 @@ from filelock import FileLock
 from filelock import Timeout
 
 from pytest_crab import serialization
+from pytest_crab.atomic import write_atomically
 from pytest_crab.errors import Cancelled
 from pytest_crab.errors import StoreError
 
@@ -75,7 +75,7 @@ class FileStore:
         envelope = {"step": step, "key": key, "sha256": serialization.digest(value), "value": value}
         try:
             self._make_folder(path.parent)
-            write_aside(path, json.dumps(envelope, indent=1, sort_keys=True, allow_nan=False).encode())
+            write_atomically(path, json.dumps(envelope, indent=1, sort_keys=True, allow_nan=False).encode())
         except OSError as error:
             raise StoreError(sentence("cannot be written", path, error)) from error
 
@@ -126,7 +126,7 @@ class FileStore:
             self.folder.mkdir(parents=True, exist_ok=True)
             if not (self.folder / ".gitignore").exists():
                 (self.folder / ".gitignore").write_text("*\n")
-            write_aside(self.folder / "CACHEDIR.TAG", _CACHE_TAG.encode())
+            write_atomically(self.folder / "CACHEDIR.TAG", _CACHE_TAG.encode())
         folder.mkdir(parents=True, exist_ok=True)
 
     def _set_aside(self, path: Path, text: bytes) -> bool:
@@ -153,25 +153,6 @@ def _acquire(lock: FileLock, stopped: threading.Event | None) -> None:
                 raise Cancelled("the run was stopped while it waited for another that makes the same") from None
         else:
             return
-
-
-def write_aside(path: Path, content: bytes) -> None:
-    """Write a file so that a reader sees all of it or nothing, even after a power cut. Raises OSError."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
 
 
 def sentence(what: str, path: Path, error: OSError) -> str:

@@ -8,9 +8,9 @@ from pathlib import Path
 from filelock import FileLock
 from filelock import Timeout
 
+from pytest_crab.atomic import write_atomically
 from pytest_crab.errors import StoreError
 from pytest_crab.store.files import sentence
-from pytest_crab.store.files import write_aside
 
 NAME = "open-run"
 
@@ -47,7 +47,7 @@ class OpenRun:
             self._lock = None
             return
         self.token = token_of(folder) or self.token  # not before, when it was a living run's that may end meanwhile
-        write_aside(self._path, self.token.encode())
+        write_atomically(self._path, self.token.encode())
 
     def close(self, *, complete: bool) -> None:
         """Give the token back; ``complete`` says that every trial came to its end, so that nobody takes it over."""

@@ -108,7 +108,7 @@ def test_a_full_disk_leaves_the_old_object(store: FileStore, monkeypatch: pytest
     def full(_descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("pytest_crab.store.files.os.fsync", full)
+    monkeypatch.setattr("pytest_crab.atomic.os.fsync", full)
     with pytest.raises(StoreError, match="free some space"):
         store.put("review", KEY, "new")
     monkeypatch.undo()

@@ -16,6 +16,7 @@ from typing import Any
 
 from pytest_crab import serialization
 from pytest_crab.adapters import AdapterSpec
+from pytest_crab.atomic import publish_folder
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import resolved
 from pytest_crab.instances.files import link_bytes
@@ -72,11 +73,9 @@ def unpack(digest: str, content: bytes, into: Path) -> Path:
             for member in archive:
                 _put(aside, archive, member)
         aside.chmod(0o755)
-        aside.rename(place)
-    except OSError:
-        remove_folder(aside)
-        if not place.is_dir():  # else another thread was faster
-            raise
+        publish_folder(aside, place)
+    finally:
+        remove_folder(aside)  # it is still there where this failed, or where another thread was faster
     return place
 
 

@@ -22,7 +22,7 @@ from pytest_crab.formats import format_interval
 from pytest_crab.formats import format_number
 from pytest_crab.formats import format_percent
 from pytest_crab.formats import format_points
-from pytest_crab.report.files import write_atomically
+from pytest_crab.report.files import write_report_file
 from pytest_crab.report.label_changes import label_table
 from pytest_crab.report.page.figures import findings_table
 from pytest_crab.report.page.figures import label_tables
@@ -92,7 +92,7 @@ class Page:
 
     def write(self, summary: Summary) -> None:
         """Write index.html, with the numbers of ``summary``. Raises OSError."""
-        write_atomically(self._report / FILE, self._chunks(summary))
+        write_report_file(self._report / FILE, self._chunks(summary))
         drop_transcripts(self._report, self._named)
 
     def _transcripts(self, trial: Trial) -> Iterator[Transcript]:

@@ -1,0 +1,54 @@
+"""Files and folders that appear whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+#: The permissions of files that only their owner reads, and of those that the umask decides on.
+PRIVATE, SHARED = 0o600, 0o666
+
+
+def write_atomically(path: Path, content: bytes | Iterable[bytes], mode: int = PRIVATE) -> None:
+    """Replace a file so that a reader sees the old content or all of the new one, even after a power cut.
+
+    A link at ``path`` is replaced, not followed. ``mode`` is reduced by the umask. Raises OSError, and leaves what was
+    there as it was.
+    """
+    aside = path.with_name(f".{path.name}.{os.urandom(6).hex()}")
+    handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.writelines([content] if isinstance(content, bytes) else content)
+            file.flush()
+            os.fsync(file.fileno())
+        aside.replace(path)
+    except BaseException:
+        aside.unlink(missing_ok=True)
+        raise
+    _sync_folder(path.parent)
+
+
+def publish_folder(aside: Path, place: Path) -> bool:
+    """Rename a finished folder to ``place``; False if an equal one is there already, and ``aside`` stays.
+
+    Raises OSError if it cannot be renamed for another reason.
+    """
+    try:
+        aside.rename(place)
+    except OSError:
+        if not place.is_dir():
+            raise
+        return False
+    return True
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):  # some network file systems cannot, and the file itself is on the disk
+            os.fsync(handle)
+    finally:
+        os.close(handle)
