@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import stat
 import tempfile
@@ -12,6 +11,7 @@ from pathlib import Path
 
 from pytest_crab.errors import EngineError
 from pytest_crab.locks import locked_folder
+from pytest_crab.locks import try_lock_folder
 
 
 def machine_folder() -> Path:
@@ -30,7 +30,8 @@ def scratch(name: str) -> Iterator[Path]:
     place = _place()
     with locked_folder(place):
         folder = tempfile.TemporaryDirectory(prefix=f"{name}-", dir=place)
-        lock = _locked(Path(folder.name))
+        lock = try_lock_folder(Path(folder.name))
+        assert lock is not None  # nobody else makes or looks for folders meanwhile
     try:
         with folder:
             yield Path(folder.name)
@@ -48,25 +49,16 @@ def abandoned() -> Iterator[list[Path]]:
         try:
             for folder in sorted(path for path in place.iterdir() if path.is_dir() and not path.is_symlink()):
                 try:
-                    locks.append(_locked(folder))
+                    lock = try_lock_folder(folder)
                 except OSError:
-                    continue  # its process lives, or has removed it
-                found.append(folder)
+                    continue  # its process has removed it
+                if lock is not None:  # else its process lives
+                    locks.append(lock)
+                    found.append(folder)
             yield found
         finally:
             for lock in locks:
                 os.close(lock)
-
-
-def _locked(folder: Path) -> int:
-    """The handle that holds a folder's lock. Raises OSError if a process holds it already."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(handle)
-        raise
-    return handle
 
 
 def _place() -> Path:

@@ -14,7 +14,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pytest_crab.harness.inside import tree
+from pytest_crab.locks import lock_file
 from pytest_crab.locks import locked_file
+from pytest_crab.locks import try_lock_file
 from pytest_crab.scratch import abandoned
 from pytest_crab.scratch import machine_folder
 from pytest_crab.serialization import digest
@@ -47,7 +49,7 @@ class Run:
         """The run's own folder; from the first call on the run is known to live."""
         with self._guard:
             if self._lock is None:
-                self._lock = _lock_new(_runs() / f"{self.id}.lock")
+                self._lock = lock_file(_runs() / f"{self.id}.lock")
                 (_runs() / self.id).mkdir(mode=0o755)
         return _runs() / self.id
 
@@ -126,15 +128,9 @@ def _take(lock: Path) -> int | None:
     It is shared with others that look, since none of them should take another for the run.
     """
     try:
-        descriptor = os.open(lock, os.O_RDWR | os.O_CLOEXEC)
+        return try_lock_file(lock, fcntl.LOCK_SH, create=False)
     except FileNotFoundError:
         return None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        return None
-    return descriptor
 
 
 def remove_folder(folder: Path) -> None:
@@ -147,13 +143,3 @@ def _runs() -> Path:
     folder = machine_folder() / "runs"
     folder.mkdir(mode=0o700, exist_ok=True)
     return folder
-
-
-def _lock_new(path: Path) -> int:
-    """Create and hold a lock file; a sweeper may take it between the two steps, so look again."""
-    while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        if path.exists() and path.stat().st_ino == os.fstat(descriptor).st_ino:
-            return descriptor
-        os.close(descriptor)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import threading
 from collections.abc import Callable
@@ -10,9 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import filelock
-
 from pytest_crab.errors import Cancelled
+from pytest_crab.locks import locked_file
+from pytest_crab.locks import try_lock_file
 from pytest_crab.scratch import machine_folder
 from pytest_crab.waiting import waiting
 
@@ -65,12 +64,8 @@ class Slots:
         folder = self._place()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for number in range(self.count):
-            descriptor = os.open(folder / f"{number}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                os.close(descriptor)
-            else:
+            descriptor = try_lock_file(folder / f"{number}.lock")
+            if descriptor is not None:
                 return descriptor
         return None
 
@@ -83,15 +78,6 @@ def one_builder(key: str, check: Callable[[], None], cache: Path | None = None) 
     """
     folder = machine_folder() / "builds" if cache is None else cache / "locks"
     folder.mkdir(parents=True, exist_ok=True)
-    lock = filelock.FileLock(folder / f"{key[:32]}.lock", thread_local=False)
-    while True:
-        check()
-        try:
-            lock.acquire(timeout=0.2)
-        except filelock.Timeout:
-            continue
-        break
-    try:
+    check()
+    with locked_file(folder / f"{key[:32]}.lock", check=check):
         yield
-    finally:
-        lock.release()

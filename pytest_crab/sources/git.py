@@ -159,7 +159,7 @@ def is_local(place: str) -> bool:
 def kept(url: str, cache: Path, kind: str = "repositories") -> Iterator[Git]:
     """The cache of one public repository, nobody else's while this is held."""
     name = hashlib.sha256(url.encode()).hexdigest()[:32]
-    with trees.held(cache.absolute(), f"repository-{name}"):
+    with trees.cache_lock(cache.absolute(), f"repository-{name}"):
         yield repository(cache.absolute() / kind / f"{name}.git")
 
 

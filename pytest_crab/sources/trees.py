@@ -8,11 +8,10 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-from filelock import FileLock
 
 from pytest_crab import serialization
 from pytest_crab.atomic import publish_folder
@@ -20,6 +19,7 @@ from pytest_crab.atomic import write_atomically
 from pytest_crab.errors import DiffRejected
 from pytest_crab.errors import SourceError
 from pytest_crab.instances.files import diff_text
+from pytest_crab.locks import locked_file
 from pytest_crab.protocols import Snapshot
 from pytest_crab.sources.git_cli import Git
 from pytest_crab.sources.git_cli import create
@@ -56,11 +56,11 @@ def snapshot(cache: Path, identity: Mapping[str, Any], build: Callable[[Git], Tr
     if known:
         return known
     digest = serialization.digest(identity)
-    with held(cache, digest):
+    with cache_lock(cache, digest):
         known = find(cache, identity)
         if known:
             return known
-        aside = _made(cache / "aside")
+        aside = _make_folder(cache / "aside")
         for left in aside.glob(f"{digest}-*"):
             shutil.rmtree(left)
         with tempfile.TemporaryDirectory(prefix=f"{digest}-", dir=aside) as scratch:
@@ -86,7 +86,7 @@ def drop(cache: Path, identity: Mapping[str, Any], snapshot: Snapshot) -> None:
     Nothing is done if somebody else has dropped it already.
     """
     cache = cache.absolute()
-    with held(cache, serialization.digest(identity)):
+    with cache_lock(cache, serialization.digest(identity)):
         ids, again = _known(cache, identity)
         if (ids or not again) and find(cache, identity) in (snapshot, None):
             _write(_record(cache, identity), {AGAIN: again + 1})
@@ -109,9 +109,9 @@ def _folder(cache: Path, base: str, head: str, again: int) -> Path:
     return cache / "snapshots" / (f"{base}-{head}-{again}" if again else f"{base}-{head}")
 
 
-def held(cache: Path, name: str) -> FileLock:
-    """The right to make one thing in ``cache``, across threads and processes; it ends with its holder."""
-    return FileLock(_made(cache / "locks") / f"{name}.lock")
+def cache_lock(cache: Path, name: str) -> AbstractContextManager[None]:
+    """Return the lock of one thing in ``cache``, to hold while it is made or changed."""
+    return locked_file(_make_folder(cache / "locks") / f"{name}.lock")
 
 
 def authored(git: Git, base: str, instance: Instance, head: str, reference: str) -> Trees:
@@ -145,7 +145,7 @@ def _settle(cache: Path, trees: Trees, aside: Path, again: int) -> GitSnapshot:
     public.run("update-ref", "refs/heads/main", head)
     lend("../../public.git/objects", create(aside / "private.git"))
     folder = _folder(cache, trees.base, trees.head, again)
-    _made(folder.parent)
+    _make_folder(folder.parent)
     publish_folder(aside, folder)
     settled = GitSnapshot(folder, base, head, trees.base, trees.head, trees.reference)
     trees.origin.pack([trees.reference, f"^{trees.base}", f"^{trees.head}"], settled.private)
@@ -157,10 +157,10 @@ def _ids(made: GitSnapshot) -> dict[str, str]:
 
 
 def _write(path: Path, value: Mapping[str, str | int]) -> None:
-    _made(path.parent)
+    _make_folder(path.parent)
     write_atomically(path, serialization.canonical(value).encode())
 
 
-def _made(folder: Path) -> Path:
+def _make_folder(folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     return folder

@@ -12,13 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock
-from filelock import Timeout
-
 from pytest_crab import serialization
 from pytest_crab.atomic import write_atomically
 from pytest_crab.errors import Cancelled
 from pytest_crab.errors import StoreError
+from pytest_crab.locks import lock_file
 
 #: The steps that are kept, in the order of a trial, and what clients printed in them.
 STEPS = ("proof", "review", "revision", "verdict", "transcript")
@@ -86,16 +84,20 @@ class FileStore:
         Raises StoreError, and Cancelled once ``stopped`` is set while somebody else holds it.
         """
         path = self.folder / "locks" / f"{step}-{key}.lock"
-        lock = FileLock(path, thread_local=False)
+
+        def check() -> None:
+            if stopped is not None and stopped.is_set():
+                raise Cancelled("the run was stopped while it waited for another that makes the same")
+
         try:
             self._make_folder(path.parent)
-            _acquire(lock, stopped)
+            handle = lock_file(path, check=check)
         except OSError as error:
             raise StoreError(sentence("cannot be locked", path, error)) from error
         try:
             yield
         finally:
-            lock.release()
+            os.close(handle)
 
     def forget(self, step: str, key: str) -> None:
         """Drop one object, if it is there. Raises StoreError."""
@@ -142,17 +144,6 @@ class FileStore:
         except OSError as error:
             raise StoreError(sentence("is damaged and cannot be moved aside", path, error)) from error
         return True
-
-
-def _acquire(lock: FileLock, stopped: threading.Event | None) -> None:
-    while True:
-        try:
-            lock.acquire(timeout=0.2, poll_interval=0.02)
-        except Timeout:
-            if stopped is not None and stopped.is_set():
-                raise Cancelled("the run was stopped while it waited for another that makes the same") from None
-        else:
-            return
 
 
 def sentence(what: str, path: Path, error: OSError) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import uuid
 from pathlib import Path
 
-from filelock import FileLock
-from filelock import Timeout
-
 from pytest_crab.atomic import write_atomically
 from pytest_crab.errors import StoreError
+from pytest_crab.locks import try_lock_file
 from pytest_crab.store.files import sentence
 
 NAME = "open-run"
@@ -39,12 +38,9 @@ class OpenRun:
     def _take(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._path = folder / NAME
-        self._lock: FileLock | None = FileLock(folder / f"{NAME}.lock", thread_local=False)
         self.token = uuid.uuid4().hex
-        try:
-            self._lock.acquire(timeout=0)
-        except Timeout:
-            self._lock = None
+        self._lock = try_lock_file(folder / f"{NAME}.lock")
+        if self._lock is None:
             return
         self.token = token_of(folder) or self.token  # not before, when it was a living run's that may end meanwhile
         write_atomically(self._path, self.token.encode())
@@ -55,5 +51,5 @@ class OpenRun:
             return
         if complete:
             self._path.unlink(missing_ok=True)
-        self._lock.release()
+        os.close(self._lock)
         self._lock = None

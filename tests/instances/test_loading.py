@@ -262,5 +262,5 @@ def test_ids_that_differ_in_case_alone_are_refused(write_instance: Write, tmp_pa
 def test_loading_imports_nothing_heavy() -> None:
     script = "import sys, pytest_crab.instances; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
-    heavy = {"docker", "git", "requests", "pypi_simple", "unidiff", "pytest", "filelock", "scipy"}
+    heavy = {"docker", "git", "requests", "pypi_simple", "unidiff", "pytest", "scipy"}
     assert not heavy & set(loaded)

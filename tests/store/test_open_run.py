@@ -6,7 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
-from typing import Any
 
 from pytest_crab.store import open_run
 from pytest_crab.store.open_run import OpenRun
@@ -43,13 +42,13 @@ def test_a_complete_runs_token_is_not(tmp_path: Path) -> None:
 def test_the_token_of_a_run_that_ends_meanwhile_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its steps are those of a complete run, whose reviews without an identity are for nobody else."""
     first = OpenRun(tmp_path)
-    real = open_run.FileLock.acquire
+    real = open_run.try_lock_file
 
-    def acquire(lock: Any, *arguments: Any, **more: Any) -> Any:
+    def try_lock_file(path: Path) -> int | None:
         first.close(complete=True)
-        return real(lock, *arguments, **more)
+        return real(path)
 
-    monkeypatch.setattr(open_run.FileLock, "acquire", acquire)
+    monkeypatch.setattr(open_run, "try_lock_file", try_lock_file)
     assert OpenRun(tmp_path).token != first.token
 
 
