@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
-from dataclasses import field
 from typing import Any
 
 from pytest_crab.types import Ending
@@ -45,7 +45,7 @@ _MOST_EXTRA = 20
 class Evidence:
     """Every run that is to prove one oracle, by the state of the tree that it ran on.
 
-    ``own`` is head with the comment's own reference; ``accepts`` and ``rejects`` are keyed by the diff's file name.
+    ``own`` is head with the comment's own reference.
     """
 
     instance: str
@@ -53,20 +53,16 @@ class Evidence:
     head: Sequence[Run]
     reference: Sequence[Run]
     own: Sequence[Run] = ()
-    accepts: Mapping[str, Sequence[Run]] = field(default_factory=dict)
-    rejects: Mapping[str, Sequence[Run]] = field(default_factory=dict)
 
     def green(self) -> Iterator[tuple[str, Sequence[Run]]]:
         """The states that must be green."""
         yield "the reference", self.reference
         if self.own:
             yield "its own reference", self.own
-        yield from sorted(self.accepts.items())
 
     def red(self) -> Iterator[tuple[str, Sequence[Run]]]:
         """The states that must be red."""
         yield "head", self.head
-        yield from sorted(self.rejects.items())
 
 
 def flake_bound(runs: int) -> float:
@@ -100,15 +96,36 @@ def prove(evidence: Evidence) -> Proof | tuple[str, ...]:
         runs=count,
         flake_bound=flake_bound(max(1, count)),
     )
-    for state, runs in evidence.green():
-        faults = _distinct(not_green(draft, run) for run in runs)
-        reasons.extend(f"is not green on {state}: {fault}" for fault in faults)
-    for state, runs in evidence.red():
-        faults = _distinct(not_red(draft, run) for run in runs)
-        reasons.extend(f"is not red on {state}: {fault}" for fault in faults)
+    reasons += _wrong_colours(draft, evidence.green(), evidence.red())
     if reasons:
         return tuple(f"{evidence.instance}: the oracle of {evidence.comment} {reason}" for reason in reasons)
     return draft
+
+
+def audit(
+    instance: str, proof: Proof, *, accepts: Mapping[str, Sequence[Run]], rejects: Mapping[str, Sequence[Run]]
+) -> tuple[str, ...]:
+    """Return why a proved oracle should not ship, each reason a sentence: it refuses a right fix or passes a near miss.
+
+    ``accepts`` are the runs on other right fixes and ``rejects`` those on near misses, by the diff's file name.
+    """
+    reasons = [f"never ran on {name}" for name, runs in sorted({**accepts, **rejects}.items()) if not runs]
+    reasons += _wrong_colours(proof, sorted(accepts.items()), sorted(rejects.items()))
+    return tuple(f"{instance}: the oracle of {proof.comment} {reason}" for reason in reasons)
+
+
+def _wrong_colours(
+    proof: Proof, green: Iterable[tuple[str, Sequence[Run]]], red: Iterable[tuple[str, Sequence[Run]]]
+) -> list[str]:
+    """Return a reason for each state whose runs are not as they must be."""
+    reasons: list[str] = []
+    for state, runs in green:
+        faults = _distinct(not_green(proof, run) for run in runs)
+        reasons.extend(f"is not green on {state}: {fault}" for fault in faults)
+    for state, runs in red:
+        faults = _distinct(not_red(proof, run) for run in runs)
+        reasons.extend(f"is not red on {state}: {fault}" for fault in faults)
+    return reasons
 
 
 def _distinct(faults: Iterator[str | None]) -> list[str]:

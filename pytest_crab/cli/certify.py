@@ -80,7 +80,8 @@ def certify(
 ) -> None:
     """Prove the oracles of the instances at or below a PATH, or of one that is named by its ID.
 
-    An instance of a real pull request that names no packages gets the first environment of the ladder in which its
+    An oracle with checks is audited too, on its accepts and rejects; crab.lock records which passed. An instance of a
+    real pull request that names no packages gets the first environment of the ladder in which its
     oracles prove: bare, declared, missing, tests, installed, merged. When an instance is done, it is written down and
     a line is printed for each oracle, with why it is not proved if it is not; exits with 1 then, or if nothing could be
     reached. Runs the projects' own build code, in a sandbox that has the network.
@@ -109,7 +110,7 @@ def certify(
     unknown = any(one.mark is None for one in found)
     sound = _audit(certificates, least) if audit else True
     _summary(certificates, without=len(instances) - len(measured))
-    if write and any(each.changed for each in certificates):
+    if write:
         _hint(certificates)
     nothing = bool(certificates) and all(each.skipped is not None for each in certificates)
     ctx.exit(1 if nothing or unknown or not sound or any(each.problems for each in certificates) else 0)
@@ -164,7 +165,9 @@ def _write(certificate: Certificate, runtime: str) -> None:
     try:
         if certificate.changed:
             rewrite(certificate.instance)
-        proofs.write_proofs(Path(certificate.instance.folder).parent, [certificate], runtime)
+        folder = Path(certificate.instance.folder).parent
+        proofs.write_proofs(folder, [certificate], runtime)
+        lock.record_audits(folder, certificate.instance, certificate.proved_comments)
     except BadInput as error:
         raise click.ClickException(str(error)) from error
 
@@ -199,6 +202,15 @@ def _summary(certificates: Sequence[Certificate], *, without: int) -> None:
 
 
 def _hint(certificates: Sequence[Certificate]) -> None:
-    sets = {Path(each.instance.folder).parent for each in certificates if each.changed}
-    for folder in sorted(folder for folder in sets if (folder / lock.FILE).exists()):
-        click.echo(f"{folder / lock.FILE} is older than the environments; pytest-crab check --lock writes it anew")
+    """Print what is left to do for the lock of each set."""
+    reached = [each for each in certificates if each.skipped is None]
+    changed = {Path(each.instance.folder).parent for each in reached if each.changed}
+    audited = {Path(each.instance.folder).parent for each in reached if lock.audit_digests(each.instance)}
+    for folder in sorted(changed | audited):
+        if folder in changed and (folder / lock.FILE).exists():
+            click.echo(f"{folder / lock.FILE} is older than the environments; pytest-crab check --lock writes it anew")
+        elif folder in audited and not (folder / lock.FILE).exists():
+            click.echo(
+                f"{folder} has no {lock.FILE} to record its audits in; pytest-crab check --lock writes one, and"
+                " pytest-crab check --audit then records them from the store"
+            )

@@ -15,6 +15,8 @@ from pathlib import Path
 import click
 
 from pytest_crab import diffs
+from pytest_crab.cli.audits import audit as audit_instances
+from pytest_crab.cli.choices import runtime_option
 from pytest_crab.cli.choices import store_option
 from pytest_crab.curation.counting import Counted
 from pytest_crab.curation.counting import statistics
@@ -92,7 +94,14 @@ def _day(_ctx: click.Context, _param: click.Parameter, value: str | None) -> dat
     "--since", metavar="DAY", callback=_day, help="Only instances merged since this day (2024-05-01), by merged_at."
 )
 @click.option("--fetch", is_flag=True, help="Bring sources that are not on this machine yet, to check diffs on them.")
-@store_option("The folder in which fetched sources are kept.")
+@click.option(
+    "--audit", is_flag=True, help="Run the audits of oracles that crab.lock does not record, and record them."
+)
+@runtime_option("With --audit: what runs the oracles.")
+@click.option(
+    "--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="With --audit: instances at a time."
+)
+@store_option("The folder in which fetched sources, and with --audit environments and proofs, are kept.")
 @click.pass_context
 def check(
     ctx: click.Context,
@@ -102,9 +111,12 @@ def check(
     stats: bool,
     since: date | None,
     fetch: bool,
+    audit: bool,
+    runtime: str,
+    jobs: int,
     store: Path,
 ) -> None:
-    """Validate the instances at or below PATHS without running them.
+    """Validate the instances at or below PATHS; without --audit nothing of theirs is run.
 
     Prints one line per fault; exits with 1 if there is any. Each set is compared with its crab.lock, where it has one.
     """
@@ -130,6 +142,8 @@ def check(
             if stats:
                 counted.append(Counted(instance=instance, changed=_changed(instance, snapshot)))
     _check_locks(instances, report, write=write)
+    if audit and not report.faults:
+        _audit(instances, runtime, store, jobs, report)
     for line in statistics(counted) if stats else ():
         click.echo(line)
     click.echo(report.summary(map(_shown, files)))
@@ -224,6 +238,21 @@ def _check_locks(instances: Iterable[Instance], report: Report, *, write: bool) 
         except BadInput as error:
             for problem in error.problems:
                 report.fault(where, problem)
+
+
+def _audit(instances: Sequence[Instance], runtime: str, store: Path, jobs: int, report: Report) -> None:
+    """Audit what is not on record; a fault for each oracle that fails, a line for each set without a lock."""
+    unlocked = {folder for folder in lock.unaudited(instances) if not (folder / lock.FILE).exists()}
+    for folder in sorted(unlocked):
+        report.fault(_shown(folder), f"it has no {lock.FILE} to record audits in; pytest-crab check --lock writes one")
+    locked = [instance for instance in instances if Path(instance.folder).parent not in unlocked]
+    skip = lambda instance, why: report.not_checked(_where(instance), why)  # noqa: E731
+    audited = 0
+    for certificate in audit_instances(locked, runtime, store, jobs, skip):
+        audited += certificate.proved
+        for comment, problem in certificate.problems.items():
+            report.fault(_where(certificate.instance), f"the oracle of {comment}: {problem}")
+    click.echo(f"{format_count(audited, 'oracle')} audited and recorded")
 
 
 def _where(instance: Instance) -> str:

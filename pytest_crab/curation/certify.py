@@ -36,6 +36,7 @@ from pytest_crab.protocols import Snapshot
 from pytest_crab.runtimes import interpreters
 from pytest_crab.runtimes.runs import Run
 from pytest_crab.runtimes.trees import put
+from pytest_crab.scoring.oracles.audit import audit
 from pytest_crab.scoring.oracles.proof import ProvedComment
 from pytest_crab.scoring.oracles.proof import prove
 from pytest_crab.sources.git import GitSource
@@ -71,9 +72,14 @@ class Certificate:
     skipped: str | None = None
 
     @property
+    def proved_comments(self) -> tuple[str, ...]:
+        """The ids of the comments whose oracles are proved, and sound where they were audited."""
+        return tuple(one.comment.id for one in self.proven if one.proof is not None)
+
+    @property
     def proved(self) -> int:
-        """How many oracles are proved."""
-        return sum(one.proof is not None for one in self.proven)
+        """The number of oracles that are proved, and sound where they were audited."""
+        return len(self.proved_comments)
 
 
 def is_given(environment: Environment) -> bool:
@@ -117,7 +123,7 @@ def _as_it_is(instance: Instance, crew: Crew, world: World, notice: Callable[[st
     context = TrialContext(instance, crew, world, notice)
     if world.unconfined:
         world.permit(instance, crew)
-    proven = prove(context)
+    proven = audit(context, prove(context))
     unproved = [one for one in proven if one.proof is None]
     seen = _seen(context, unproved)
     problems = {one.comment.id: _plain(instance, one, seen) for one in unproved}
@@ -174,7 +180,8 @@ def _climbed(instance: Instance, crew: Crew, world: World, notice: Callable[[str
             sentence = _sentence("; ".join(dict.fromkeys(ladder.problems)) or "no environment could be made")
             problems = {comment.id: sentence for comment in instance.with_oracles}
             return Certificate(instance=instance, rung=None, proven=(), problems=problems, notes=tuple(notes))
-        unproved = [one for one in best.proven if one.proof is None]
+        proven = audit(best.context, best.proven)
+        unproved = [one for one in proven if one.proof is None]
         seen = _seen(best.context, unproved)
         cause = _cause(_diagnosis(best), ladder.problems) if unproved else ""
     found = dataclasses.replace(
@@ -185,7 +192,7 @@ def _climbed(instance: Instance, crew: Crew, world: World, notice: Callable[[str
     return Certificate(
         instance=found if best.proved else instance,
         rung=best.rung.name if best.proved else None,
-        proven=best.proven,
+        proven=proven,
         problems={one.comment.id: _sentence(f"{_plain(instance, one, seen)}{cause}") for one in unproved},
         changed=bool(best.proved),
         notes=tuple(notes),

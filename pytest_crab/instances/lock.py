@@ -1,8 +1,10 @@
-"""crab.lock: what a set of instances was made of when somebody last looked, by digest."""
+"""crab.lock: digests of what a set of instances is made of, and of the oracles that were audited."""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -15,6 +17,8 @@ from pytest_crab.instances.files import file_digest
 from pytest_crab.instances.files import folder_digest
 from pytest_crab.instances.files import replace_text
 from pytest_crab.instances.loading import FILE as INSTANCE_FILE
+from pytest_crab.locks import locked_folder
+from pytest_crab.types import Comment
 from pytest_crab.types import Instance
 
 #: What the file is called; it lies in the set's folder, beside the instances' folders.
@@ -64,9 +68,68 @@ def named_diffs(instance: Instance) -> dict[str, str]:
 
 
 def write_lock(folder: Path, instances: Iterable[Instance]) -> None:
-    """Write the lock of the set in ``folder``; the same set gives the same bytes."""
-    content = {"schema": _SCHEMA, "instances": {instance.id: locked(instance) for instance in instances}}
-    replace_text(folder / FILE, json.dumps(content, indent=1, sort_keys=True) + "\n")
+    """Write the lock of the set in ``folder``; the same set gives the same bytes.
+
+    Audits on record are kept where they still hold; those of a lock that cannot be read are lost.
+    """
+    members = list(instances)
+    with locked_folder(folder):
+        try:
+            audits = _recorded(folder)
+        except BadInput:
+            audits = {}
+        _write(folder, {instance.id: locked(instance) for instance in members}, audits, members)
+
+
+def record_audits(folder: Path, instance: Instance, passed: Collection[str]) -> bool:
+    """Record in the set's lock that the oracles of these comments passed their audit, and that the others did not.
+
+    Return False where the set has no lock. Raises BadInput for a lock that cannot be read.
+    """
+    with locked_folder(folder):  # other instances of the set may be certified at the same time
+        if not (folder / FILE).exists():
+            return False
+        instances, audits = _read(folder / FILE), dict(_recorded(folder))
+        audits[instance.id] = {name: value for name, value in audit_digests(instance).items() if name in passed}
+        _write(folder, instances, audits, [instance])
+    return True
+
+
+def audit_digests(instance: Instance) -> dict[str, str]:
+    """Return a digest of all that decides an oracle's audit, by comment; only of oracles that have checks."""
+    checked = [comment for comment in instance.with_oracles if comment.accepts or comment.rejects]
+    if not checked:
+        return {}
+    folder, source = Path(instance.folder), instance.source
+    authored = source.tree or source.sdist
+    shared = [
+        serialization.digest(instance.environment),
+        _source_digest(instance),
+        *([file_digest(folder / name) for name in (authored.head, authored.reference)] if authored else []),
+    ]
+
+    def of(comment: Comment) -> str:
+        named = [comment.required_oracle.file, *filter(None, [comment.reference]), *comment.accepts, *comment.rejects]
+        files = [file_digest(folder / name) for name in named]
+        return serialization.digest([*shared, serialization.dump(comment.oracle), *files])
+
+    return {comment.id: of(comment) for comment in checked}
+
+
+def unaudited(instances: Iterable[Instance]) -> dict[Path, int]:
+    """Return how many oracles with checks have no audit on record that still holds, by the folder of their set.
+
+    Sets where all have one are left out. Raises BadInput for a lock or a file that cannot be read.
+    """
+    recorded: dict[Path, Mapping[str, Mapping[str, str]]] = {}
+    counts: Counter[Path] = Counter()
+    for instance in instances:
+        folder = Path(instance.folder).parent
+        if folder not in recorded:
+            recorded[folder] = _recorded(folder)
+        known = recorded[folder].get(instance.id, {})
+        counts[folder] += sum(known.get(name) != value for name, value in audit_digests(instance).items())
+    return {folder: count for folder, count in counts.items() if count}
 
 
 def differences(folder: Path, instances: Iterable[Instance], *, whole: bool) -> Iterator[str]:
@@ -95,13 +158,41 @@ def differences(folder: Path, instances: Iterable[Instance], *, whole: bool) -> 
         )
 
 
-def _read(path: Path) -> Mapping[str, Mapping[str, Any]]:
+def _write(
+    folder: Path,
+    instances: Mapping[str, Mapping[str, Any]],
+    audits: Mapping[str, Mapping[str, str]],
+    looked_at: Iterable[Instance],
+) -> None:
+    """Write the lock; of the instances looked at, only audits that still hold go in, of gone instances none."""
+    now = {instance.id: audit_digests(instance) for instance in looked_at}
+    holding = {
+        name: {comment: value for comment, value in kept.items() if name not in now or now[name].get(comment) == value}
+        for name, kept in audits.items()
+        if name in instances
+    }
+    content = {
+        "schema": _SCHEMA,
+        "instances": instances,
+        "audits": {name: kept for name, kept in holding.items() if kept},
+    }
+    replace_text(folder / FILE, json.dumps(content, indent=1, sort_keys=True) + "\n")
+
+
+def _recorded(folder: Path) -> Mapping[str, Mapping[str, str]]:
+    """Return the audits on record, by instance and comment; none where there is no lock."""
+    return _read(folder / FILE, "audits") if (folder / FILE).exists() else {}
+
+
+def _read(path: Path, part: str = "instances") -> Mapping[str, Mapping[str, Any]]:
     problem = "the file is not a lock of this version; run pytest-crab check --lock to write it anew"
     try:
         content = serialization.load(path)
     except (OSError, ValueError):
         raise BadInput(str(path), [problem]) from None
-    kept = content.get("instances") if isinstance(content, dict) and content.get("schema") == _SCHEMA else None
+    if not isinstance(content, dict) or content.get("schema") != _SCHEMA or "instances" not in content:
+        raise BadInput(str(path), [problem])
+    kept = content.get(part, {})
     if not isinstance(kept, dict) or not all(isinstance(entry, dict) for entry in kept.values()):
         raise BadInput(str(path), [problem])
     return kept

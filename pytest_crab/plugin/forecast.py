@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
 
@@ -19,12 +20,14 @@ from pytest_crab.campaign.forecast import ReviewerNeed
 from pytest_crab.campaign.forecast import contestants_plan
 from pytest_crab.campaign.forecast import forecast
 from pytest_crab.campaign.forecast import lack_of_disk
+from pytest_crab.errors import BadInput
 from pytest_crab.errors import CrabError
 from pytest_crab.formats import format_count
 from pytest_crab.formats import format_dollars
 from pytest_crab.formats import format_duration
 from pytest_crab.formats import format_names
 from pytest_crab.formats import format_size
+from pytest_crab.instances import lock
 from pytest_crab.plugin.contestants import Contestants
 from pytest_crab.plugin.items import Planned
 from pytest_crab.plugin.items import TrialItem
@@ -60,6 +63,7 @@ class Forecaster:
         self._recorder = recorder
         self._config = config
         self._forecast: Forecast | None = None
+        self._unaudited: list[str] = []
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -102,6 +106,7 @@ class Forecaster:
         instances = {instance.id: instance for instance, _, _ in trials}
         for instance in instances.values():  # each trial's sandboxes hide the answers of all others too
             hide_set(instance)
+        self._unaudited = list(unaudited_lines(instances.values()))
         runtime = self._resources.choice.name
         stock = self._stock(runtime, [one for one in instances.values() if one.environment is not None])
         self._forecast = forecast(
@@ -160,7 +165,7 @@ class Forecaster:
         if self._forecast is None or self._config.get_verbosity() < 0:
             return []
         images = "images" if self._resources.choice.name == "docker" else "environments"
-        return list(forecast_lines(self._forecast, images, self._options.disk_budget))
+        return [*forecast_lines(self._forecast, images, self._options.disk_budget), *self._unaudited]
 
     def _write(self, lines: Sequence[str]) -> None:
         reporter = self._config.pluginmanager.get_plugin("terminalreporter")
@@ -181,6 +186,19 @@ def forecast_lines(told: Forecast, environments: str, disk_budget: int | None) -
     yield text
     if told.disk is not None:
         yield f"crab: {environments}: {_disk_text(told, told.disk, disk_budget)}"
+
+
+def unaudited_lines(instances: Iterable[Instance]) -> Iterator[str]:
+    """Yield a line for each set with oracles whose accepts and rejects crab.lock does not say to hold."""
+    try:
+        for folder, count in sorted(lock.unaudited(instances).items()):
+            place = os.path.relpath(folder)
+            yield (
+                f"crab: {place}: {format_count(count, 'oracle')} not audited since the last change; "
+                f"pytest-crab check --audit {place} audits and records"
+            )
+    except BadInput as error:
+        yield f"crab: {error}"
 
 
 def _disk_text(told: Forecast, disk: DiskNeed, budget: int | None) -> str:

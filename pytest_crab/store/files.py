@@ -19,7 +19,7 @@ from pytest_crab.errors import StoreError
 from pytest_crab.locks import lock_file
 
 #: The steps that are kept, in the order of a trial, and what clients printed in them.
-STEPS = ("proof", "review", "revision", "verdict", "transcript")
+STEPS = ("proof", "review", "revision", "verdict", "transcript", "audit")
 
 _KEY = re.compile(r"[0-9a-f]{64}")
 _CACHE_TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# Finished steps of pytest-crab; safe to delete.\n"

@@ -1,4 +1,4 @@
-"""Store keys of proofs and verdicts: digests of their exact inputs."""
+"""Store keys of proofs, audits and verdicts: digests of their exact inputs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pytest_crab.types import Instance
 
 
 def proofs(context: TrialContext, harness: str) -> dict[str, str]:
-    """The key of each oracle's proof: environment, trees, oracle, references, checks, harness, limits, runs."""
+    """Return the key of each oracle's proof: environment, trees, oracle, references, harness, limits, runs."""
     instance, snapshot = context.instance, context.snapshot
     shared = {
         "environment": context.environment,
@@ -32,19 +32,22 @@ def proofs(context: TrialContext, harness: str) -> dict[str, str]:
     }
 
 
+def audit(instance: Instance, comment: Comment, proof_key: str) -> str:
+    """Return the key of one oracle's audit: its checks, and the proof, which names all the rest."""
+    checks = {"accepts": _digests(instance, comment.accepts), "rejects": _digests(instance, comment.rejects)}
+    return serialization.digest({"proof": proof_key, **checks})
+
+
 def _oracle(instance: Instance, comment: Comment) -> dict[str, Any]:
-    folder = Path(instance.folder)
-
-    def digests(files: Iterable[str]) -> list[str]:
-        return [hashlib.sha256((folder / file).read_bytes()).hexdigest() for file in files]
-
     return {
         "oracle": serialization.dump(comment.oracle) | {"file": Path(comment.required_oracle.file).name},
-        "source": digests([comment.required_oracle.file]),
-        "reference": digests([comment.reference] if comment.reference else []),
-        "accepts": digests(comment.accepts),
-        "rejects": digests(comment.rejects),
+        "source": _digests(instance, [comment.required_oracle.file]),
+        "reference": _digests(instance, [comment.reference] if comment.reference else []),
     }
+
+
+def _digests(instance: Instance, files: Iterable[str]) -> list[str]:
+    return [hashlib.sha256((Path(instance.folder) / file).read_bytes()).hexdigest() for file in files]
 
 
 def verdict(tree: str, proof_key: str) -> str:

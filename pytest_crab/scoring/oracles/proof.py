@@ -1,4 +1,4 @@
-"""The proof of an oracle: red at head, green at the reference, right about its checks; and the leak proof."""
+"""The proof of an oracle: red at head, green at the reference; and the leak proof of the workspace."""
 
 from __future__ import annotations
 
@@ -127,39 +127,36 @@ def _prove(context: TrialContext, comments: Sequence[Comment]) -> tuple[dict[str
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Trees:
-    """The trees that one oracle is proved on, each by its git id; checks by the diff's file name."""
+    """The trees that one oracle is proved on, each by its git id."""
 
     head: str
     reference: str
     own: str | None
-    accepts: Mapping[str, str]
-    rejects: Mapping[str, str]
 
 
 def _trees(context: TrialContext, comment: Comment) -> _Trees:
-    def tree(file: str) -> str:
-        try:
-            return context.snapshot.apply(diff_text(context.instance, file))
-        except DiffRejected as error:
-            raise DiffRejected(f"{file} does not apply to head: {error}") from error
-
     return _Trees(
         head=context.snapshot.head_tree,
         reference=context.snapshot.reference_tree,
-        own=tree(comment.reference) if comment.reference else None,
-        accepts={file: tree(file) for file in comment.accepts},
-        rejects={file: tree(file) for file in comment.rejects},
+        own=apply_to_head(context, comment.reference) if comment.reference else None,
     )
 
 
+def apply_to_head(context: TrialContext, file: str) -> str:
+    """Return the git id of head with a diff of the instance applied. Raises DiffRejected, which names the file."""
+    try:
+        return context.snapshot.apply(diff_text(context.instance, file))
+    except DiffRejected as error:
+        raise DiffRejected(f"{file} does not apply to head: {error}") from error
+
+
 def _ask(context: TrialContext, comments: Sequence[Comment], wanted: Mapping[str, _Trees]) -> OracleResults:
-    """Every state once, head and references as often as the proof says, all in one sandbox."""
+    """Run every oracle on head and on its references, as often as a proof needs, all in one sandbox."""
     requests: dict[str, OracleRequest] = {}
     for comment in comments:
         trees = wanted[comment.id]
-        often = [trees.head, trees.reference, *([trees.own] if trees.own else [])]
-        for tree in (*often, *trees.accepts.values(), *trees.rejects.values()):
-            for number in range(context.proof_runs if tree in often else 1):
+        for tree in filter(None, (trees.head, trees.reference, trees.own)):
+            for number in range(context.proof_runs):
                 request = OracleRequest(comment=comment, tree=tree, number=number)
                 requests[request.id] = request
     head = context.snapshot.head_tree
@@ -182,8 +179,6 @@ def _evidence(context: TrialContext, comment: Comment, trees: _Trees, answers: O
         head=runs(trees.head),
         reference=runs(trees.reference),
         own=runs(trees.own) if trees.own else (),
-        accepts={file: runs(tree) for file, tree in trees.accepts.items()},
-        rejects={file: runs(tree) for file, tree in trees.rejects.items()},
     )
 
 

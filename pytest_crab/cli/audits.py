@@ -1,0 +1,63 @@
+"""Audits of a set's oracles for the check command: what crab.lock does not record yet is run and recorded."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import click
+
+from pytest_crab import runtimes
+from pytest_crab.cli.progress import as_they_end
+from pytest_crab.cli.worlds import proving_world
+from pytest_crab.cli.worlds import refuse_foreign
+from pytest_crab.curation.certify import Certificate
+from pytest_crab.curation.certify import certify
+from pytest_crab.curation.certify import is_given
+from pytest_crab.errors import CrabError
+from pytest_crab.instances import lock
+from pytest_crab.types import Instance
+
+
+def audit(
+    instances: Sequence[Instance], runtime: str, store: Path, jobs: int, skip: Callable[[Instance, str], None]
+) -> Iterator[Certificate]:
+    """Prove and audit the instances whose audits are not on record, and record those that pass.
+
+    ``skip`` gets each instance that cannot be audited here, with the reason. Raises ClickException where the runtime
+    cannot be had or code of a foreign set would run without a sandbox, BadInput for a lock that cannot be read.
+    """
+    pending = []
+    for instance in instances:
+        if not lock.unaudited([instance]):
+            continue
+        if instance.source.git is not None and not is_given(instance.required_environment):
+            skip(instance, "its oracles are not audited: it has no environment; pytest-crab certify finds one")
+        else:
+            pending.append(instance)
+    if not pending:
+        return
+    try:
+        name = runtimes.choose(runtime).name
+    except CrabError as error:
+        raise click.ClickException(str(error)) from error
+    with proving_world(name, store) as (crew, world), ThreadPoolExecutor(max_workers=jobs) as pool:
+        refuse_foreign(world, pending)
+        work = {each.id: functools.partial(certify, each, crew, world) for each in pending}
+        try:
+            with contextlib.closing(as_they_end(pool, work, "instances")) as ended:
+                for _, certificate in ended:
+                    if certificate.skipped is not None:
+                        skip(certificate.instance, f"its oracles are not audited: {certificate.skipped}")
+                        continue
+                    folder = Path(certificate.instance.folder).parent
+                    lock.record_audits(folder, certificate.instance, certificate.proved_comments)
+                    yield certificate
+        except BaseException:
+            world.stop()
+            raise
