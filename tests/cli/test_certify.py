@@ -172,6 +172,41 @@ def test_the_audit_names_the_over_fitted_and_the_loose() -> None:
     ]
 
 
+def check(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["check", "set", *arguments], catch_exceptions=False)
+
+
+def test_an_audit_is_run_once_and_recorded_in_the_lock() -> None:
+    held_against(write("a"), RED_THEN_GREEN)
+    bare = run("set")
+    assert bare.exit_code == 0
+    assert "check --lock" in bare.output
+    assert check("--audit", "--runtime=local").exit_code == 1
+    assert check("--lock").exit_code == 0
+    first = check("--audit", "--runtime=local")
+    assert first.exit_code == 0, first.output
+    assert first.output.startswith("1 oracle audited")
+    assert json.loads(Path("set/crab.lock").read_text())["audits"].keys() == {"a"}
+    assert check("--audit").output.startswith("0 oracles audited")
+    assert check("--lock").exit_code == 0
+    assert check("--audit").output.startswith("0 oracles audited")
+
+
+def test_an_oracle_that_fails_its_audit_is_a_fault_and_not_on_record() -> None:
+    folder = write("a")
+    held_against(folder, RED_THEN_GREEN)
+    assert check("--lock").exit_code == 0
+    assert run("set").exit_code == 0
+    assert json.loads(Path("set/crab.lock").read_text())["audits"].keys() == {"a"}
+    (folder / "oracles" / "test_c0.py").write_text(FITTED)
+    assert check("--lock").exit_code == 0
+    assert json.loads(Path("set/crab.lock").read_text())["audits"] == {}
+    result = check("--audit", "--runtime=local")
+    assert result.exit_code == 1
+    assert result.output.startswith("set/a/instance.yaml: the oracle of c0: another right fix is refused")
+    assert json.loads(Path("set/crab.lock").read_text())["audits"] == {}
+
+
 def test_few_checks_are_a_note_or_a_fault_as_asked() -> None:
     write("a")
     lack = "a c0: {}is held against 0 accepts and 0 rejects; 2 of each make it trustworthy"
