@@ -47,42 +47,43 @@ class ChangedFile:
 
 
 class HunkLine(NamedTuple):
-    """One line of a hunk: ``mark`` is blank, + or -, ``number`` is that of the new version, None if it has none."""
+    """One line of a hunk: ``mark`` is blank, + or -; ``old`` and ``new`` are its numbers, None where it has none."""
 
     mark: str
-    number: int | None
+    old: int | None
+    new: int | None
     text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hunk:
-    """Some lines of a file's new version, ``start`` to ``end``; ``end`` before ``start``: it has none of them."""
+    """Some lines of a file's new version, ``start`` to ``end``; ``end`` before ``start``: it has none of them.
+
+    ``old_start`` is the first line of the old version, ``heading`` what git writes behind the numbers.
+    """
 
     start: int
     end: int
+    old_start: int
     heading: str
     lines: tuple[HunkLine, ...]
 
 
 def parse(diff: str) -> tuple[ChangedFile, ...]:
     """Return the files that ``diff`` changes, in its order. Raises ValueError where it is not a git diff."""
-    try:
-        patch = PatchSet(diff)
-    except UnidiffParseError as error:
-        raise ValueError(f"not a git diff: {str(error)[:200]}") from None
+    patch = _read(diff)
     if not patch and diff.strip():
         raise ValueError("not a git diff: it names no file")
     return tuple(_changed(file) for file in patch)
 
 
-def hunks_of(diff: str) -> Iterator[tuple[str, Hunk]]:
-    """Yield the hunks of ``diff`` with their files' new paths, in its order. Raises ValueError where it is none."""
-    try:
-        patch = PatchSet(normalise(diff))
-    except UnidiffParseError as error:
-        raise ValueError(f"not a git diff: {str(error)[:200]}") from None
-    for file in patch:
-        yield from ((_path(file.target_file, "b/"), _hunk(hunk)) for hunk in file)
+def parse_hunks(diff: str) -> Iterator[tuple[ChangedFile, tuple[Hunk, ...]]]:
+    """Yield the files that ``diff`` changes with their hunks, in its order. Raises ValueError as ``parse`` does.
+
+    A text without any file yields nothing.
+    """
+    for file in _read(normalise(diff)):
+        yield _changed(file), tuple(map(_hunk, file))
 
 
 def normalise(diff: str) -> str:
@@ -136,6 +137,13 @@ def is_inside(path: str) -> bool:
     return bool(parts) and not path.startswith("/") and ".." not in parts and ".git" not in map(str.lower, parts)
 
 
+def _read(diff: str) -> PatchSet:
+    try:
+        return PatchSet(diff)
+    except UnidiffParseError as error:
+        raise ValueError(f"not a git diff: {str(error)[:200]}") from None
+
+
 def _changed(file: PatchedFile) -> ChangedFile:
     lines = [line for hunk in file for line in hunk]
     return ChangedFile(
@@ -153,9 +161,10 @@ def _hunk(hunk: PatchedHunk) -> Hunk:
     return Hunk(
         start=hunk.target_start,
         end=hunk.target_start + hunk.target_length - 1,
+        old_start=hunk.source_start,
         heading=hunk.section_header,
         lines=tuple(
-            HunkLine(line.line_type, line.target_line_no, line.value.rstrip("\n"))
+            HunkLine(line.line_type, line.source_line_no, line.target_line_no, line.value.rstrip("\n"))
             for line in hunk
             if line.line_type in " +-"
         ),

@@ -6,12 +6,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from unidiff.patch import Hunk
-from unidiff.patch import Line
-from unidiff.patch import PatchSet
-
 from pytest_crab import diffs
+from pytest_crab.diffs import Hunk
 from pytest_crab.errors import BadInput
+from pytest_crab.text import cut
 from pytest_crab.types import Side
 
 _NAMED = re.compile(r"(?P<path>.+?)(?::(?P<first>\d+)(?:-(?P<last>\d+))?)?")
@@ -37,29 +35,25 @@ class Anchor:
 
 def anchors(diff: str) -> Iterator[Anchor]:
     """Yield a place for each hunk of a git diff: its added lines, or on the left side those that are only removed."""
-    for file in PatchSet(diffs.normalise(diff)):
-        path = file.target_file if not file.is_removed_file else file.source_file
-        name = path[2:] if path[:2] in ("a/", "b/") else path
-        for hunk in file:
-            yield from _of_hunk(name, hunk)
+    for file, hunks in diffs.parse_hunks(diff):
+        for hunk in hunks:
+            yield from _hunk_anchor(file.path, hunk)
 
 
-def _of_hunk(path: str, hunk: Hunk) -> Iterator[Anchor]:
-    added = [line for line in hunk if line.is_added]
-    removed = [line for line in hunk if line.is_removed]
+def _hunk_anchor(path: str, hunk: Hunk) -> Iterator[Anchor]:
+    added = [line.new for line in hunk.lines if line.mark == "+" and line.new]
+    removed = [line.old for line in hunk.lines if line.mark == "-" and line.old]
     if added:
-        numbers = [line.target_line_no or 0 for line in added]
-        yield Anchor(path=path, lines=(min(numbers), max(numbers)), excerpt=_excerpt(added))
+        yield Anchor(path=path, lines=(min(added), max(added)), excerpt=_excerpt(hunk, "+"))
     elif removed:
-        numbers = [line.source_line_no or 0 for line in removed]
-        yield Anchor(path=path, lines=(min(numbers), max(numbers)), side=Side.LEFT, excerpt=_excerpt(removed))
+        yield Anchor(path=path, lines=(min(removed), max(removed)), side=Side.LEFT, excerpt=_excerpt(hunk, "-"))
 
 
-def _excerpt(lines: list[Line]) -> str:
-    texts = (" ".join(str(line.value).split()) for line in lines)
+def _excerpt(hunk: Hunk, mark: str) -> str:
+    """Return the first line with this mark that is not blank, safe to print and cut."""
+    texts = (" ".join(line.text.split()) for line in hunk.lines if line.mark == mark)
     text = next((text for text in texts if text), "")
-    visible = "".join(char if char.isprintable() else "?" for char in text)
-    return visible if len(visible) <= _EXCERPT else f"{visible[: _EXCERPT - 3]}..."
+    return cut("".join(char if char.isprintable() else "?" for char in text), _EXCERPT)
 
 
 def named_anchor(text: str) -> Anchor:

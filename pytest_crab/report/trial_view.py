@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from unidiff.patch import Hunk
-from unidiff.patch import PatchSet
-
 from pytest_crab import diffs
+from pytest_crab.diffs import ChangedFile
+from pytest_crab.diffs import Hunk
 from pytest_crab.formats import format_count
 from pytest_crab.formats import format_dollars
 from pytest_crab.report.explain import review_faults
@@ -98,35 +97,30 @@ def _review(trial: Trial, diff: str | None) -> Iterator[Styled]:
         yield Styled("their text is not on record")
     for fault in review_faults(trial):
         yield Styled(fault, "bad")
-    files = list(PatchSet(diffs.normalise(diff))) if diff else []
     left = list(enumerate(review.findings, start=1))
     if diff is None:
         yield Styled("the pull request's diff cannot be had here, so findings stand without it")
-    for file in files:
-        old, new = (_path(name) for name in (file.source_file, file.target_file))
-        path = new if new != "/dev/null" else old
-        yield Styled(f"--- {escape_controls(path)}", "heading")
-        for number, finding in [(n, f) for n, f in left if f.path in (old, new) and f.start is None]:
+    for file, hunks in diffs.parse_hunks(diff or ""):
+        names = {file.old, file.new} - {None}
+        yield Styled(f"--- {escape_controls(file.path)}", "heading")
+        for number, finding in [(n, f) for n, f in left if f.path in names and f.start is None]:
             left.remove((number, finding))
             yield from _finding(number, finding)
-        for hunk in file:
-            yield Styled(
-                escape_controls(f"@@ -{hunk.source_start} +{hunk.target_start} @@ {hunk.section_header}").rstrip()
-            )
-            yield from _hunk(hunk, (old, new), left, trial.results)
+        for hunk in hunks:
+            yield Styled(escape_controls(f"@@ -{hunk.old_start} +{hunk.start} @@ {hunk.heading}").rstrip())
+            yield from _hunk(hunk, file, left, trial.results)
     yield from _outside(left, with_diff=diff is not None)
     yield Styled("")
 
 
 def _hunk(
-    hunk: Hunk, names: tuple[str, str], left: list[tuple[int, Finding]], results: Sequence[CommentResult]
+    hunk: Hunk, file: ChangedFile, left: list[tuple[int, Finding]], results: Sequence[CommentResult]
 ) -> Iterator[Styled]:
-    old, new = names
-    for line in hunk:
-        style = "added" if line.is_added else "removed" if line.is_removed else ""
-        number = line.target_line_no if line.target_line_no is not None else line.source_line_no
-        yield Styled(f"{number or '':>5} {line.line_type}{escape_controls(str(line.value).rstrip(chr(10)))}", style)
-        ends = {(Side.LEFT, old, line.source_line_no), (Side.RIGHT, new, line.target_line_no)}
+    for line in hunk.lines:
+        number = line.new if line.new is not None else line.old
+        style = {"+": "added", "-": "removed"}.get(line.mark, "")
+        yield Styled(f"{number or '':>5} {line.mark}{escape_controls(line.text)}", style)
+        ends = {(Side.LEFT, file.old, line.old), (Side.RIGHT, file.new, line.new)}
         for result in results:
             if result.lines is not None and (result.side, result.path or "", result.lines[1]) in ends:
                 yield Styled(f"      | {one_line(result.comment)} was commented on here: {result.verdict}", "comment")
@@ -190,7 +184,3 @@ def _revision(trial: Trial) -> Iterator[Styled]:
 def _cost(review: Review) -> str:
     cost = review.usage.cost_usd if review.usage is not None else None
     return f", {format_dollars(cost, 4)} USD" if cost is not None else ""
-
-
-def _path(name: str) -> str:
-    return name[2:] if name[:2] in ("a/", "b/") else name

@@ -21,7 +21,7 @@ from pytest_crab.clients.retrieval import by_words
 from pytest_crab.clients.retrieval import pieces_of
 from pytest_crab.clients.status_table import Status
 from pytest_crab.diffs import Hunk
-from pytest_crab.diffs import hunks_of
+from pytest_crab.diffs import parse_hunks
 from pytest_crab.errors import ReviewerError
 from pytest_crab.protocols import Checkout
 from pytest_crab.reviewers.chat import ask_for_findings
@@ -101,14 +101,13 @@ class HunksReviewer(ChatSettings):
 
 def _hunks(pull_request: PullRequest) -> Iterator[tuple[str, Hunk]]:
     """The hunks with lines of the new version, files that configure coding agents left out."""
-    for path, hunk in hunks_of(shown_diff(pull_request.diff, note=False)):
-        if hunk.end >= hunk.start:
-            yield path, hunk
+    for file, hunks in parse_hunks(shown_diff(pull_request.diff, note=False)):
+        yield from ((file.path, hunk) for hunk in hunks if hunk.end >= hunk.start)
 
 
 def _text(pull_request: PullRequest, path: str, hunk: Hunk, context: Sequence[Piece]) -> str:
     lines = [f"Title: {pull_request.title}", "", pull_request.body, "", f"File: {path}", f"Hunk: {hunk.heading}"]
-    lines += [f"{line.number or '':>6} {line.mark}{line.text}" for line in hunk.lines]
+    lines += [f"{line.new or '':>6} {line.mark}{line.text}" for line in hunk.lines]
     for piece in context:
         lines += ["", f"Further code: {piece.path}, lines {piece.start} to {piece.end}", piece.text]
     return "\n".join(lines)
