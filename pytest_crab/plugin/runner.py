@@ -1,16 +1,4 @@
-"""Runs trials ahead of their items.
-
-From collection to the summary line one item takes eight hops:
-
-1. ``items.items_of`` makes a TrialItem;
-2. ``Runner.pytest_runtest_protocol`` submits its trial to the Campaign, with some of the trials that follow;
-3. ``trial.run_trial`` runs it in a thread (or on a worker of the cluster);
-4. ``Runner.pytest_runtest_setup`` waits for it and puts it on the item, whose phases skip, pass or fail by it;
-5. ``Runner.pytest_runtest_makereport`` lets the setup report carry it;
-6. ``Recorder.pytest_runtest_logreport`` writes it to trials.jsonl;
-7. ``Recorder.pytest_sessionfinish`` computes the summary;
-8. ``Table.pytest_terminal_summary`` prints it.
-"""
+"""Runs trials ahead of their items; docs/explanation/architecture.md follows one through all parts."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Stand-ins and contracts for the tests of those who add their own reviewers and agents."""
+"""Fakes for the tests of reviewers and agents: checkouts, a scripted provider, and a search for leaked keys."""

@@ -39,7 +39,7 @@ _WHO = {
 
 @dataclass(frozen=True, kw_only=True)
 class Opening:
-    """How a contestant asked for a checkout, for a test to look at; ``place`` is clone or workspace."""
+    """The arguments with which a contestant opened a checkout; ``place`` is clone or workspace."""
 
     place: str
     readable: tuple[Path, ...] = ()
@@ -84,7 +84,7 @@ class FakeWorkspace:
         return Completed(exit_code=128 - code if code < 0 else code, stdout=stdout, stderr=stderr)
 
     def diff(self) -> str:
-        """Everything that changed since the head, new files too."""
+        """Return everything that changed since the head, new files too, as a git diff."""
         _git(Path(self.root), "add", "--all", "--force")
         return _git(Path(self.root), "diff", "--cached", "--binary", self.base).decode(errors="surrogateescape")
 
@@ -99,8 +99,8 @@ class FakeWorkspace:
 class FakeCheckout:
     """A pull request of two commits in ``folder``, which must not exist; ``base`` and ``head`` map paths to contents.
 
-    ``origin`` is the repository, ``openings`` lists what was asked for, ``workspaces`` what was given, ``kept`` the
-    transcripts by their keys. ``gateway`` is what gives access to models; without one there are none.
+    ``origin`` is the repository, ``openings`` lists the requests for checkouts, ``workspaces`` the checkouts, ``kept``
+    the transcripts by their keys. ``gateway`` gives access to models; without one there is none.
     """
 
     def __init__(
@@ -121,7 +121,7 @@ class FakeCheckout:
         self._head = self._commit(head, "head")
 
     def pull_request(self, *, title: str = "Change it", body: str = "") -> PullRequest:
-        """What a contestant is told about this pull request."""
+        """Return this pull request as contestants are shown it."""
         diff = _git(self.origin, "diff", "--binary", self._base, self._head).decode(errors="surrogateescape")
         return PullRequest(
             repo="example/project",
@@ -142,15 +142,15 @@ class FakeCheckout:
         network: bool = False,
         models: ModelAccess | None = None,
     ) -> Iterator[FakeWorkspace]:
-        """A clone that is gone afterwards; nothing confines its commands."""
+        """Open a clone that is removed afterwards; nothing confines its commands."""
         ways: dict[str, Any] = {"readable": tuple(readable), "writable": tuple(writable), "network": network}
-        with self._opened(Opening(place="clone", models=models, **ways)) as workspace:
+        with self._open(Opening(place="clone", models=models, **ways)) as workspace:
             yield workspace
 
     @contextmanager
     def workspace(self, *, readable: Sequence[Path] = (), models: ModelAccess | None = None) -> Iterator[FakeWorkspace]:
-        """The same, since a fake has no environment of its own."""
-        with self._opened(Opening(place="workspace", readable=tuple(readable), models=models)) as workspace:
+        """Open a clone likewise, since a fake has no environment of its own."""
+        with self._open(Opening(place="workspace", readable=tuple(readable), models=models)) as workspace:
             yield workspace
 
     def _keep(self, step: str, key: str, value: Any) -> None:
@@ -158,7 +158,7 @@ class FakeCheckout:
         self.kept[key] = value["text"]
 
     @contextmanager
-    def _opened(self, asked: Opening) -> Iterator[FakeWorkspace]:
+    def _open(self, asked: Opening) -> Iterator[FakeWorkspace]:
         folder = self._folder / f"checkout-{len(self.openings)}"
         self.openings.append(asked)
         shutil.copytree(self.origin, folder, symlinks=True)
@@ -175,8 +175,8 @@ class FakeCheckout:
             yield workspace
 
     def commit(self) -> None:
-        """Make whatever now lies in ``origin`` the head."""
-        self._head = self._committed("head")
+        """Commit whatever now lies in ``origin`` as the head."""
+        self._head = self._commit_all("head")
 
     def _commit(self, files: Mapping[str, bytes], message: str) -> str:
         _git(self.origin, "rm", "-r", "--quiet", "--force", "--ignore-unmatch", ".")
@@ -184,9 +184,9 @@ class FakeCheckout:
             path = self.origin / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
-        return self._committed(message)
+        return self._commit_all(message)
 
-    def _committed(self, message: str) -> str:
+    def _commit_all(self, message: str) -> str:
         _git(self.origin, "add", "--all", "--force")
         _git(self.origin, "commit", "--quiet", "--allow-empty", f"--message={message}")
         return _git(self.origin, "rev-parse", "HEAD").decode().strip()

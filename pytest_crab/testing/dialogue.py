@@ -1,4 +1,4 @@
-"""How the scripted provider words its replies in each protocol, whole and as events."""
+"""Writes the scripted provider's replies in each protocol, whole and as events."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from dataclasses import field
 from typing import Any
 
-#: What the end of a path says about the protocol.
+#: The protocol by the end of a request's path.
 PATHS = {"/messages": "messages", "/responses": "responses", "/chat/completions": "chat"}
 
 _KINDS = {
@@ -33,14 +33,14 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What the provider does with one request.
+    """The provider's answer to one request.
 
-    It answers with ``text`` and tool ``calls``; ``stop`` is ``end``, ``refusal`` or ``length``. ``usage`` counts tokens
+    It consists of ``text`` and tool ``calls``; ``stop`` is ``end``, ``refusal`` or ``length``. ``usage`` counts tokens
     as input, output, cached and cache_write. A ``status`` other than 200 is an error with ``text`` for its message;
     ``raw`` is sent as it is instead of anything that the protocol knows. A stream is cut after ``cut`` events (0:
     before the first byte), stands still for ``stall`` seconds after its first and for ``pause`` seconds after each, and
     stays open for ``linger`` seconds after its last; ``delay`` seconds pass before the head, and ``pieces`` is how many
-    parts the text is told in.
+    parts the text is sent in.
     """
 
     text: str = ""
@@ -58,16 +58,16 @@ class Reply:
     pieces: int = 2
 
 
-# --- what a request says --------------------------------------------------------------------------------------------
+# --- reading a request --------------------------------------------------------------------------------------------
 
 
 def tools_of(body: Mapping[str, Any]) -> frozenset[str]:
-    """The names of the tools that a request offers."""
+    """Return the names of the tools that a request offers."""
     return frozenset(str(tool["function"]["name"] if "function" in tool else tool.get("name")) for tool in _tools(body))
 
 
 def turn_of(body: Mapping[str, Any]) -> int:
-    """How many answers a conversation holds: runs of parts that a model wrote."""
+    """Return the number of answers in a conversation: runs of parts that a model wrote."""
     parts = body.get("messages", body.get("input", []))
     if not isinstance(parts, list):
         return 0
@@ -85,7 +85,7 @@ def _tools(body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def structured_tool(tools: frozenset[str]) -> str | None:
-    """The tool that a client takes structured output through, if it offers one."""
+    """Return the tool through which a client takes structured output; None: it offers none."""
     return next((name for name in ("StructuredOutput", "submit_findings") if name in tools), None)
 
 
@@ -94,7 +94,7 @@ _SHELLS = {"Bash": "command", "bash": "command", "exec_command": "cmd", "shell_c
 
 
 def shell_call(body: Mapping[str, Any], command: str) -> tuple[str, dict[str, Any]]:
-    """The call that runs a command with the shell tool that a request offers. Raises LookupError if it offers none."""
+    """Return a call of the shell tool that a request offers, with its arguments. Raises LookupError if it has none."""
     offered = tools_of(body)
     name = next((name for name in _SHELLS if name in offered), None)
     if name is None:
@@ -102,11 +102,11 @@ def shell_call(body: Mapping[str, Any], command: str) -> tuple[str, dict[str, An
     return name, {_SHELLS[name]: ["bash", "-lc", command] if name == "shell" else command}
 
 
-# --- what a reply looks like ----------------------------------------------------------------------------------------
+# --- writing a reply ----------------------------------------------------------------------------------------
 
 
 def error(api: str, status: int, message: str) -> dict[str, Any]:
-    """An error's body."""
+    """Return the body of an error."""
     kind = _KINDS.get(status, "api_error")
     if api == "messages":
         return {"type": "error", "error": {"type": kind, "message": message}}
@@ -114,17 +114,17 @@ def error(api: str, status: int, message: str) -> dict[str, Any]:
 
 
 def whole(api: str, body: Mapping[str, Any], reply: Reply) -> dict[str, Any]:
-    """A reply as one document."""
+    """Return a reply as one document."""
     return {"messages": _message, "responses": _response, "chat": _completion}[api](body, reply)
 
 
 def events(api: str, body: Mapping[str, Any], reply: Reply) -> Iterator[bytes]:
-    """A reply as the events of a stream."""
+    """Yield a reply as the events of a stream."""
     return {"messages": _message_events, "responses": _response_events, "chat": _chat_events}[api](body, reply)
 
 
 def _id(prefix: str, body: Mapping[str, Any], number: int = 0) -> str:
-    """An id that is the same for the same request, so that whole runs can be compared."""
+    """Return an id that is the same for the same request, so that whole runs can be compared."""
     text = json.dumps([body, number], sort_keys=True)
     return f"{prefix}_{hashlib.sha256(text.encode()).hexdigest()[:24]}"
 
@@ -183,8 +183,8 @@ def _message_events(body: Mapping[str, Any], reply: Reply) -> Iterator[bytes]:
         is_text = block["type"] == "text"
         empty = {**block, "text": ""} if is_text else {**block, "input": {}}
         yield _event({"type": "content_block_start", "index": index, "content_block": empty}, named=True)
-        told = block["text"] if is_text else json.dumps(block["input"])
-        for piece in _pieces(told, reply.pieces):
+        text = block["text"] if is_text else json.dumps(block["input"])
+        for piece in _pieces(text, reply.pieces):
             delta = (
                 {"type": "text_delta", "text": piece}
                 if is_text
@@ -308,9 +308,9 @@ def _chat_stop(reply: Reply) -> str:
 
 
 def _completion(body: Mapping[str, Any], reply: Reply) -> dict[str, Any]:
-    said = {"content": None, "refusal": reply.text} if reply.stop == "refusal" else {"content": reply.text}
+    content = {"content": None, "refusal": reply.text} if reply.stop == "refusal" else {"content": reply.text}
     calls = _chat_calls(body, reply)
-    message = {"role": "assistant", **said, **({"tool_calls": calls} if calls else {})}
+    message = {"role": "assistant", **content, **({"tool_calls": calls} if calls else {})}
     return {
         "id": _id("chatcmpl", body),
         "object": "chat.completion",

@@ -19,14 +19,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-#: How often what is unpacked may be packed again.
+#: The levels of packing that are searched.
 _DEPTH = 6
-#: Bytes: what unpacks to more than this is searched as far as this.
+#: Bytes of an unpacked stream that are searched at most.
 _MOST = 256 << 20
 
-#: Bytes: where a tar file says that it is one, and how far a file is looked at to tell whether it is text.
+#: Bytes: the offset of a tar file's magic, and the part of a file that decides whether it is text.
 _TAR, _LOOKED = 257, 8192
-#: Bytes: what is no text and longer than this is a program, and holds nothing that is spelled in another way.
+#: Bytes: a longer file that is no text is a program, and is not searched for other spellings.
 _RECORDS = 4 << 20
 
 _BASE64 = re.compile(rb"[A-Za-z0-9+/_-]{24,}={0,2}")
@@ -39,7 +39,7 @@ _STREAMS: Mapping[bytes, Callable[[], Any]] = {
     b"BZh": bz2.BZ2Decompressor,
     b"\xfd7zXZ": lzma.LZMADecompressor,
 }
-#: What is raised by what is damaged, encrypted, or only begins like something packed.
+#: Errors of streams that are damaged, encrypted, or only begin like something packed.
 _DAMAGED = (
     *(zlib.error, lzma.LZMAError, zipfile.BadZipFile, tarfile.TarError),
     *(OSError, EOFError, RuntimeError, NotImplementedError, ValueError, LookupError, struct.error),
@@ -53,10 +53,10 @@ class Leaks:
         raw = secret.encode()
         if len(raw) < 8:
             raise ValueError("a secret of less than eight bytes is found everywhere")
-        self._forms = (raw, raw.hex().encode(), raw.hex().upper().encode(), *_coded(raw))
+        self._forms = (raw, raw.hex().encode(), raw.hex().upper().encode(), *_encodings(raw))
 
     def within(self, data: bytes, *, deep: bool = True) -> bool:
-        """Whether the secret is in there: as it is, in hex or in base64, and if ``deep`` also escaped or packed.
+        """Return whether the data holds the secret: plain, in hex or in base64, and if ``deep`` also escaped or packed.
 
         Escaped is as in JSON; packed is gzip, zlib (as git does), bzip2, xz, zip and tar, also in each other and in
         base64, six times.
@@ -64,7 +64,7 @@ class Leaks:
         return self._within(data, _DEPTH if deep else 0)
 
     def in_files(self, *folders: Path) -> list[Path]:
-        """The files below these folders that hold it, by path; links are not followed."""
+        """Return the files below these folders that hold the secret, by path; links are not followed."""
         files = (path for folder in folders for path in sorted(folder.rglob("*")))
         return [path for path in files if path.is_file() and not path.is_symlink() and self.within(path.read_bytes())]
 
@@ -74,8 +74,8 @@ class Leaks:
         return depth > 0 and any(self._within(part, depth - 1) for part in _parts(data))
 
 
-def _coded(raw: bytes) -> Iterator[bytes]:
-    """What of the secret every base64 has, wherever in the text it begins, in both alphabets."""
+def _encodings(raw: bytes) -> Iterator[bytes]:
+    """Yield the base64 of the secret that no neighbour changes, at each offset and in both alphabets."""
     for before in range(3):
         text = base64.b64encode(b"x" * before + raw)
         kept = text[4 if before else 0 : len(text) - 4]
@@ -83,16 +83,16 @@ def _coded(raw: bytes) -> Iterator[bytes]:
 
 
 def _parts(data: bytes) -> Iterator[bytes]:
-    """What comes of unpacking, decoding or unescaping some bytes once."""
-    yield from _unpacked(data)
+    """Yield the results of unpacking, decoding and unescaping some bytes once."""
+    yield from _streams(data)
     if data[_TAR : _TAR + 5] == b"ustar":
         yield from _members(data)
         return
     yield from _entries(data)
     if len(data) > _RECORDS and b"\0" in data[:_LOOKED]:
         return  # a program
-    if b"\\" in data and (told := _ESCAPE.sub(_unescaped, data)) != data:
-        yield told
+    if b"\\" in data and (plain := _ESCAPE.sub(_unescape, data)) != data:
+        yield plain
     whole = _WRAPPED.sub(b"", data)
     if whole != data:
         yield whole
@@ -102,8 +102,8 @@ def _parts(data: bytes) -> Iterator[bytes]:
             yield base64.b64decode(text + b"=" * (-len(text) % 4))
 
 
-def _unpacked(data: bytes) -> Iterator[bytes]:
-    """The streams that these bytes are, one behind the other; nothing if they only begin like one."""
+def _streams(data: bytes) -> Iterator[bytes]:
+    """Yield the packed streams that these bytes are, one behind the other; none if they only begin like one."""
     for magic, unpack in _STREAMS.items():
         with contextlib.suppress(*_DAMAGED):
             while data.startswith(magic):
@@ -113,7 +113,7 @@ def _unpacked(data: bytes) -> Iterator[bytes]:
 
 
 def _members(data: bytes) -> Iterator[bytes]:
-    """The members of a tar file; of a damaged one as far as it can be read."""
+    """Yield the members of a tar file; of a damaged one as far as it can be read."""
     with contextlib.suppress(*_DAMAGED), tarfile.open(fileobj=io.BytesIO(data), mode="r:") as archive:
         for item in archive:
             file = archive.extractfile(item) if item.isreg() else None
@@ -121,7 +121,7 @@ def _members(data: bytes) -> Iterator[bytes]:
 
 
 def _entries(data: bytes) -> Iterator[bytes]:
-    """The entries of a zip file, with their names."""
+    """Yield the entries of a zip file, with their names."""
     if b"PK\x05\x06" in data:
         with contextlib.suppress(*_DAMAGED), zipfile.ZipFile(io.BytesIO(data)) as archive:
             for entry in archive.infolist():
@@ -129,6 +129,6 @@ def _entries(data: bytes) -> Iterator[bytes]:
                 yield archive.read(entry)
 
 
-def _unescaped(found: re.Match[bytes]) -> bytes:
+def _unescape(found: re.Match[bytes]) -> bytes:
     code, sign = found.groups()
     return chr(int(code, 16)).encode(errors="replace") if code else bytes(sign)

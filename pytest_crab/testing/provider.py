@@ -1,4 +1,4 @@
-"""A scripted provider: speaks Anthropic Messages, OpenAI Responses and chat/completions, and says what a test wants."""
+"""A server for tests that answers by a script: Anthropic Messages, OpenAI Responses and chat/completions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Asked:
 
     @property
     def streams(self) -> bool:
-        """Whether a stream is wanted."""
+        """True if the client wants a stream."""
         return bool(self.body.get("stream"))
 
     @property
@@ -42,44 +42,44 @@ class Asked:
 
     @property
     def turn(self) -> int:
-        """How many answers came before in this conversation."""
+        """The number of answers that came before in this conversation."""
         return dialogue.turn_of(self.body)
 
 
-#: Decides the reply to a request.
 #: The reply where a test scripts none.
 OK = Reply(text="ok")
 
+#: Decides the reply to a request.
 Script = Callable[[Asked], Reply]
 
 
 def say(text: str, **changes: Any) -> Reply:
-    """An answer in words; ``changes`` are other fields of Reply."""
+    """Return an answer in words; ``changes`` are other fields of Reply."""
     return Reply(text=text, **changes)
 
 
 def call(tool: str, arguments: Mapping[str, Any], **changes: Any) -> Reply:
-    """A call of one tool."""
+    """Return a call of one tool."""
     return Reply(calls=(Call(tool=tool, arguments=arguments),), stop="end", **changes)
 
 
 def fail(status: int, message: str = "scripted failure", **headers: str) -> Reply:
-    """An error in the protocol's own shape; a header's name is written with underscores: ``retry_after="1"``."""
+    """Return an error of the protocol; a header's name is written with underscores: ``retry_after="1"``."""
     return Reply(status=status, text=message, headers={name.replace("_", "-"): text for name, text in headers.items()})
 
 
 def refuse(text: str = "I will not do this.") -> Reply:
-    """A refusal, as each protocol words it."""
+    """Return a refusal, as each protocol has it."""
     return Reply(text=text, stop="refusal")
 
 
 def garbage(raw: bytes = b"<html>not what was asked for</html>") -> Reply:
-    """Something that no protocol knows, with status 200."""
+    """Return a body that no protocol knows, with status 200."""
     return Reply(raw=raw)
 
 
 def structured(data: Any) -> Script:
-    """Hand over ``data`` as the client wants it: through its tool for structured output, else as a JSON text."""
+    """Return a script that hands over ``data`` through the client's tool for structured output, else as a JSON text."""
 
     def script(asked: Asked) -> Reply:
         tool = dialogue.structured_tool(asked.tools)
@@ -89,7 +89,7 @@ def structured(data: Any) -> Script:
 
 
 def run(command: str) -> Script:
-    """Let the client's shell tool, whatever it is called, run ``command``."""
+    """Return a script that calls the client's shell tool, whatever its name is, with ``command``."""
 
     def script(asked: Asked) -> Reply:
         tool, arguments = dialogue.shell_call(asked.body, command)
@@ -99,7 +99,7 @@ def run(command: str) -> Script:
 
 
 def turns(*steps: Reply | Script) -> Script:
-    """The n-th step answers the n-th turn of any conversation, and the last one all that follow.
+    """Return a script whose n-th step answers the n-th turn of any conversation, and the last one all that follow.
 
     It looks at the request alone, so conversations may run beside each other, be retried and be replayed.
     """
@@ -112,7 +112,7 @@ def turns(*steps: Reply | Script) -> Script:
 
 
 def in_order(*steps: Reply | Script) -> Script:
-    """The n-th step answers the n-th request that arrives, and the last one all that follow."""
+    """Return a script whose n-th step answers the n-th request that arrives, and the last one all that follow."""
     rest = list(steps)
 
     def script(asked: Asked) -> Reply:
@@ -149,7 +149,7 @@ class ScriptedProvider:
 
     @property
     def script(self) -> Script:
-        """What it says; a reply, or several for the turns of a conversation, may be put in its place."""
+        """The script; setting it also takes a reply, or several replies for the turns of a conversation."""
         return self._script
 
     @script.setter

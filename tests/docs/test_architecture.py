@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "explanation" / "architecture.md").read_text("utf-8")
-WALK = re.findall(r"^\|[^|]+\| `(pytest_crab/[\w/.]+)` \| `([\w.]+)` \|$", PAGE, re.MULTILINE)
+WALK = re.findall(r"\| `(pytest_crab/[\w/.]+)` \| `([\w.]+)` \|$", PAGE, re.MULTILINE)
 
 
 def names_of(path: Path) -> set[str]:
@@ -23,11 +23,6 @@ def names_of(path: Path) -> set[str]:
         if isinstance(node, ast.ClassDef):
             found |= {f"{node.name}.{one.name}" for one in node.body if isinstance(one, ast.FunctionDef)}
     return found
-
-
-def test_the_walk_begins_at_a_file_and_ends_at_the_exit_status() -> None:
-    assert (WALK[0][1], WALK[-1][1]) == ("items_of", "decide")
-    assert len(WALK) >= 15
 
 
 @pytest.mark.parametrize(("file", "name"), WALK)
