@@ -1,4 +1,4 @@
-"""The page on architecture names what is there, and its picture is that of the import contract."""
+"""The page on architecture and CONTRIBUTING name what is there; the picture is that of the import contract."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "explanation" / "architecture.md").read_text("utf-8")
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
 WALK = re.findall(r"\| `(pytest_crab/[\w/.]+)` \| `([\w.]+)` \|$", PAGE, re.MULTILINE)
 
 
@@ -30,9 +31,14 @@ def test_every_function_of_the_walk_exists(file: str, name: str) -> None:
     assert name in names_of(ROOT / file)
 
 
-@pytest.mark.parametrize("file", sorted(set(re.findall(r"`(pytest_crab/[\w/]+\.py)`", PAGE))))
-def test_every_file_of_the_page_exists(file: str) -> None:
+@pytest.mark.parametrize("file", sorted(set(re.findall(r"`((?:pytest_crab|tests)/[\w/]+\.py)`", PAGE + CONTRIBUTING))))
+def test_every_file_that_is_named_exists(file: str) -> None:
     assert (ROOT / file).is_file()
+
+
+@pytest.mark.parametrize(("name", "file"), re.findall(r"`([A-Z]\w+)` in `(pytest_crab/[\w/]+\.py)`", CONTRIBUTING))
+def test_every_table_to_name_an_adapter_in_exists(name: str, file: str) -> None:
+    assert re.search(rf"^(class )?{name}\b", (ROOT / file).read_text("utf-8"), re.MULTILINE)
 
 
 def test_the_picture_is_that_of_the_import_contract() -> None:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import math
+import itertools
 
 import pytest
 from hypothesis import given
@@ -28,11 +28,11 @@ def test_unique_is_what_no_other_has() -> None:
     assert overlap.unique({"a": {1, 2, 3}, "b": {2}, "c": {3, 4}}) == {"a": 1, "b": 0, "c": 1}
 
 
-@given(st.integers(1, 12), st.data())
-def test_pass_at_k_is_the_share_of_choices_with_a_catch(runs: int, data: st.DataObject) -> None:
-    caught, k = data.draw(st.integers(0, runs)), data.draw(st.integers(1, runs))
-    assert repeats.pass_at(k, caught, runs) == pytest.approx(1 - math.comb(runs - caught, k) / math.comb(runs, k))
-    assert repeats.pass_at(1, caught, runs) == pytest.approx(caught / runs)
+@given(st.lists(st.booleans(), min_size=1, max_size=9), st.data())
+def test_pass_at_k_is_the_share_of_choices_with_a_catch(runs: list[bool], data: st.DataObject) -> None:
+    k = data.draw(st.integers(1, len(runs)))
+    choices = [any(choice) for choice in itertools.combinations(runs, k)]
+    assert repeats.pass_at(k, sum(runs), len(runs)) == pytest.approx(sum(choices) / len(choices))
 
 
 def test_flips_and_variance() -> None:
