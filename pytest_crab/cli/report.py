@@ -18,6 +18,7 @@ from pytest_crab.report.agreement import agreement_lines
 from pytest_crab.report.agreement import agreements
 from pytest_crab.report.files import read_summary
 from pytest_crab.report.files import read_trials
+from pytest_crab.report.finding_labels import add_finding_labels
 from pytest_crab.report.loading import SUMMARY
 from pytest_crab.report.loading import trials_file
 from pytest_crab.report.page import FILE as PAGE
@@ -42,8 +43,14 @@ from pytest_crab.report.write_report import remake
     type=click.Path(exists=True, path_type=Path),
     help="A report's folder or its trials.jsonl: compare the verdicts that a replay came to with the recorded ones.",
 )
+@click.option(
+    "--finding-labels",
+    "labels",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A CSV file with labels of findings (columns trial, finding and one for each dimension): add them to PLACE.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
-def report(place: Path | None, folder: Path | None, trials: Path | None, *, as_json: bool) -> None:
+def report(place: Path | None, folder: Path | None, trials: Path | None, labels: Path | None, *, as_json: bool) -> None:
     """Print what is on record and write its pages, running nothing.
 
     With a PLACE (a report's folder, its trials.jsonl, or a store): print the summary, and write summary.json,
@@ -52,9 +59,11 @@ def report(place: Path | None, folder: Path | None, trials: Path | None, *, as_j
     """
     if (place is None) == (folder is None) or (trials is not None and folder is None):
         raise click.UsageError("name a report's folder, or --recorded with a set; --against goes with --recorded")
+    if labels is not None and place is None:
+        raise click.UsageError("--finding-labels goes with a report's folder")
     try:
         if place is not None:
-            found, lines = _again(place)
+            found, lines = _again(place, labels)
         else:
             assert folder is not None
             recording = recording_at(folder)
@@ -70,8 +79,10 @@ def report(place: Path | None, folder: Path | None, trials: Path | None, *, as_j
         click.echo(line)
 
 
-def _again(place: Path) -> tuple[Any, Iterable[str]]:
+def _again(place: Path, labels: Path | None) -> tuple[Any, Iterable[str]]:
     file = trials_file(place)
+    if labels is not None:
+        add_finding_labels(file, labels)
     before = read_summary(file.with_name(SUMMARY)) if file.with_name(SUMMARY).is_file() else Summary()
     summary = remake(file.parent, errors_as_misses=before.errors_as_misses, shard=before.shard, gate=before.gate)
     width = shutil.get_terminal_size().columns

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Sequence
 from pathlib import Path
 
-from pytest_crab.formats import NOTHING
 from pytest_crab.formats import format_interval
 from pytest_crab.formats import format_mean
 from pytest_crab.formats import format_number
@@ -19,6 +19,8 @@ from pytest_crab.report.summary_text import lift_lines
 from pytest_crab.report.summary_text import together_lines
 from pytest_crab.report.terminal import label
 from pytest_crab.report.terminal import of
+from pytest_crab.report.terminal import of_findings
+from pytest_crab.report.terminal import of_label
 from pytest_crab.report.terminal import remarks
 from pytest_crab.report.terminal import unknown_head
 from pytest_crab.report.terminal import unknown_lines
@@ -36,7 +38,7 @@ _HEADS = (
     "Structural %",
     "Overall %",
     "95% interval",
-    "Caught / oracles",
+    "Caught / known",
     "Unknown",
 )
 _SPECIAL = str.maketrans({char: f"\\{char}" for char in "\\`*_{}[]<>#|~@!"})
@@ -66,14 +68,10 @@ def markdown_lines(summary: Summary) -> Iterator[str]:
     yield from (line for text in lifted for line in (text, ""))
     yield from _table(_HEADS, [_cells(reviewer) for reviewer in summary.reviewers])
     for dimension, words in summary.dimensions().items():
-        yield ""
-        yield f"<details><summary>Caught of known oracles by {escape_markdown(dimension)}</summary>"
-        yield ""
-        names = [escape_markdown(label(one)) for one in summary.reviewers]
-        rows = [[escape_markdown(word), *_label_cells(summary, dimension, word)] for word in words]
-        yield from _table((escape_markdown(dimension).capitalize(), *names), rows)
-        yield ""
-        yield "</details>"
+        title = f"Caught of known oracles by {escape_markdown(dimension)}, with 95% intervals"
+        yield from _label_table(title, summary, dimension, words, _rate_cell)
+    for dimension, words in summary.finding_dimensions().items():
+        yield from _label_table(f"Findings by {escape_markdown(dimension)}", summary, dimension, words, of_findings)
     unknown = [f"{unknown_head(summary)}: {text}" for text in unknown_lines(summary)]
     said = [*unknown, *together_lines(summary), *(text for text, _ in remarks(summary))]
     if said:
@@ -95,15 +93,31 @@ def _cells(reviewer: ReviewerSummary) -> list[str]:
         *map(format_percent, kinds),
         format_percent(reviewer.overall.micro),
         format_interval(reviewer.overall.interval, " to "),
-        of(reviewer.overall, reviewer.overall.oracles),
-        format_number(reviewer.unknown),
+        of(reviewer.overall),
+        str(reviewer.overall.unknown),
     ]
 
 
-def _label_cells(summary: Summary, dimension: str, word: str) -> Iterator[str]:
-    for reviewer in summary.reviewers:
-        score = reviewer.by_label.get(dimension, {}).get(word)
-        yield of(score, score.known) if score else NOTHING
+def _label_table(
+    title: str,
+    summary: Summary,
+    dimension: str,
+    words: Sequence[str],
+    cell: Callable[[ReviewerSummary, str, str], str],
+) -> Iterator[str]:
+    """Yield a folded table with a row for each label and a column for each reviewer."""
+    yield ""
+    yield f"<details><summary>{title}</summary>"
+    yield ""
+    heads = (escape_markdown(dimension).capitalize(), *(escape_markdown(label(one)) for one in summary.reviewers))
+    cells = ((word, [cell(one, dimension, word) for one in summary.reviewers]) for word in words)
+    yield from _table(heads, [(escape_markdown(word), *own) for word, own in cells])
+    yield ""
+    yield "</details>"
+
+
+def _rate_cell(reviewer: ReviewerSummary, dimension: str, word: str) -> str:
+    return of_label(reviewer.by_label.get(dimension, {}).get(word))
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -83,6 +83,11 @@ class Rate:
     interval: Interval | None = None
     macro_interval: Interval | None = None
 
+    @property
+    def unknown(self) -> int:
+        """The oracles without any known repeat, so that ``known`` and these are all."""
+        return self.oracles - self.known
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Damage:
@@ -105,7 +110,8 @@ class ReviewerSummary:
     from before. ``arm`` is None for a
     contestant. ``curve`` has the micro rate with only the first k findings by k, in the reviewer's own order,
     where such arms ran, and ``all``. ``versions`` are what was seen of each part that a comparison depends on.
-    ``by_label`` has the rates by dimension (category, kind, severity) and label.
+    ``by_label`` has the rates by dimension (category, kind, severity) and label, ``findings_by_label`` the number of
+    findings in all repeats by dimension (severity, and each scorer of findings) and label.
     ``resolvable`` is the rate over those oracles that the agent was seen to resolve from the human comment; None: no
     oracle is marked so.
     """
@@ -142,6 +148,7 @@ class ReviewerSummary:
     lift: Lift | None = None
     stability: Stability | None = None
     curve: Mapping[str, float] = field(default_factory=dict)
+    findings_by_label: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     oracles: tuple[OracleRecord, ...] = ()
 
     @property
@@ -153,11 +160,6 @@ class ReviewerSummary:
     def by_category(self) -> Mapping[str, Rate]:
         """The rates by the label ``category``."""
         return self.by_label.get("category", {})
-
-    @property
-    def unknown(self) -> float:
-        """The share of oracles that is unknown, whatever the cause."""
-        return sum(self.outcomes[cause] for cause in CAUSES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,11 +199,21 @@ class Summary:
 
     def dimensions(self) -> dict[str, tuple[str, ...]]:
         """The labels of all comments by dimension; ``kind`` is left out, since tables show it as columns."""
-        found: dict[str, dict[str, None]] = {}
-        for reviewer in self.reviewers:
-            for dimension, rates in reviewer.by_label.items():
-                found.setdefault(dimension, {}).update(dict.fromkeys(rates))
-        return {dimension: tuple(found[dimension]) for dimension in sorted(found) if dimension != KIND}
+        found = _union(reviewer.by_label for reviewer in self.reviewers)
+        return {dimension: words for dimension, words in found.items() if dimension != KIND}
+
+    def finding_dimensions(self) -> dict[str, tuple[str, ...]]:
+        """The labels of all findings by dimension."""
+        return _union(reviewer.findings_by_label for reviewer in self.reviewers)
+
+
+def _union(several: Iterable[Mapping[str, Mapping[str, object]]]) -> dict[str, tuple[str, ...]]:
+    """Return the labels of all by dimension, dimensions by name."""
+    found: dict[str, dict[str, None]] = {}
+    for one in several:
+        for dimension, words in one.items():
+            found.setdefault(dimension, {}).update(dict.fromkeys(words))
+    return {dimension: tuple(found[dimension]) for dimension in sorted(found)}
 
 
 def summarise(trials: Iterable[Trial], *, errors_as_misses: bool = False) -> Summary:
@@ -300,6 +312,7 @@ def _reviewer(name: str, rows: Sequence[Row], unasked: AbstractSet[Key], *, stri
         versions=_versions(rows),
         burden=burden((row.load for row in rows), unasked),
         stability=stability(oracles),
+        findings_by_label=_findings_by_label(rows),
         oracles=tuple(oracles),
     )
 
@@ -351,6 +364,14 @@ def _by_label(oracles: Sequence[OracleRecord], *, strict: bool) -> dict[str, dic
         dimension: {word: _rate(own, strict=strict) for word, own in groups.items()}
         for dimension, groups in _group_by_label(oracles).items()
     }
+
+
+def _findings_by_label(rows: Iterable[Row]) -> dict[str, dict[str, int]]:
+    found: dict[str, Counter[str]] = {}
+    for row in rows:
+        for (dimension, word), count in row.finding_labels.items():
+            found.setdefault(dimension, Counter())[word] += count
+    return {dimension: dict(found[dimension].most_common()) for dimension in sorted(found)}
 
 
 def _versions(rows: Sequence[Row]) -> dict[str, tuple[str, ...]]:

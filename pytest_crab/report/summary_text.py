@@ -22,9 +22,12 @@ _PAIRS = 6
 
 def lift_lines(summary: Summary) -> Iterator[str]:
     """Yield the net lift of each reviewer over the control."""
+    rates = {reviewer.reviewer: reviewer.overall.micro for reviewer in summary.reviewers}
     for reviewer in summary.reviewers:
         if reviewer.lift is not None:
-            yield f"{ascii_line(reviewer.reviewer)}: {_lift(reviewer.lift)}"
+            own, control = reviewer.overall.micro, rates.get(reviewer.lift.control)
+            apart = None if own is None or control is None else own - control
+            yield f"{ascii_line(reviewer.reviewer)}: {_lift(reviewer.lift, apart)}"
 
 
 def together_lines(summary: Summary) -> Iterator[str]:
@@ -75,11 +78,17 @@ def _place(point: tuple[str, float]) -> float:
     return int(point[0]) if point[0].isdigit() else float("inf")
 
 
-def _lift(lift: Lift) -> str:
+def _lift(lift: Lift, apart: float | None) -> str:
+    """Describe a lift; ``apart`` is the rate minus the control's, which is said where it is another number."""
     comparison = lift.comparison
     if comparison.difference is None:
         return f"no oracle has a verdict here and under the control {ascii_line(lift.control)}"
     parts = [f"net lift {_change(comparison)} over the control {ascii_line(lift.control)}"]
+    if apart is not None and abs(apart - comparison.difference) >= 5e-4:
+        parts.append(
+            f"the rates are {100 * apart:+.1f} points apart, but the lift is over the "
+            f"{format_count(comparison.known, 'oracle')} known in both, and an empty review takes the control's verdict"
+        )
     if lift.cost_usd is not None:
         parts.append(f"{format_dollars(lift.cost_usd)} USD per net caught oracle")
     if lift.seconds is not None:

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from typing import TypeVar
 
 from pytest_crab.report.files import write_report_file
 from pytest_crab.report.trial_rows import costs_of
 from pytest_crab.types import Trial
+from pytest_crab.types import TrialId
+
+T = TypeVar("T")
 
 #: The file's name in a report's folder.
 FILE = "oracles.csv"
@@ -46,51 +52,62 @@ COLUMNS = (
 
 
 def oracle_rows(trials: Iterable[Trial]) -> Iterator[dict[str, Any]]:
-    """Yield one row of COLUMNS per oracle and trial; what belongs to the trial (cost, seconds) stands in each."""
-    for trial in trials:
-        shared = {
-            "instance": trial.instance,
-            "repo": trial.repo,
-            "provenance": trial.provenance.value,
-            "reviewer": trial.reviewer,
-            "agent": trial.agent,
-            "runtime": trial.runtime,
-            "repeat": trial.repeat,
-            "findings": None if trial.review is None else trial.review.size,
-            "damage": trial.damage,
-            "cost_usd": _cost(trial),
-            "seconds": trial.seconds,
-            "arm": trial.arm,
-            "privileged": ", ".join(trial.privileged) or None,
-            "leaky": ", ".join(trial.leaky) or None,
-            "simulated": trial.simulated,
-        }
-        for result in trial.results:
-            own = {
-                "comment": result.comment,
-                "category": result.category,
-                "kind": result.kind,
-                "verdict": result.verdict.value,
-                "reason": result.reason.value,
-                "resolvable": result.resolvable,
-            }
-            row = {**shared, **own}
-            yield {name: row[name] for name in COLUMNS}
+    """Yield one row of COLUMNS per oracle and trial; what belongs to the trial (cost, seconds) stands in each.
+
+    Of several records of one trial the last counts, as in a summary.
+    """
+    for rows in _of_latest(trials, lambda trial: list(_rows(trial))):
+        for row in rows:
+            yield dict(zip(COLUMNS, row, strict=True))
 
 
 def write_csv(path: Path, trials: Iterable[Trial]) -> None:
-    """Write oracles.csv (UTF-8, RFC 4180); whoever reads sees the old file or the whole new one. Raises OSError."""
-    write_report_file(path, _lines(oracle_rows(trials)))
+    """Write oracles.csv (UTF-8, RFC 4180); a reader sees the old file or the whole new one. Raises OSError."""
+    lines = _of_latest(trials, lambda trial: b"".join(_line(map(_cell, row)) for row in _rows(trial)))
+    write_report_file(path, itertools.chain([_line(COLUMNS)], lines))
 
 
-def _lines(rows: Iterable[dict[str, Any]]) -> Iterator[bytes]:
-    yield _line(COLUMNS)
-    for row in rows:
-        yield _line(map(_cell, row.values()))
+def _of_latest(trials: Iterable[Trial], value: Callable[[Trial], T]) -> Iterable[T]:
+    """Return the value of the last record of each trial; no trial is kept."""
+    found: dict[TrialId, T] = {}
+    for trial in trials:
+        found[trial.id] = value(trial)
+    return found.values()
+
+
+def _rows(trial: Trial) -> Iterator[tuple[Any, ...]]:
+    shared = {
+        "instance": trial.instance,
+        "repo": trial.repo,
+        "provenance": trial.provenance.value,
+        "reviewer": trial.reviewer,
+        "agent": trial.agent,
+        "runtime": trial.runtime,
+        "repeat": trial.repeat,
+        "findings": None if trial.review is None else trial.review.size,
+        "damage": trial.damage,
+        "cost_usd": _cost(trial),
+        "seconds": trial.seconds,
+        "arm": trial.arm,
+        "privileged": ", ".join(trial.privileged) or None,
+        "leaky": ", ".join(trial.leaky) or None,
+        "simulated": trial.simulated,
+    }
+    for result in trial.results:
+        own = {
+            "comment": result.comment,
+            "category": result.category,
+            "kind": result.kind,
+            "verdict": result.verdict.value,
+            "reason": result.reason.value,
+            "resolvable": result.resolvable,
+        }
+        row = {**shared, **own}
+        yield tuple(row[name] for name in COLUMNS)
 
 
 def _cell(value: Any) -> Any:
-    """Return the value with formulas quoted, so that a spreadsheet shows a foreign name and does not compute it."""
+    """Return a value that no spreadsheet takes for a formula, with "" for None."""
     if isinstance(value, str) and value.startswith(_FORMULA):
         return f"'{value}"
     return "" if value is None else value

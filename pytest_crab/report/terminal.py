@@ -61,8 +61,8 @@ _COLUMNS = (
     _Column("Overall", lambda reviewer: format_percent(reviewer.overall.micro)),
     _Column("95%", lambda reviewer: format_interval(reviewer.overall.interval)),
     _Column("Macro", lambda reviewer: format_percent(reviewer.overall.macro), "Pass rate (%)"),
-    _Column("oracles", lambda reviewer: of(reviewer.overall, reviewer.overall.oracles), "Caught/"),
-    _Column("Unknown", lambda reviewer: format_number(reviewer.unknown)),
+    _Column("/known", lambda reviewer: of(reviewer.overall), "Caught"),
+    _Column("Unknown", lambda reviewer: str(reviewer.overall.unknown)),
 )
 
 
@@ -74,6 +74,7 @@ def summary_lines(summary: Summary, width: int = 80) -> list[Line]:
         _table(summary, width),
         [line for text in lift_lines(summary) for line in _wrap(text, width, "bold")],
         _label_tables(summary, width),
+        _finding_tables(summary, width),
         [line for text in together_lines(summary) for line in _wrap(text, width)],
         _unknown(summary, width),
         _notes(summary, width),
@@ -81,11 +82,26 @@ def summary_lines(summary: Summary, width: int = 80) -> list[Line]:
     return [line for block in blocks if block for line in (Line(""), *block)][1:]
 
 
-def of(score: Rate, total: int) -> str:
-    """Write caught of a total; where nothing is known, caught is not 0 but not measured."""
-    if not total:
+def of(score: Rate) -> str:
+    """Write caught of known oracles, as 8/10; a dash where none is known."""
+    return f"{format_number(score.caught)}/{score.known}" if score.known else NOTHING
+
+
+def of_label(score: Rate | None) -> str:
+    """Write the rate of one label with its interval, as 8/10 80.0% (44-97)."""
+    if score is None or not score.known:
         return NOTHING
-    return f"{format_number(score.caught) if score.known else NOTHING}/{total}"
+    interval = score.interval
+    ends = "" if interval is None else f" ({100 * interval.low:.0f}-{100 * interval.high:.0f})"
+    return f"{of(score)} {format_percent(score.micro)}%{ends}"
+
+
+def of_findings(reviewer: ReviewerSummary, dimension: str, word: str) -> str:
+    """Write the findings with one label, as 12 40.0%, of all with a label of this dimension."""
+    counts = reviewer.findings_by_label.get(dimension, {})
+    if not counts:
+        return NOTHING
+    return f"{counts.get(word, 0)} {format_percent(counts.get(word, 0) / sum(counts.values()))}%"
 
 
 def label(reviewer: ReviewerSummary) -> str:
@@ -124,19 +140,31 @@ def _row(name: str, cells: Sequence[str], first: int, widths: Sequence[int]) -> 
 
 def _label_tables(summary: Summary, width: int) -> list[Line]:
     """Return caught of known by label, a block for each dimension that the set has."""
-    return [
-        line
-        for dimension, words in summary.dimensions().items()
-        for line in _label_table(summary, dimension, words, width)
-    ]
+    lines = []
+    for dimension, words in summary.dimensions().items():
+        head = "Caught/known" if dimension == "category" else f"by {one_line(dimension, 30)}"
+        columns = [
+            [label(own), *(of_label(own.by_label.get(dimension, {}).get(word)) for word in words)]
+            for own in summary.reviewers
+        ]
+        lines += _grid([head, *words], columns, width)
+    return lines
 
 
-def _label_table(summary: Summary, dimension: str, words: Sequence[str], width: int) -> list[Line]:
-    """Return one dimension's rows, a column a reviewer; what does not fit beside each other goes below."""
-    head = "Caught/known" if dimension == "category" else f"by {one_line(dimension, 30)}"
-    names = [one_line(word, 30) for word in words]
+def _finding_tables(summary: Summary, width: int) -> list[Line]:
+    """Return the findings by label, a block for each dimension that findings have."""
+    lines = []
+    for dimension, words in summary.finding_dimensions().items():
+        columns = [[label(own), *(of_findings(own, dimension, word) for word in words)] for own in summary.reviewers]
+        lines += _grid([f"Findings by {one_line(dimension, 30)}", *words], columns, width)
+    return lines
+
+
+def _grid(names: Sequence[str], columns: Sequence[Sequence[str]], width: int) -> list[Line]:
+    """Return rows of cells, a column a reviewer; columns that do not fit beside each other go below."""
+    head, *names = [one_line(word, 30) for word in names]
     first = max(len(head), *map(len, names))
-    columns = [_label_column(reviewer, dimension, words, width - first - 1) for reviewer in summary.reviewers]
+    columns = [_aligned(column, width - first - 1) for column in columns]
     lines: list[Line] = []
     while columns:
         count = _fitting([len(column[0]) for column in columns], width - first)
@@ -148,11 +176,8 @@ def _label_table(summary: Summary, dimension: str, words: Sequence[str], width: 
     return lines
 
 
-def _label_column(reviewer: ReviewerSummary, dimension: str, words: Sequence[str], room: int) -> list[str]:
-    cells = [ascii_line(label(reviewer), room)]
-    for word in words:
-        score = reviewer.by_label.get(dimension, {}).get(word)
-        cells.append(of(score, score.known) if score else NOTHING)
+def _aligned(column: Sequence[str], room: int) -> list[str]:
+    cells = [ascii_line(column[0], room), *column[1:]]
     width = max(map(len, cells))
     return [cell.rjust(width) for cell in cells]
 
@@ -185,7 +210,8 @@ def unknown_lines(summary: Summary) -> Iterator[str]:
         ]
         if causes:
             low, high = format_percent(reviewer.overall.low), format_percent(reviewer.overall.high)
-            yield f"{label(reviewer)}: {', '.join(causes)}; all missed {low}%, all caught {high}%"
+            each = " (a repeat is a share of its oracle)" if reviewer.repeats > 1 else ""
+            yield f"{label(reviewer)}: {', '.join(causes)}{each}; all missed {low}%, all caught {high}%"
 
 
 def _notes(summary: Summary, width: int) -> list[Line]:
@@ -246,7 +272,7 @@ def _own_remarks(reviewer: ReviewerSummary) -> Iterator[tuple[str, str]]:
     if reviewer.resolvable is not None:
         score, agents = reviewer.resolvable, ", ".join(map(ascii_line, reviewer.agents))
         rate = f" ({format_percent(score.micro)}%)" if score.known else ""
-        yield f"of those that {agents} resolves from the human comment: {of(score, score.oracles)}{rate}", ""
+        yield f"of those that {agents} resolves from the human comment: {of(score)}{rate}", ""
     if len(reviewer.agents) > 1:
         yield f"its trials used different agents: {', '.join(map(ascii_line, reviewer.agents))}", "yellow"
     if reviewer.skipped:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
 from dataclasses import dataclass
+from dataclasses import field
 from fractions import Fraction
 
 from pytest_crab.report import outcomes as letters
@@ -14,6 +17,7 @@ from pytest_crab.report.review_cost import Load
 from pytest_crab.report.review_cost import load
 from pytest_crab.types import Provenance
 from pytest_crab.types import Trial
+from pytest_crab.types import Unit
 from pytest_crab.types import Verdict
 
 #: The steps whose time is a reviewer's: proofs, images and downloads are the benchmark's.
@@ -44,6 +48,7 @@ class Row:
     versions: tuple[tuple[str, str], ...]
     digest: str | None
     results: tuple[tuple[str, Mapping[str, str], str, bool | None], ...]
+    finding_labels: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
 
 def row_of(trial: Trial) -> Row:
@@ -72,7 +77,16 @@ def row_of(trial: Trial) -> Row:
             (result.comment, result.labels, letters.letter(result.reason), result.resolvable)
             for result in trial.results
         ),
+        finding_labels=_finding_labels(trial),
     )
+
+
+def _finding_labels(trial: Trial) -> Counter[tuple[str, str]]:
+    """Count the findings by severity and by each scorer's label for them."""
+    severities = () if trial.review is None else (finding.severity for finding in trial.review.findings)
+    labels = ((score.scorer, score.label) for score in trial.scores if score.unit is Unit.FINDING)
+    pairs = itertools.chain((("severity", word) for word in severities), labels)
+    return Counter((dimension, word) for dimension, word in pairs if word)
 
 
 def _seconds(trial: Trial) -> float | None:

@@ -58,7 +58,8 @@ def test_net_lift_takes_the_controls_verdict_for_an_empty_review(make_trial: Mak
     assert mine.lift.comparison.gained == ("b::c1",)
     assert (mine.lift.net, mine.lift.cost_usd, mine.lift.seconds) == (1, 3.0, 8.0)
     assert "mine: net lift +25.0 points (95% interval " in text(trials)
-    assert "over the control none; 3.00 USD per net caught oracle; 8 s per net caught oracle" in text(trials)
+    assert "the rates are +0.0 points apart, but the lift is over the 4 oracles known in both" in text(trials)
+    assert "verdict; 3.00 USD per net caught oracle; 8 s per net caught oracle" in text(trials)
 
 
 def test_a_lift_that_wins_nothing_has_no_price(make_trial: MakeTrial) -> None:

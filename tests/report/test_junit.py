@@ -21,61 +21,61 @@ EXPECTED = """\
 <testsuites name="pytest-crab" tests="5" failures="1" errors="1" skipped="1" time="6.0">
 <testsuite name="codex" tests="4" errors="1" failures="1" skipped="1" time="6.0">
 <properties>
-<property name="crab.agent" value="claude-code" />
-<property name="crab.runtime" value="local" />
-<property name="crab.rate" value="0.5" />
-<property name="crab.macro" value="0.5" />
-<property name="crab.low" value="0.25" />
-<property name="crab.high" value="0.75" />
-<property name="crab.oracles" value="4" />
-<property name="crab.known" value="2" />
-<property name="crab.rate.behavioral" value="0.5" />
-<property name="crab.rate.functional" value="0.5" />
-<property name="crab.outcome.caught" value="1" />
-<property name="crab.outcome.missed" value="1" />
-<property name="crab.outcome.reviewer-error" value="0" />
-<property name="crab.outcome.agent-error" value="0" />
-<property name="crab.outcome.broken" value="1" />
-<property name="crab.outcome.not-run" value="1" />
-<property name="crab.comments" value="2" />
-<property name="crab.authored" value="1" />
-<property name="crab.github" value="0" />
+<property name="crab.agent" value="claude-code"/>
+<property name="crab.runtime" value="local"/>
+<property name="crab.rate" value="0.5"/>
+<property name="crab.macro" value="0.5"/>
+<property name="crab.low" value="0.25"/>
+<property name="crab.high" value="0.75"/>
+<property name="crab.oracles" value="4"/>
+<property name="crab.known" value="2"/>
+<property name="crab.rate.behavioral" value="0.5"/>
+<property name="crab.rate.functional" value="0.5"/>
+<property name="crab.outcome.caught" value="1"/>
+<property name="crab.outcome.missed" value="1"/>
+<property name="crab.outcome.reviewer-error" value="0"/>
+<property name="crab.outcome.agent-error" value="0"/>
+<property name="crab.outcome.broken" value="1"/>
+<property name="crab.outcome.not-run" value="1"/>
+<property name="crab.comments" value="2"/>
+<property name="crab.authored" value="1"/>
+<property name="crab.github" value="0"/>
 </properties>
-<testcase name="c0" classname="a@1" time="1.5" />
+<testcase name="c0" classname="a@1" time="1.5"/>
 <testcase name="c1" classname="a@1" time="1.5">
-<failure message="test failed: AssertionError at src/x.py:3" type="test failed" />
+<failure message="test failed: AssertionError at src/x.py:3" type="test failed"/>
 </testcase>
 <testcase name="c2" classname="a@1" time="1.5">
-<error message="broken: the engine is gone" type="broken" />
+<error message="broken: the engine is gone" type="broken"/>
 </testcase>
 <testcase name="c3" classname="a@1" time="1.5">
-<skipped message="not run" type="not run" />
+<skipped message="not run" type="not run"/>
 </testcase>
 </testsuite>
 <testsuite name="human" tests="1" errors="0" failures="0" skipped="0" time="0.0">
 <properties>
-<property name="crab.agent" value="reference" />
-<property name="crab.runtime" value="local" />
-<property name="crab.rate" value="1" />
-<property name="crab.macro" value="1" />
-<property name="crab.low" value="1" />
-<property name="crab.high" value="1" />
-<property name="crab.oracles" value="1" />
-<property name="crab.known" value="1" />
-<property name="crab.rate.behavioral" value="1" />
-<property name="crab.rate.functional" value="1" />
-<property name="crab.outcome.caught" value="1" />
-<property name="crab.outcome.missed" value="0" />
-<property name="crab.outcome.reviewer-error" value="0" />
-<property name="crab.outcome.agent-error" value="0" />
-<property name="crab.outcome.broken" value="0" />
-<property name="crab.outcome.not-run" value="0" />
-<property name="crab.comments" value="0" />
-<property name="crab.authored" value="1" />
-<property name="crab.github" value="0" />
-<property name="crab.notes" value="privileged, shown the answer: human; simulated agent: location overlap only" />
+<property name="crab.agent" value="reference"/>
+<property name="crab.runtime" value="local"/>
+<property name="crab.rate" value="1"/>
+<property name="crab.macro" value="1"/>
+<property name="crab.low" value="1"/>
+<property name="crab.high" value="1"/>
+<property name="crab.oracles" value="1"/>
+<property name="crab.known" value="1"/>
+<property name="crab.rate.behavioral" value="1"/>
+<property name="crab.rate.functional" value="1"/>
+<property name="crab.outcome.caught" value="1"/>
+<property name="crab.outcome.missed" value="0"/>
+<property name="crab.outcome.reviewer-error" value="0"/>
+<property name="crab.outcome.agent-error" value="0"/>
+<property name="crab.outcome.broken" value="0"/>
+<property name="crab.outcome.not-run" value="0"/>
+<property name="crab.comments" value="0"/>
+<property name="crab.authored" value="1"/>
+<property name="crab.github" value="0"/>
+<property name="crab.notes" value="privileged, shown the answer: human; simulated agent: location overlap only"/>
 </properties>
-<testcase name="c0[2]" classname="a@1" time="0.0" />
+<testcase name="c0[2]" classname="a@1" time="0.0"/>
 </testsuite>
 </testsuites>"""
 
@@ -97,7 +97,7 @@ def test_the_whole_file(make_trial: MakeTrial, make_result: MakeResult) -> None:
     ]
     declaration, body = render(trials, summarise(trials)).decode().split("\n", 1)
     assert declaration.lower() == "<?xml version='1.0' encoding='utf-8'?>"
-    assert body.replace("><", ">\n<") == EXPECTED
+    assert body.replace(" />", "/>").replace("><", ">\n<") == EXPECTED
 
 
 def test_hostile_text_is_legal_xml_on_one_line(tmp_path: Path, make_trial: MakeTrial, make_result: MakeResult) -> None:

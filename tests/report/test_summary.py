@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_crab import serialization
+from pytest_crab.report.summary import CAUSES
 from pytest_crab.report.summary import OUTCOMES
 from pytest_crab.report.summary import SIMULATED
 from pytest_crab.report.summary import Damage
@@ -79,14 +80,14 @@ def test_unknown_stays_out_of_the_rate_and_widens_the_bounds(make_trial: MakeTri
         "broken": 1,
         "not run": 2,
     }
-    assert reviewer.unknown == 5
+    assert reviewer.overall.unknown == 5
 
 
 def test_errors_as_misses_is_the_papers_rule(make_trial: MakeTrial) -> None:
     trials = [make_trial("codex", "a", GREEN, FAILED, BROKEN), make_trial("codex", "b", REVIEWER_ERROR)]
     reviewer = only(trials, errors_as_misses=True)
     assert bare(reviewer.overall) == Rate(oracles=4, known=4, caught=1, micro=0.25, macro=1 / 6, low=0.25, high=0.75)
-    assert reviewer.unknown == 2
+    assert (reviewer.overall.unknown, sum(reviewer.outcomes[cause] for cause in CAUSES)) == (0, 2)
 
 
 def test_nothing_known_is_not_zero(make_trial: MakeTrial) -> None:

@@ -40,6 +40,20 @@ def test_a_row_is_an_oracle(trials: list[Trial], tmp_path: Path) -> None:
     assert [(row["findings"], row["damage"]) for row in rows] == [("2", "False"), ("2", "False"), ("", "")]
 
 
+def test_a_record_that_a_later_one_replaced_has_no_rows(make_trial: Callable[..., Trial], tmp_path: Path) -> None:
+    trials = [
+        make_trial("a", "one", Reason.BROKEN, Reason.BROKEN, Reason.BROKEN),
+        make_trial("a", "two", Reason.GREEN),
+        make_trial("a", "one", Reason.GREEN, Reason.FAILED),
+        make_trial("a", "one", Reason.GREEN, repeat=2),
+    ]
+    write_csv(tmp_path / "oracles.csv", trials)
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "oracles.csv").read_text())))
+    found = [(row["instance"], row["repeat"], row["verdict"]) for row in rows]
+    assert found == [("one", "1", "caught"), ("one", "1", "missed"), ("two", "1", "caught"), ("one", "2", "caught")]
+    assert [row["verdict"] for row in oracle_rows(trials)] == [row["verdict"] for row in rows]
+
+
 def test_no_name_is_a_formula_and_none_is_too_odd_to_be_written(
     make_trial: Callable[..., Trial], tmp_path: Path
 ) -> None:

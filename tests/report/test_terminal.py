@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 
 import pytest
@@ -11,11 +12,15 @@ from pytest_crab.report.summary import summarise
 from pytest_crab.report.terminal import summary_lines
 from pytest_crab.types import Category
 from pytest_crab.types import CommentResult
+from pytest_crab.types import Finding
 from pytest_crab.types import Kind
 from pytest_crab.types import Provenance
 from pytest_crab.types import Reason
+from pytest_crab.types import Review
 from pytest_crab.types import Revision
+from pytest_crab.types import Score
 from pytest_crab.types import Trial
+from pytest_crab.types import Unit
 from pytest_crab.types import Usage
 
 MakeTrial = Callable[..., Trial]
@@ -30,15 +35,15 @@ def shown(trials: list[Trial], width: int = 80, *, errors_as_misses: bool = Fals
 
 
 EXPECTED = """\
-                Comments                          Pass rate (%) Caught/
-Reviewer    Total Per PR Behav. Struct. Overall       95% Macro oracles Unknown
-claude-code     9    4.5   50.0   100.0    66.7  1.1-99.7  75.0     2/4       1
-human*          1    1.0      -   100.0   100.0 0.0-100.0 100.0     1/1       0
-none            -      -      -       -       -         -     -     -/1       1
+                Comments                          Pass rate (%) Caught
+Reviewer    Total Per PR Behav. Struct. Overall       95% Macro /known Unknown
+claude-code     9    4.5   50.0   100.0    66.7  1.1-99.7  75.0    2/3       1
+human*          1    1.0      -   100.0   100.0 0.0-100.0 100.0    1/1       0
+none            -      -      -       -       -         -     -      -       1
 
-Caught/known claude-code human* none
-functional           1/1      -    -
-security             1/2    1/1    -
+Caught/known        claude-code             human* none
+functional   1/1 100.0% (0-100)                  -    -
+security      1/2 50.0% (0-100) 1/1 100.0% (0-100)    -
 
 Unknown oracles, not counted in any rate
 claude-code: 1 broken; all missed 50.0%, all caught 75.0%
@@ -96,7 +101,7 @@ def test_the_papers_table_fits_80_columns(make_trial: MakeTrial) -> None:
         for at in range(184)
     ]
     row = shown(trials).splitlines()[2]
-    assert row == "claude-code  1336    7.3   33.7       -    33.7 27.2-40.9  33.7  62/184       0"
+    assert row == "claude-code  1336    7.3   33.7       -    33.7 27.2-40.9  33.7 62/184       0"
 
 
 def test_no_trials_no_lines() -> None:
@@ -146,6 +151,21 @@ def test_reviewers_that_do_not_fit_beside_each_other_go_below(make_trial: MakeTr
     lines = shown([make_trial(name, "a", GREEN) for name in names]).splitlines()
     heads = [line.split()[1:] for line in lines if line.startswith("Caught/known")]
     assert heads == [names[:3], names[3:]]
+
+
+def test_labels_of_findings_are_counted_by_dimension(make_trial: MakeTrial) -> None:
+    findings = tuple(Finding(body="x", severity=word) for word in ("high", "low", "low", None))
+    score = {"scorer": "usefulness", "unit": Unit.FINDING, "reason": Reason.GREEN}
+    labels = tuple(Score(subject=f"{at}", label=word, **score) for at, word in enumerate(("valid", "noise", None)))
+    trial = make_trial("mine", "a", GREEN, review=Review(findings=findings))
+    trial = dataclasses.replace(trial, scores=(*trial.scores, *labels))
+    trials = [trial, make_trial("quiet", "a", GREEN)]
+    (mine, quiet) = summarise(trials).reviewers
+    assert mine.findings_by_label == {"severity": {"low": 2, "high": 1}, "usefulness": {"valid": 1, "noise": 1}}
+    assert quiet.findings_by_label == {}
+    lines = [" ".join(line.split()) for line in shown(trials).splitlines()]
+    assert lines[lines.index("Findings by severity mine quiet") :][1:3] == ["low 2 66.7% -", "high 1 33.3% -"]
+    assert "noise 1 50.0% -" in lines
 
 
 def test_names_cannot_steer_the_terminal(make_trial: MakeTrial) -> None:

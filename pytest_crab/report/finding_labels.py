@@ -1,0 +1,80 @@
+"""Labels of findings from a CSV file, as people give them: a category, or how useful a finding is."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from pytest_crab.errors import BadInput
+from pytest_crab.report.files import read_trials
+from pytest_crab.report.files import write_trials
+from pytest_crab.types import Reason
+from pytest_crab.types import Score
+from pytest_crab.types import Trial
+from pytest_crab.types import TrialId
+from pytest_crab.types import Unit
+
+#: The columns that name a finding: its trial, as INSTANCE::REVIEWER, and its place in the review from 0.
+TRIAL, FINDING = "trial", "finding"
+
+
+def add_finding_labels(records: Path, labels: Path) -> None:
+    """Write the labels of a CSV file into a report's records, as scores of findings.
+
+    Every column but ``trial`` and ``finding`` is a dimension; an empty cell is no label. Labels that the records have
+    of these dimensions are replaced. Raises BadInput for a file that cannot be read or names no finding, OSError.
+    """
+    dimensions, scores = _read(labels)
+    known = {trial.id: 0 if trial.review is None else len(trial.review.findings) for trial in read_trials(records)}
+    problems = [
+        f"{name} has no finding {score.subject}"
+        for name, own in scores.items()
+        for score in own
+        if int(score.subject) >= known.get(name, 0)
+    ]
+    if problems:
+        raise BadInput(str(labels), list(dict.fromkeys(problems)))
+    write_trials(records, _labelled(read_trials(records), dimensions, scores))
+
+
+def _read(path: Path) -> tuple[frozenset[str], dict[TrialId, list[Score]]]:
+    found: dict[TrialId, list[Score]] = {}
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            rows = csv.DictReader(file)
+            dimensions = frozenset(rows.fieldnames or ()) - {TRIAL, FINDING}
+            if not dimensions or len(dimensions) + 2 != len(rows.fieldnames or ()):
+                raise BadInput(str(path), [f"should have the columns {TRIAL}, {FINDING} and one for each dimension"])
+            for row in rows:
+                trial, scores = _scores(row, dimensions)
+                found.setdefault(trial, []).extend(scores)
+    except OSError as error:
+        raise BadInput(str(path), [f"cannot be read: {error.strerror}"]) from error
+    except (ValueError, TypeError, csv.Error) as error:
+        raise BadInput(str(path), [f"line {rows.line_num}: {error}"]) from error
+    return dimensions, found
+
+
+def _scores(row: Mapping[str, str], dimensions: Iterable[str]) -> tuple[TrialId, list[Score]]:
+    place = int(row[FINDING])
+    if place < 0:
+        raise ValueError(f"{place} is no place of a finding; the first is 0")
+    labels = {dimension: (row[dimension] or "").strip() for dimension in dimensions}
+    scores = [
+        Score(scorer=dimension, unit=Unit.FINDING, subject=f"{place}", label=label, reason=Reason.GREEN)
+        for dimension, label in sorted(labels.items())
+        if label
+    ]
+    return TrialId.parse(row[TRIAL]), scores
+
+
+def _labelled(
+    trials: Iterable[Trial], dimensions: frozenset[str], scores: Mapping[TrialId, list[Score]]
+) -> Iterator[Trial]:
+    for trial in trials:
+        kept = (one for one in trial.scores if one.unit is not Unit.FINDING or one.scorer not in dimensions)
+        yield replace(trial, scores=(*kept, *scores.get(trial.id, ())))
