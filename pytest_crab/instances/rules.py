@@ -34,6 +34,7 @@ _NPM = r"[a-z0-9~][a-z0-9._~-]*"
 _NPM_PIN = re.compile(rf"(?:@{_NPM}/)?{_NPM}@\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?")
 _SYSTEM = re.compile(r"[a-z0-9][a-z0-9+.-]+(?:=[A-Za-z0-9.+~:-]+)?")
 _SYSTEM_FOLDERS = {"bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "libx32", "proc", "run", "sbin", "sys"}
+_OWN_PLACES = tuple(f"{place}/" for place in OWN_PLACES.values())
 _WORKDIR = re.compile(r"(?:/[A-Za-z0-9._@+-]+)+/?")
 _NAME = re.compile(_PROJECT)
 _EXACT = re.compile(_VERSION)
@@ -141,12 +142,12 @@ def environment_faults(environment: Environment) -> Iterator[str]:
 def _workdir_faults(workdir: str) -> Iterator[str]:
     """A sandbox has a file system of its own there, which would cover what is the system's or the harness's."""
     at, path = f"environment.workdir is {workdir!r}", PurePosixPath(workdir)
-    own = [PurePosixPath(place) for place in OWN_PLACES.values()]
+    within = f"{path}/"
     if not _WORKDIR.fullmatch(workdir) or ".." in path.parts:
         yield f"{at}; it should be an absolute path such as /workspace"
     elif path.parts[1] in _SYSTEM_FOLDERS or (path.parts[1] == "usr" and not path.is_relative_to("/usr/src")):
         yield f"{at}, which is the system's; it should be a path such as /workspace"
-    elif any(path.is_relative_to(place) or place.is_relative_to(path) for place in own):
+    elif any(within.startswith(place) or place.startswith(within) for place in _OWN_PLACES):
         yield f"{at}, which is the harness's; it should be a path such as /workspace"
 
 
