@@ -1,4 +1,4 @@
-"""Reads crab.yaml: the named variants of built-in reviewers and agents, and how models are reached."""
+"""Reads crab.yaml: the named variants of built-in reviewers, agents and judges, and how models are reached."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pytest_crab.types import StrEnum
 FILE = "crab.yaml"
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
-_FAMILIES = ("reviewers", "agents")
+_FAMILIES = ("reviewers", "agents", "judges")
 _SECTIONS = (*_FAMILIES, "models")
 
 
@@ -122,6 +122,7 @@ class Settings:
     models: ModelSettings = field(default_factory=ModelSettings)
     reviewers: Mapping[str, Variant] = field(default_factory=dict)
     agents: Mapping[str, Variant] = field(default_factory=dict)
+    judges: Mapping[str, Variant] = field(default_factory=dict)
 
     def cassettes(self, store: Path) -> Path:
         """Where recordings of models lie: where ``models`` says, else in the store."""
@@ -142,11 +143,11 @@ def load_settings(rootdir: Path) -> Settings:
         for key in document
         if key not in _SECTIONS
     ]
-    reviewers, agents = (_variants(section, document.get(section, {}), problems) for section in _FAMILIES)
+    variants = {section: _variants(section, document.get(section, {}), problems) for section in _FAMILIES}
     models = _models(document.get("models", {}), problems)
     if problems or models is None:
         raise BadInput(str(path), problems)
-    return Settings(folder=rootdir, reviewers=reviewers, agents=agents, models=models)
+    return Settings(folder=rootdir, models=models, **variants)
 
 
 def _models(entry: Any, problems: list[str]) -> ModelSettings | None:

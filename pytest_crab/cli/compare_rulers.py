@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from pytest_crab import serialization
-from pytest_crab.errors import BadInput
+from pytest_crab.cli.choices import store_option
+from pytest_crab.cli.judges import open_judges
+from pytest_crab.errors import CrabError
 from pytest_crab.formats import NOTHING
 from pytest_crab.formats import format_count
+from pytest_crab.formats import format_dollars
 from pytest_crab.formats import format_percent
 from pytest_crab.formats import format_table
+from pytest_crab.report.judge_text import judge_lines
 from pytest_crab.report.loading import trials_file
+from pytest_crab.report.rulers import BINARY
 from pytest_crab.report.rulers import Cell
 from pytest_crab.report.rulers import RulerComparison
 from pytest_crab.report.rulers import RulerPair
 from pytest_crab.report.rulers import compare_rulers as compare
+from pytest_crab.scoring.judges.bench import JudgeBench
+from pytest_crab.scoring.similarity import MEASURES
 from pytest_crab.scoring.similarity import missing_library
 from pytest_crab.text import one_line
 
@@ -29,28 +37,55 @@ SHOWN = 10
 @click.command("compare-rulers")
 @click.argument("report", type=click.Path(exists=True, path_type=Path))
 @click.option("--similarity", is_flag=True, help="Also BLEU-4, ROUGE-L and chrF (the extra pytest-crab[similarity]).")
+@click.option("--judge", "judges", multiple=True, metavar="NAME", help="Also this judge of crab.yaml; repeatable.")
+@click.option("--budget", type=click.FloatRange(min=0, min_open=True), help="With --judge: spend so many US dollars.")
+@click.option(
+    "--jobs", type=click.IntRange(min=1), default=4, show_default=True, help="With --judge: questions at a time."
+)
+@click.option("--replay", is_flag=True, help="With --judge: answer from recordings alone.")
+@store_option("With --judge: the folder in which judgements are kept.")
 @click.option("--all", "everything", is_flag=True, help="Print every comment on which rulers differ.")
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
-def compare_rulers(report: Path, *, similarity: bool, everything: bool, as_json: bool) -> None:
-    """Measure the reviews that REPORT holds by tests, by location and by similarity, without a model.
+def compare_rulers(
+    report: Path,
+    *,
+    similarity: bool,
+    judges: tuple[str, ...],
+    budget: float | None,
+    jobs: int,
+    replay: bool,
+    store: Path,
+    everything: bool,
+    as_json: bool,
+) -> None:
+    """Measure the reviews that REPORT holds by tests, by location, by similarity and by judges.
 
     REPORT is a report's folder, a store, or a trials.jsonl. Prints each reviewer's rate by each ruler, how far the
     rulers rank reviewers alike (Kendall's tau-b), and the comments that one ruler counts as hit and another as missed.
+    Only a judge asks a model.
     """
     if similarity and (missing := missing_library()) is not None:
-        raise click.UsageError(f"--similarity needs {missing}: install pytest-crab with its extra [similarity]")
+        raise click.UsageError(f"--similarity needs {missing}: pip install 'pytest-crab[similarity]'")
+    if taken := {*BINARY, *MEASURES} & {*judges}:
+        raise click.UsageError(f"--judge {min(taken)}: a ruler has this name; give the judge another in crab.yaml")
     try:
-        found = compare(trials_file(report), similarities=similarity)
-    except BadInput as error:
+        with open_judges(judges, store, jobs=jobs, budget=budget, replay=replay) as benches:
+            decide = {bench.name: bench.decide for bench in benches}
+            found = compare(trials_file(report), similarities=similarity, judges=decide)
+            costs = [_cost_line(bench) for bench in benches]
+    except CrabError as error:
         raise click.ClickException(str(error)) from error
     if as_json:
         click.echo(json.dumps(serialization.dump(found), indent=1, allow_nan=False))
         return
-    for line in _lines(found, len(found.differing) if everything else SHOWN):
+    for line in _lines(found, everything=everything):
+        click.echo(line)
+    for line in costs:
         click.echo(line)
 
 
-def _lines(found: RulerComparison, most: int) -> Iterator[str]:
+def _lines(found: RulerComparison, *, everything: bool) -> Iterator[str]:
+    most = len(found.differing) if everything else SHOWN
     reviews, rulers = format_count(found.trials, "review"), format_count(len(found.rulers), "ruler")
     yield f"{reviews} by {rulers}, mean over comments in percent"
     yield from _rate_table(found)
@@ -59,9 +94,11 @@ def _lines(found: RulerComparison, most: int) -> Iterator[str]:
     if found.differing:
         yield f"{format_count(len(found.differing), 'comment')} that one ruler counts as hit and another as missed:"
         for cell in found.differing[:most]:
-            yield from _cell_lines(cell)
+            yield from _cell_lines(cell, found.hit_rulers)
     if len(found.differing) > most:
         yield f"and {len(found.differing) - most} more; --all prints them"
+    for judge in found.judges:
+        yield from judge_lines(judge, by_label=everything)
 
 
 def _rate_table(found: RulerComparison) -> Iterator[str]:
@@ -88,8 +125,9 @@ def _pair_line(pair: RulerPair) -> str:
     return f"{pair.one} and {pair.other}: {ranks}; {counts}, {pair.neither} by neither{agree}"
 
 
-def _cell_lines(cell: Cell) -> Iterator[str]:
-    hits = {ruler: "hit" if value else "missed" for ruler, value in cell.values.items() if value in {0, 1}}
+def _cell_lines(cell: Cell, rulers: Sequence[str]) -> Iterator[str]:
+    known = {ruler: value for ruler, value in cell.values.items() if ruler in rulers and value is not None}
+    hits = {ruler: "hit" if value else "missed" for ruler, value in known.items()}
     said = ", ".join(f"{ruler} {hit}" for ruler, hit in hits.items())
     again = f"[{cell.repeat}]" if cell.repeat > 1 else ""
     yield f"  {cell.instance}::{cell.reviewer}{again} {cell.comment}: {said}"
@@ -97,3 +135,11 @@ def _cell_lines(cell: Cell) -> Iterator[str]:
         yield f"    comment: {one_line(cell.text, 120)}"
     if cell.matched is not None:
         yield f"    finding: {one_line(cell.matched, 120)}"
+
+
+def _cost_line(bench: JudgeBench) -> str:
+    usage = bench.usage
+    if usage is None:
+        return f"{bench.name}: no model was asked, every judgement was stored"
+    cost = "cost not known" if usage.cost_usd is None else f"{format_dollars(usage.cost_usd)} USD"
+    return f"{bench.name}: {format_count(len(bench.asked), 'judgement')} asked and stored, {cost}"

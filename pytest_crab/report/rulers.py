@@ -1,8 +1,8 @@
 """One stored review measured by several rulers, and where they differ.
 
 A ruler gives each comment of a trial a value from 0 (missed) to 1 (hit). ``tests`` are the verdicts of oracles,
-``location`` the one-to-one matching by overlapping lines of arXiv 2601.19494; both know hits. The measures of
-similarity give the best value of any finding, and no hits.
+``location`` the one-to-one matching by overlapping lines of arXiv 2601.19494, and a judge is a model that says whether
+a finding hits the comment; these know hits. The measures of similarity give the best value of any finding, and no hits.
 """
 
 from __future__ import annotations
@@ -20,8 +20,13 @@ from pathlib import Path
 
 from pytest_crab.errors import BadInput
 from pytest_crab.report.files import read_trials
+from pytest_crab.report.judging import JudgeReport
+from pytest_crab.report.judging import TrialJudgement
+from pytest_crab.report.judging import judge_report
+from pytest_crab.report.judging import judge_trials
 from pytest_crab.report.pull_requests import read_subject
 from pytest_crab.scoring import similarity
+from pytest_crab.scoring.judges.votes import Decide
 from pytest_crab.scoring.location import Place
 from pytest_crab.scoring.location import match_by_paper
 from pytest_crab.statistics.paired import kappa
@@ -30,7 +35,7 @@ from pytest_crab.statistics.rank_agreement import rank_agreement
 from pytest_crab.types import Trial
 from pytest_crab.types import Verdict
 
-#: The rulers whose value is a hit (1) or none (0).
+#: The rulers that need neither a library nor a model; their value is a hit (1) or none (0).
 TESTS, LOCATION = BINARY = ("tests", "location")
 
 _VALUES = {Verdict.CAUGHT: 1.0, Verdict.MISSED: 0.0}
@@ -38,7 +43,11 @@ _VALUES = {Verdict.CAUGHT: 1.0, Verdict.MISSED: 0.0}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """One comment and one trial: each ruler's value, None where it has none, and the texts."""
+    """One comment and one trial: each ruler's value, None where it has none, and the texts.
+
+    ``matched`` is the finding that lies there, else the one that a judge says hits the comment. ``differs``: of the
+    rulers that know hits one has a hit here and another has none.
+    """
 
     instance: str
     repo: str
@@ -48,11 +57,7 @@ class Cell:
     text: str | None
     values: Mapping[str, float | None]
     matched: str | None = None
-
-    @property
-    def differs(self) -> bool:
-        """Return whether one ruler has a hit here and another has none."""
-        return {0.0, 1.0} <= {self.values.get(ruler) for ruler in BINARY}
+    differs: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,36 +90,58 @@ class RulerPair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RulerComparison:
-    """All rulers over one report: rates, pairs of rulers, and the cells in which a hit of one is none of the other."""
+    """All rulers over one report: rates, pairs of rulers, and the cells in which a hit of one is none of the other.
+
+    ``hit_rulers`` are the rulers that know hits, ``judges`` the reports of the judges among them.
+    """
 
     rulers: tuple[str, ...]
+    hit_rulers: tuple[str, ...] = BINARY
     trials: int
     rates: tuple[RulerRate, ...]
     pairs: tuple[RulerPair, ...]
     differing: tuple[Cell, ...]
+    judges: tuple[JudgeReport, ...] = ()
 
 
-def compare_rulers(trials_file: Path, *, similarities: bool = False) -> RulerComparison:
+def compare_rulers(
+    trials_file: Path, *, similarities: bool = False, judges: Mapping[str, Decide] | None = None
+) -> RulerComparison:
     """Measure the stored reviews of a trials.jsonl by every ruler. Controls and trials without a review are left out.
 
-    The last record of a trial counts. Raises BadInput for a damaged report, and where no review is on record.
+    ``judges`` decide questions by their names, which are then rulers. The last record of a trial counts. Raises
+    BadInput for a damaged report, and where no review is on record, and what the judges raise.
     """
     last = {trial.id: trial for trial in read_trials(trials_file)}
     trials = [trial for trial in last.values() if trial.review is not None and trial.arm is None]
     if not trials:
         raise BadInput(str(trials_file), ["no trial in it has a review; name the report of a run that asked reviewers"])
-    rulers = (*BINARY, *(similarity.measures() if similarities else ()))
-    cells = [cell for trial in trials for cell in _cells(trial, trials_file.parent, similarities=similarities)]
+    report = trials_file.parent
+    judged = {name: judge_trials(trials, report, decide) for name, decide in (judges or {}).items()}
+    hit_rulers = (*BINARY, *judged)
+    rulers = (*hit_rulers, *(similarity.measures() if similarities else ()))
+    cells = [
+        dataclasses.replace(cell, differs={0.0, 1.0} <= {cell.values.get(ruler) for ruler in hit_rulers})
+        for trial in trials
+        for cell in _cells(trial, report, {name: own.get(trial.id) for name, own in judged.items()}, similarities)
+    ]
     return RulerComparison(
         rulers=rulers,
+        hit_rulers=hit_rulers,
         trials=len(trials),
         rates=tuple(_rates(cells, rulers)),
-        pairs=tuple(_pair(cells, one, other) for one, other in itertools.combinations(rulers, 2)),
+        pairs=tuple(_pair(cells, one, other, hit_rulers) for one, other in itertools.combinations(rulers, 2)),
         differing=tuple(cell for cell in cells if cell.differs),
+        judges=tuple(judge_report(name, trials, own) for name, own in judged.items()),
     )
 
 
-def _cells(trial: Trial, report: Path, *, similarities: bool) -> Iterator[Cell]:
+def _cells(
+    trial: Trial,
+    report: Path,
+    judged: Mapping[str, TrialJudgement | None],
+    similarities: bool,  # noqa: FBT001 - whether a ruler takes part, as in the caller
+) -> Iterator[Cell]:
     assert trial.review is not None
     findings = trial.review.findings
     told = trial.review.count is None or not trial.review.count
@@ -123,12 +150,14 @@ def _cells(trial: Trial, report: Path, *, similarities: bool) -> Iterator[Cell]:
     verdicts = {result.comment: _VALUES.get(result.verdict) for result in trial.results}
     by_place = _match_by_place(trial)
     for comment in trial.comments:
-        finding = by_place.get(comment.id)
         values: dict[str, float | None] = {TESTS: verdicts.get(comment.id)}
-        values[LOCATION] = float(finding is not None) if told and comment.path is not None else None
+        values[LOCATION] = float(comment.id in by_place) if told and comment.path is not None else None
+        values |= {name: _hit_value(own, comment.id) for name, own in judged.items()}
         text = texts.get(comment.id)
         if similarities:
             values |= _similar(text, [finding.body for finding in findings]) if told else {}
+        hits = (by_place, *(own.matched for own in judged.values() if own is not None))
+        finding = next((own[comment.id] for own in hits if comment.id in own), None)
         yield Cell(
             instance=trial.instance,
             repo=trial.repo,
@@ -139,6 +168,11 @@ def _cells(trial: Trial, report: Path, *, similarities: bool) -> Iterator[Cell]:
             values=values,
             matched=None if finding is None else findings[finding].body,
         )
+
+
+def _hit_value(judged: TrialJudgement | None, comment: str) -> float | None:
+    hit = None if judged is None else judged.hits.get(comment)
+    return None if hit is None else float(hit)
 
 
 def _match_by_place(trial: Trial) -> dict[str, int]:
@@ -184,7 +218,7 @@ def _by_comment(cells: Iterable[Cell], ruler: str) -> dict[tuple[str, str], floa
     return {key: math.fsum(values) / len(values) for key, values in found.items()}
 
 
-def _pair(cells: Sequence[Cell], one: str, other: str) -> RulerPair:
+def _pair(cells: Sequence[Cell], one: str, other: str, hit_rulers: Sequence[str]) -> RulerPair:
     both = [(cell, cell.values.get(one), cell.values.get(other)) for cell in cells]
     measured = [(cell, a, b) for cell, a, b in both if a is not None and b is not None]
     reviewers = list(dict.fromkeys(cell.reviewer for cell, _, _ in measured))
@@ -193,7 +227,7 @@ def _pair(cells: Sequence[Cell], one: str, other: str) -> RulerPair:
         clusters[cell.repo].append((reviewers.index(cell.reviewer), a, b))
     ranks = rank_agreement(clusters.values(), len(reviewers)) if len(reviewers) > 1 else RankAgreement(tau=None)
     pair = RulerPair(one=one, other=other, reviewers=len(reviewers), ranks=ranks)
-    if not {one, other} <= set(BINARY):
+    if not {one, other} <= set(hit_rulers):
         return pair
     hits = [(a == 1, b == 1) for _, a, b in measured]
     return dataclasses.replace(

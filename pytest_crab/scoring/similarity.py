@@ -12,6 +12,9 @@ from collections.abc import Callable
 #: Takes a finding's text and a comment's.
 Similarity = Callable[[str, str], float]
 
+#: The names of the measures.
+MEASURES = ("bleu-4", "rouge-l", "chrf")
+
 #: The libraries of the extra ``similarity``.
 LIBRARIES = ("sacrebleu", "rouge_score")
 

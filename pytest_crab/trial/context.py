@@ -12,14 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 from typing import TypeVar
 
-from pytest_crab import serialization
 from pytest_crab.clients.services import StepServices
 from pytest_crab.errors import AgentError
 from pytest_crab.errors import Cancelled
 from pytest_crab.errors import CrabError
 from pytest_crab.errors import ReviewerError
 from pytest_crab.errors import SourceError
-from pytest_crab.errors import StoreError
 from pytest_crab.lazy import lazy
 from pytest_crab.protocols import Command
 from pytest_crab.protocols import Completed
@@ -28,6 +26,7 @@ from pytest_crab.protocols import Limits
 from pytest_crab.protocols import Snapshot
 from pytest_crab.scoring.protocols import Step
 from pytest_crab.scoring.protocols import StepResults
+from pytest_crab.scoring.step_cache import StepCache
 from pytest_crab.sources import drop
 from pytest_crab.sources import source_for
 from pytest_crab.trial.checkout import TrialCheckout
@@ -196,46 +195,17 @@ class TrialContext:
 
     def stored(self, step: Step[R]) -> dict[str, R]:
         """Those results of a step that the store has. Raises what the step's keys need, and StoreError."""
-        return self._stored(step, step.keys())
+        return self._cache.find(step)
+
+    @property
+    def _cache(self) -> StepCache:
+        return StepCache(store=self.world.store, fresh=self.world.fresh, cancelled=self.world.cancelled)
 
     def _perform_once(self, step: Step[R]) -> StepResults[R]:
-        with self._timed(step.name, step=True) as clock, contextlib.ExitStack() as locks:
-            store, named = self.world.store, step.keys()
-            results = self._stored(step, named)
-            unknown = {subject: key for subject, key in named.items() if subject not in results}
-            for key in sorted(set(unknown.values())):
-                locks.enter_context(store.lock(step.name, key, self.world.cancelled))
-            # Another trial may have made them while this one waited for the locks.
-            results |= self._stored(step, unknown)
-            missing = [subject for subject in named if subject not in results]
-            clock.reused, clock.deadline = not missing, step.deadline
-            if missing:
-                made = step.run(missing)
-                clock.reruns = step.reruns
-                for subject, result in made.items():
-                    if step.lasts(result):
-                        store.put(step.name, named[subject], serialization.dump(result))
-                results |= made
-        return StepResults(results=results, reused=clock.reused)
-
-    def _stored(self, step: Step[R], named: Mapping[str, str]) -> dict[str, R]:
-        if step.name in self.world.fresh:
-            return {}
-        found = {subject: self._read(step, key) for subject, key in named.items()}
-        return {subject: result for subject, result in found.items() if result is not None}
-
-    def _read(self, step: Step[R], key: str) -> R | None:
-        value = self.world.store.get(step.name, key)
-        if value is None:
-            return None
-        problems: list[str] = []
-        result = serialization.read(step.record, value, problems)
-        if result is None and step.paid:
-            raise StoreError(
-                f"the stored {step.name} {key} is of another shape ({problems[0]}); run again with "
-                f"--crab-fresh={step.name}, which makes it anew"
-            )
-        return None if result is None or not step.lasts(result) else result
+        with self._timed(step.name, step=True) as clock:
+            found = self._cache.results(step)
+            clock.reused, clock.deadline, clock.reruns = found.reused, step.deadline, step.reruns
+        return found
 
     def _is_damage(self, error: CrabError) -> bool:
         """Whether it was what this machine keeps of the instance's trees, which can be fetched once more."""

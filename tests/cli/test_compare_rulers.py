@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,10 @@ from click.testing import CliRunner
 
 from pytest_crab.cli import main
 from pytest_crab.report.files import write_trials
+from pytest_crab.testing.dialogue import Reply
+from pytest_crab.testing.provider import Asked
+from pytest_crab.testing.provider import ScriptedProvider
+from pytest_crab.testing.provider import say
 from pytest_crab.testing.trials import comment_result
 from pytest_crab.testing.trials import trial_of
 from pytest_crab.types import Finding
@@ -100,6 +106,116 @@ def test_similarity_is_the_best_finding_of_a_comment(tmp_path: Path) -> None:
     means = {rate["ruler"]: rate["mean"] for rate in json.loads(output)["rates"]}
     assert means["rouge-l"] == means["chrf"] == 1.0
     assert means["bleu-4"] == 0.0  # two words have no common 4-gram, and nothing is smoothed
+
+
+CRAB_YAML = """\
+models:
+  providers: {{anthropic: {{base_url: "{url}"}}}}
+  prices: {{scripted: {{input: 1, output: 10}}}}
+  retries: 0
+judges:
+  scripted: {{use: cr-evaluator, model: scripted}}
+  tests: {{use: cr-evaluator, model: scripted}}
+"""
+
+
+def label(asked: Asked) -> Reply:
+    """Hit where finding and comment name the same line; noise on line 99; an answer outside the labels on line 98."""
+    text = asked.body["messages"][0]["content"]
+    data = text.partition("----- begin ")[2]
+    issue, finding = (re.findall(r"Line (\d+)", part)[-1] for part in data.split("Comment to label"))
+    word = {"99": "NOISE", "98": "CONFIRMED"}.get(finding, "VALID_SUGGESTION")
+    return say(json.dumps({"classification": "BUG_HIT" if issue == finding else word, "reason": "r"}), pieces=1)
+
+
+@pytest.fixture
+def provider(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedProvider]:
+    """A scripted judge in the current folder's crab.yaml, and a report whose instances hold the comments' texts."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-planted-in-a-judge")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "instances").mkdir()
+    for repo in ("one", "two"):
+        subject = {"schema": 1, "instance": f"{repo}-1", "repo": repo, "language": "python", "title": "T", "diff": ""}
+        lines = (10, 20, 30)
+        comments = [
+            {"id": f"c{at}", "path": "a.py", "lines": [line, line], "body": f"Line {line}"}
+            for at, line in enumerate(lines)
+        ]
+        (tmp_path / "instances" / f"{repo}-1.json").write_text(json.dumps({**subject, "comments": comments}))
+    with ScriptedProvider() as provider:
+        provider.script = label
+        (tmp_path / "crab.yaml").write_text(CRAB_YAML.format(url=provider.anthropic_url))
+        yield provider
+
+
+@pytest.fixture
+def judged() -> list[Trial]:
+    """alpha: two hits of one comment, a valid suggestion, noise; beta: a hit, and a finding that gets no label."""
+    return [
+        trial("alpha", "one", [CAUGHT, MISSED], [10, 10, 12, 99]),
+        trial("beta", "one", [MISSED, MISSED], [10, 98]),
+        trial("alpha", "two", [MISSED], []),
+    ]
+
+
+def test_a_judge_is_a_ruler_and_gives_the_papers_measures(
+    tmp_path: Path, provider: ScriptedProvider, judged: list[Trial]
+) -> None:
+    code, output = compare(tmp_path, judged, "--judge", "scripted", "--json")
+    assert code == 0, output
+    found = json.loads(output)
+    assert found["hit_rulers"] == ["tests", "location", "scripted"]
+    rates = {(rate["reviewer"], rate["ruler"]): (rate["comments"], rate["mean"]) for rate in found["rates"]}
+    assert rates["alpha", "scripted"] == (3, pytest.approx(1 / 3))
+    assert rates["beta", "scripted"] == (1, 1.0)  # its other comment met an answer outside the labels
+    pairs = {(pair["one"], pair["other"]): pair for pair in found["pairs"]}
+    pair = pairs["tests", "scripted"]
+    assert (pair["both"], pair["only_one"], pair["only_other"], pair["neither"]) == (1, 0, 1, 2)
+    assert {(cell["reviewer"], cell["comment"]) for cell in found["differing"]} == {("beta", "c0")}
+    (judge,) = found["judges"]
+    signals = {one["reviewer"]: one["signal"] for one in judge["reviewers"]}
+    alpha = signals["alpha"]
+    assert [alpha[name] for name in ("hits", "valid", "noise", "findings", "bugs_hit", "bugs")] == [2, 1, 1, 4, 1, 3]
+    assert alpha["recall"]["value"] == pytest.approx(1 / 3)
+    assert (alpha["precision"]["value"], alpha["usefulness"]["value"], alpha["snr"]["value"]) == (0.5, 0.75, 3.0)
+    assert alpha["f1"]["value"] == pytest.approx(2 * (1 / 3) * 0.5 / (1 / 3 + 0.5))
+    beta = signals["beta"]
+    assert (beta["findings"], beta["unknown_findings"], beta["unknown_bugs"]) == (1, 1, 1)
+    assert "no noise" in beta["snr"]["undefined"]
+    assert any("CONFIRMED" in reason for reason in judge["unknown"])
+    assert {each["label"] for each in judge["findings"] if "label" in each} == {"BUG_HIT", "VALID_SUGGESTION", "NOISE"}
+
+
+def test_a_judgement_is_paid_for_once_and_shown(
+    tmp_path: Path, provider: ScriptedProvider, judged: list[Trial], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, output = compare(tmp_path, judged, "--judge", "scripted", "--all")
+    assert code == 0, output
+    asked = len(provider.asked)
+    assert asked == 8  # five findings that differ, on two comments each; alpha's first two and beta's first are one
+    assert f"{asked} judgements asked" in output
+    assert "alpha" in output
+    assert "undefined since there is no noise" in output
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    code, again = compare(tmp_path, judged, "--judge", "scripted", "--all")
+    assert (code, len(provider.asked)) == (0, asked)
+    assert "every judgement was stored" in again
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["--judge", "nobody"], 1, "names no judge 'nobody'"),
+        (["--judge", "tests"], 2, "a ruler has this name"),
+    ],
+)
+def test_a_judge_that_cannot_be_one_is_refused(
+    tmp_path: Path, provider: ScriptedProvider, judged: list[Trial], arguments: list[str], code: int, said: str
+) -> None:
+    exit_code, output = compare(tmp_path, judged, *arguments)
+    assert exit_code == code
+    assert said in output
+    assert not provider.asked
 
 
 def test_the_text_names_reviewers_rulers_and_texts(tmp_path: Path) -> None:

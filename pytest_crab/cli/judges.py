@@ -1,0 +1,61 @@
+"""Judges for commands: built from crab.yaml of the current folder, behind one gateway, with their judgements stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pytest_crab.errors import BadInput
+from pytest_crab.models import Gateway
+from pytest_crab.scoring.judges import JUDGES
+from pytest_crab.scoring.judges.bench import JudgeBench
+from pytest_crab.scoring.step_cache import StepCache
+from pytest_crab.scratch import scratch
+from pytest_crab.settings import Settings
+from pytest_crab.settings import load_settings
+from pytest_crab.store import FileStore
+from pytest_crab.trial.world import secrets_of
+
+
+@contextmanager
+def open_judges(
+    names: Sequence[str], store: Path, *, jobs: int, budget: float | None, replay: bool
+) -> Iterator[list[JudgeBench]]:
+    """Yield the judges of these names; the gateway starts with the first question that the store does not answer.
+
+    ``budget`` is US dollars for all of them; ``replay`` answers from recordings alone. Raises BadInput.
+    """
+    settings = load_settings(Path.cwd())
+    kept = FileStore(store.absolute())
+    with scratch("judge") as folder:
+        gateway = Gateway.beside(kept.folder, settings, lambda: folder, budget=budget, replay=replay)
+        try:
+            yield [
+                JudgeBench(
+                    name=name,
+                    judge=_build(name, settings),
+                    cache=StepCache(store=kept, advice="remove it with pytest-crab prune --step={step}"),
+                    models=gateway,
+                    secrets=secrets_of(settings.models),
+                    jobs=jobs,
+                )
+                for name in dict.fromkeys(names)
+            ]
+        finally:
+            gateway.close()
+
+
+def _build(name: str, settings: Settings) -> Any:
+    variant = settings.judges.get(name)
+    if variant is None:
+        known = ", ".join(settings.judges) or "none"
+        raise BadInput("--judge", [f"crab.yaml names no judge {name!r}; its judges are {known}"])
+    where = JUDGES.where(name)
+    judge = JUDGES.build(JUDGES.spec(variant.use, variant.settings, settings.folder, where, settings.judges), where)
+    provider = getattr(judge, "provider", None)
+    if provider not in settings.models.providers:
+        raise BadInput(where, [f"provider is {provider!r}; it should be one of {', '.join(settings.models.providers)}"])
+    return judge

@@ -1,0 +1,51 @@
+"""A judge's report as lines of text: the columns of table 4 of arXiv 2603.11078, with the counts behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pytest_crab.formats import format_count
+from pytest_crab.formats import format_percent
+from pytest_crab.formats import format_table
+from pytest_crab.report.judging import JudgeReport
+from pytest_crab.statistics.signal import Measure
+from pytest_crab.statistics.signal import Signal
+from pytest_crab.text import ascii_line
+from pytest_crab.text import one_line
+
+#: So many reasons of unknown labels are printed.
+_SHOWN = 3
+
+_HEADS = ("recall", "precision", "F1", "usefulness", "SNR", "bugs hit", "findings that hit", "valid", "noise")
+
+
+def judge_lines(found: JudgeReport, *, by_label: bool = False) -> Iterator[str]:
+    """Yield the table of reviewers, why measures are undefined and labels unknown, and on request recall by label."""
+    judged = [(ascii_line(one.reviewer, 60), one.signal) for one in found.reviewers]
+    yield f"{found.judge}, percent; SNR is signal to noise:"
+    yield from format_table([("reviewer", *_HEADS), *((name, *_cells(own)) for name, own in judged)])
+    for name, own in judged:
+        undefined = {measure.undefined for measure in _measures(own) if measure.undefined is not None}
+        yield from (f"  {name}: undefined since {reason}" for reason in sorted(undefined))
+        if own.unknown_findings or own.unknown_bugs:
+            findings, bugs = format_count(own.unknown_findings, "finding"), format_count(own.unknown_bugs, "comment")
+            yield f"  {name}: not known of {findings} and {bugs}, which do not count"
+    for reason, count in list(found.unknown.items())[:_SHOWN]:
+        yield f"  {count} unknown: {one_line(reason, 200)}"
+    if by_label:
+        for name, own in judged:
+            for dimension, labels in own.recall_by_label.items():
+                shares = ", ".join(f"{one_line(label)} {hit} of {known}" for label, (hit, known) in labels.items())
+                yield f"  {name}: recall by {one_line(dimension)}: {shares}"
+
+
+def _measures(own: Signal) -> tuple[Measure, ...]:
+    return own.recall, own.precision, own.f1, own.usefulness, own.snr
+
+
+def _cells(own: Signal) -> Iterator[str]:
+    yield from (format_percent(measure.value) for measure in (own.recall, own.precision, own.f1, own.usefulness))
+    yield "-" if own.snr.value is None else f"{own.snr.value:.2f}"
+    yield f"{own.bugs_hit} of {own.bugs}"
+    yield f"{own.hits} of {own.findings}"
+    yield from (f"{own.valid}", f"{own.noise}")

@@ -1,0 +1,147 @@
+"""Stored reviews judged finding by finding against the human comments of their pull request, as CR-Evaluator does."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import field
+from pathlib import Path
+
+from pytest_crab import serialization
+from pytest_crab.report.pull_requests import Subject
+from pytest_crab.report.pull_requests import read_subject
+from pytest_crab.scoring.judges.votes import Decide
+from pytest_crab.scoring.judges.votes import Decision
+from pytest_crab.scoring.judges.votes import Gold
+from pytest_crab.scoring.judges.votes import Question
+from pytest_crab.scoring.judges.votes import label_of_finding
+from pytest_crab.statistics.signal import BUG_HIT
+from pytest_crab.statistics.signal import JudgedReview
+from pytest_crab.statistics.signal import Signal
+from pytest_crab.statistics.signal import signal
+from pytest_crab.types import Trial
+from pytest_crab.types import TrialId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedFinding:
+    """The label of one finding, None where it is unknown, and the judge's reason; ``finding`` counts from 0."""
+
+    trial: str
+    finding: int
+    label: str | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialJudgement:
+    """One judged trial: its findings, and for each comment whether one hits it (None: unknown) and which."""
+
+    findings: tuple[JudgedFinding, ...]
+    hits: Mapping[str, bool | None]
+    matched: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewerSignal:
+    """CR-Evaluator's measures of one reviewer, over all its trials; with repeats all of them count."""
+
+    reviewer: str
+    signal: Signal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeReport:
+    """All findings by one judge, the measures of each reviewer, and the reasons of unknown labels with their counts."""
+
+    judge: str
+    reviewers: tuple[ReviewerSignal, ...]
+    findings: tuple[JudgedFinding, ...]
+    unknown: Mapping[str, int] = field(default_factory=dict)
+
+
+def judge_trials(trials: Sequence[Trial], report: Path, decide: Decide) -> dict[TrialId, TrialJudgement]:
+    """Judge every finding against every human comment of its pull request, all questions at once.
+
+    Trials without the findings' texts, or whose pull request the report does not hold, are left out. Raises BadInput,
+    and what ``decide`` raises.
+    """
+    asked = {
+        trial.id: list(_questions(trial, subject))
+        for trial in trials
+        if trial.review is not None
+        and not trial.review.count
+        and (subject := read_subject(report, trial.instance)) is not None
+    }
+    decisions = decide(question for own in asked.values() for _, _, question in own)
+    return {
+        trial.id: _judgement(
+            trial,
+            {(at, comment): decisions[question.digest] for at, comment, question in asked[trial.id]},
+        )
+        for trial in trials
+        if trial.id in asked
+    }
+
+
+def judge_report(judge: str, trials: Sequence[Trial], judgements: Mapping[TrialId, TrialJudgement]) -> JudgeReport:
+    """Return the measures of each reviewer by one judge's labels."""
+    judged = [trial for trial in trials if trial.id in judgements]
+    findings = [finding for trial in judged for finding in judgements[trial.id].findings]
+    return JudgeReport(
+        judge=judge,
+        reviewers=tuple(
+            ReviewerSignal(
+                reviewer=name,
+                signal=signal(_review(one, judgements[one.id]) for one in judged if one.reviewer == name),
+            )
+            for name in dict.fromkeys(trial.reviewer for trial in judged)
+        ),
+        findings=tuple(findings),
+        unknown=dict(Counter(finding.reason for finding in findings if finding.label is None).most_common()),
+    )
+
+
+def _questions(trial: Trial, subject: Subject) -> Iterator[tuple[int, str, Question]]:
+    assert trial.review is not None
+    pull_request = serialization.digest([subject.repo, subject.title, subject.body, subject.diff])
+    known = {comment.id for comment in trial.comments}
+    for at, finding in enumerate(trial.review.findings):
+        for comment in subject.comments:
+            if comment.id in known:
+                gold = Gold(body=comment.body, path=comment.path, lines=comment.lines, side=comment.side)
+                yield (
+                    at,
+                    comment.id,
+                    Question(instance=trial.instance, pull_request=pull_request, finding=finding, gold=gold),
+                )
+
+
+def _judgement(trial: Trial, decisions: Mapping[tuple[int, str], Decision]) -> TrialJudgement:
+    assert trial.review is not None
+    findings, hits, matched = [], {}, {}
+    for at in range(len(trial.review.findings)):
+        own = [decision for (finding, _), decision in decisions.items() if finding == at]
+        label = label_of_finding(own)
+        reason = next((decision.reason for decision in own if decision.label == label), "there is no known issue")
+        findings.append(JudgedFinding(trial=str(trial.id), finding=at, label=label, reason=reason))
+    asked = {comment for _, comment in decisions}
+    for comment in (each.id for each in trial.comments):
+        labels = {at: decision.label for (at, on), decision in decisions.items() if on == comment}
+        hit = next((at for at, label in labels.items() if label == BUG_HIT), None)
+        if hit is not None:
+            matched[comment] = hit
+        without = bool(trial.review.findings) and comment not in asked
+        hits[comment] = True if hit is not None else None if without or None in labels.values() else False
+    return TrialJudgement(findings=tuple(findings), hits=hits, matched=matched)
+
+
+def _review(trial: Trial, judgement: TrialJudgement) -> JudgedReview:
+    return JudgedReview(
+        findings=[finding.label for finding in judgement.findings],
+        bugs=[judgement.hits[comment.id] for comment in trial.comments],
+        bug_labels=[comment.labels for comment in trial.comments],
+    )

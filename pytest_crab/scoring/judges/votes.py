@@ -1,0 +1,151 @@
+"""Questions to a judge, the step that asks them, and the label that the votes give."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from typing import Protocol
+
+from pytest_crab import serialization
+from pytest_crab.protocols import Services
+from pytest_crab.types import Finding
+from pytest_crab.types import Side
+from pytest_crab.types import Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gold:
+    """A known issue: the human comment, with its place."""
+
+    body: str
+    path: str | None = None
+    lines: tuple[int, int] | None = None
+    side: Side = Side.RIGHT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A finding and a known issue of one pull request, which is named by a digest of its content."""
+
+    instance: str
+    pull_request: str
+    finding: Finding
+    gold: Gold
+
+    @property
+    def digest(self) -> str:
+        """The digest that names the question."""
+        return serialization.digest(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vote:
+    """One answer of a judge; ``label`` None: it is none of the labels, and ``reason`` says so."""
+
+    label: str | None = None
+    reason: str
+    usage: Usage | None = None
+    transcript: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """The label of a finding against one known issue; None is unknown, with the reason. ``votes`` are all answers."""
+
+    label: str | None
+    reason: str
+    votes: tuple[Vote, ...] = ()
+
+
+#: Returns the decisions on these questions, by the questions' digests.
+Decide = Callable[[Iterable[Question]], Mapping[str, Decision]]
+
+
+class Judge(Protocol):
+    """A model that labels findings; ``role`` names its rule, ``votes`` is how often a question is asked."""
+
+    role: str
+
+    @property
+    def votes(self) -> int:
+        """The number of votes on each question."""
+
+    @property
+    def provider(self) -> str:
+        """The gateway's name of its provider."""
+
+    def identity(self) -> Mapping[str, Any]:
+        """Return everything that decides a vote, as plain data."""
+
+    def judge(self, services: Services, question: Question) -> Vote:
+        """Ask once. Raises ModelError, GatewayError."""
+
+
+class VoteStep:
+    """The step that asks a judge a question once; ``number`` counts the votes on it from 1.
+
+    Each vote is stored and paid for once, by judge, rule, pull request, finding, known issue and number.
+    """
+
+    name = "judgement"
+    record = Vote
+    paid = True
+    deadline = None
+    reruns = ()
+
+    def __init__(
+        self, judge: Judge, identity: Mapping[str, Any], question: Question, number: int, services: Services
+    ) -> None:
+        self._judge = judge
+        self._identity = identity
+        self._question = question
+        self._number = number
+        self._services = services
+
+    def keys(self) -> Mapping[str, str]:
+        """See scoring.protocols.Step."""
+        question = self._question
+        inputs = {
+            "judge": self._identity,
+            "rule": self._judge.role,
+            "pull_request": question.pull_request,
+            "finding": question.finding,
+            "gold": question.gold,
+            "vote": self._number,
+        }
+        return {"": serialization.digest(inputs)}
+
+    def run(self, subjects: Sequence[str]) -> Mapping[str, Vote]:
+        """See scoring.protocols.Step. Raises ModelError, GatewayError."""
+        del subjects
+        return {"": self._judge.judge(self._services, self._question)}
+
+    def lasts(self, result: Vote) -> bool:
+        """See scoring.protocols.Step."""
+        del result
+        return True
+
+
+def decide(votes: Sequence[Vote]) -> Decision:
+    """Return the label that more than half of the votes give; without one the judge abstains, and it is unknown."""
+    counts = Counter(vote.label for vote in votes)
+    label, count = counts.most_common(1)[0]
+    if 2 * count > len(votes):
+        return Decision(label=label, reason=next(v.reason for v in votes if v.label == label), votes=tuple(votes))
+    split = ", ".join(f"{count} {label or 'without a label'}" for label, count in counts.most_common())
+    return Decision(label=None, reason=f"the votes are split: {split}", votes=tuple(votes))
+
+
+def label_of_finding(decisions: Sequence[Decision]) -> str | None:
+    """Return a finding's label from its decisions against every known issue of the pull request.
+
+    A hit of any issue is a hit. Else it is unknown if one of them is. Else it is a valid suggestion if one says so.
+    """
+    labels = [decision.label for decision in decisions]
+    ranked = ("BUG_HIT", None, "VALID_SUGGESTION", "NOISE")
+    return next((label for label in ranked if label in labels), None)

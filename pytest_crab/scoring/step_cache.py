@@ -1,0 +1,73 @@
+"""The cache of steps: a stored result is used again, a missing one is made once and stored."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import field
+from typing import TypeVar
+
+from pytest_crab import serialization
+from pytest_crab.errors import StoreError
+from pytest_crab.protocols import Store
+from pytest_crab.scoring.protocols import Step
+from pytest_crab.scoring.protocols import StepResults
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepCache:
+    """The results of steps in a store; those of the steps named in ``fresh`` are made anew.
+
+    ``cancelled`` ends the wait for a result that another thread or process is making. ``advice`` says how a damaged
+    result of a ``{step}`` is made anew.
+    """
+
+    store: Store
+    fresh: Sequence[str] = ()
+    cancelled: threading.Event = field(default_factory=threading.Event)
+    advice: str = "run again with --crab-fresh={step}, which makes it anew"
+
+    def find(self, step: Step[R]) -> dict[str, R]:
+        """Return those results of a step that the store has. Raises what the step's keys need, and StoreError."""
+        return self._find(step, step.keys())
+
+    def results(self, step: Step[R]) -> StepResults[R]:
+        """Return all results of a step; the missing ones are made and stored. Raises what the step raises."""
+        with contextlib.ExitStack() as locks:
+            named = step.keys()
+            results = self._find(step, named)
+            unknown = {subject: key for subject, key in named.items() if subject not in results}
+            for key in sorted(set(unknown.values())):
+                locks.enter_context(self.store.lock(step.name, key, self.cancelled))
+            # Another trial may have made them while this one waited for the locks.
+            results |= self._find(step, unknown)
+            missing = [subject for subject in named if subject not in results]
+            made = step.run(missing) if missing else {}
+            for subject, result in made.items():
+                if step.lasts(result):
+                    self.store.put(step.name, named[subject], serialization.dump(result))
+        return StepResults(results={**results, **made}, reused=not missing)
+
+    def _find(self, step: Step[R], named: Mapping[str, str]) -> dict[str, R]:
+        if step.name in self.fresh:
+            return {}
+        found = {subject: self._read(step, key) for subject, key in named.items()}
+        return {subject: result for subject, result in found.items() if result is not None}
+
+    def _read(self, step: Step[R], key: str) -> R | None:
+        value = self.store.get(step.name, key)
+        if value is None:
+            return None
+        problems: list[str] = []
+        result = serialization.read(step.record, value, problems)
+        if result is None and step.paid:
+            raise StoreError(
+                f"the stored {step.name} {key} is of another shape ({problems[0]}); "
+                f"{self.advice.format(step=step.name)}"
+            )
+        return None if result is None or not step.lasts(result) else result

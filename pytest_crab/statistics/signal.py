@@ -1,0 +1,119 @@
+"""CR-Evaluator's measures of reviews (arXiv 2603.11078, section 5): what is found, and how much noise comes with it.
+
+The paper divides one number of hits by the bugs and by the reviews. Where a bug is hit twice these are two numbers, the
+findings that hit and the bugs that are hit, and its own table fits neither alone. Both are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import field
+
+#: The labels of a finding.
+BUG_HIT, VALID_SUGGESTION, NOISE = LABELS = ("BUG_HIT", "VALID_SUGGESTION", "NOISE")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedReview:
+    """One review: the label of each finding, and for each bug whether a finding hits it; None is unknown.
+
+    ``bug_labels`` are the labels of each bug by dimension (category, impact, severity), in the order of ``bugs``.
+    """
+
+    findings: Sequence[str | None]
+    bugs: Sequence[bool | None]
+    bug_labels: Sequence[Mapping[str, str]] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """A number; None where it is undefined, with the reason."""
+
+    value: float | None
+    undefined: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signal:
+    """The measures of a reviewer, over findings and bugs whose label is known.
+
+    ``hits`` counts the findings that hit a bug, ``bugs_hit`` the bugs that are hit. ``recall`` is ``bugs_hit`` of
+    ``bugs`` and ``precision`` is ``hits`` of ``findings``; ``recall_of_hits`` is ``hits`` over ``bugs``, as equation 2
+    is written, which may exceed 1, and ``precision_of_bugs`` is ``bugs_hit`` of ``findings``. ``f1`` is of ``recall``
+    and ``precision``. ``recall_by_label`` has (hit, known) bugs by dimension and label.
+    """
+
+    findings: int
+    hits: int
+    valid: int
+    noise: int
+    unknown_findings: int
+    bugs: int
+    bugs_hit: int
+    unknown_bugs: int
+    recall: Measure
+    precision: Measure
+    recall_of_hits: Measure
+    precision_of_bugs: Measure
+    f1: Measure
+    usefulness: Measure
+    snr: Measure
+    recall_by_label: Mapping[str, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
+
+
+def signal(reviews: Iterable[JudgedReview]) -> Signal:
+    """Return the measures of all these reviews together, each counted once."""
+    reviews = list(reviews)
+    labels = [label for review in reviews for label in review.findings]
+    bugs = [hit for review in reviews for hit in review.bugs]
+    hits, valid, noise = (labels.count(label) for label in LABELS)
+    findings, known, bugs_hit = hits + valid + noise, len(bugs) - bugs.count(None), bugs.count(True)
+    recall = _ratio(bugs_hit, known, "no bug is known")
+    precision = _ratio(hits, findings, "there is no finding")
+    return Signal(
+        findings=findings,
+        hits=hits,
+        valid=valid,
+        noise=noise,
+        unknown_findings=len(labels) - findings,
+        bugs=known,
+        bugs_hit=bugs_hit,
+        unknown_bugs=len(bugs) - known,
+        recall=recall,
+        precision=precision,
+        recall_of_hits=_ratio(hits, known, "no bug is known"),
+        precision_of_bugs=_ratio(bugs_hit, findings, "there is no finding"),
+        f1=_f1(precision, recall),
+        usefulness=_ratio(hits + valid, findings, "there is no finding"),
+        snr=_ratio(hits + valid, noise, "there is no noise" if findings else "there is no finding"),
+        recall_by_label=_recall_by_label(reviews),
+    )
+
+
+def _ratio(part: int, whole: int, undefined: str) -> Measure:
+    return Measure(value=part / whole) if whole else Measure(value=None, undefined=undefined)
+
+
+def _f1(precision: Measure, recall: Measure) -> Measure:
+    for measure in (precision, recall):
+        if measure.value is None:
+            return measure
+    assert precision.value is not None
+    assert recall.value is not None
+    both = precision.value + recall.value
+    if not both:
+        return Measure(value=None, undefined="precision and recall are 0")
+    return Measure(value=2 * precision.value * recall.value / both)
+
+
+def _recall_by_label(reviews: Sequence[JudgedReview]) -> dict[str, dict[str, tuple[int, int]]]:
+    found: dict[str, dict[str, tuple[int, int]]] = {}
+    for review in reviews:
+        for hit, labels in zip(review.bugs, review.bug_labels, strict=False):
+            for dimension, label in labels.items() if hit is not None else ():
+                hits, known = found.setdefault(dimension, {}).get(label, (0, 0))
+                found[dimension][label] = hits + bool(hit), known + 1
+    return {dimension: dict(sorted(found[dimension].items())) for dimension in sorted(found)}
