@@ -29,19 +29,16 @@ def connect_cluster(
         raise pytest.UsageError("\n".join(refused))
     assert options.cluster is not None
     try:
-        from pytest_crab.campaign.cluster.connect import connect
-        from pytest_crab.campaign.cluster.messages import Release
-        from pytest_crab.campaign.cluster.messages import RunPlan
+        from pytest_crab.campaign.cluster.executor import connect
+        from pytest_crab.campaign.cluster.plan import RunPlan
     except ModuleNotFoundError as error:
         if str(error.name).partition(".")[0] not in ("dask", "distributed"):
             raise
         raise pytest.UsageError("--crab-cluster needs Dask: install pytest-crab with its extra [cluster]") from error
-    run = Run().id
     models = crews.settings.models
     recordings = str(crews.settings.cassettes(options.store)) if models.cassettes else None
     plan = RunPlan(
-        run=run,
-        release=Release.here(),
+        run=Run().id,
         resume=resume,
         runtime=options.runtime,
         base_image=options.base_image,
@@ -55,11 +52,8 @@ def connect_cluster(
         shard=options.part,
     )
     specs = [crew.spec for crew in crews.by_reviewer.values()]
-    ledger = options.store / "ledger" / f"{run}.jsonl"
     try:
-        return connect(
-            options.cluster, plan, specs, rootdir=config.rootpath, store=options.store, ledger=ledger, heard=heard
-        )
+        return connect(options.cluster, plan, specs, rootdir=config.rootpath, store=options.store, heard=heard)
     except (CrabError, OSError) as error:
         raise pytest.UsageError(f"--crab-cluster: {error}") from error
 

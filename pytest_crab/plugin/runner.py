@@ -258,12 +258,12 @@ class Runner:
     @property
     def at_a_time(self) -> int:
         """The number of trials that may run at a time."""
-        return self._options.jobs if self._cluster is None else self._cluster.workers.slots
+        return self._options.jobs if self._cluster is None else self._cluster.slots
 
     @property
     def workers(self) -> int | None:
         """The number of the cluster's workers; None: there is no cluster."""
-        return None if self._cluster is None else len(self._cluster.workers.known)
+        return None if self._cluster is None else self._cluster.worker_count
 
     def news(self) -> list[str]:
         """Take the sentences on the cluster's workers that were not taken before."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import queue
 import time
 from collections.abc import Callable
@@ -14,16 +13,15 @@ from typing import Any
 
 import pytest
 
-from pytest_crab import serialization
 from pytest_crab.agents import AGENTS
 from pytest_crab.campaign.cluster import executor
 from pytest_crab.campaign.cluster.budget_ledger import BudgetLedger
 from pytest_crab.campaign.cluster.connection import Handshakes
 from pytest_crab.campaign.cluster.connection import WorkerState
 from pytest_crab.campaign.cluster.executor import ClusterExecutor
-from pytest_crab.campaign.cluster.messages import Release
-from pytest_crab.campaign.cluster.messages import RunPlan
-from pytest_crab.campaign.cluster.messages import TrialTask
+from pytest_crab.campaign.cluster.plan import RunPlan
+from pytest_crab.campaign.cluster.plan import TrialAnswer
+from pytest_crab.campaign.cluster.plan import TrialTask
 from pytest_crab.campaign.executor import TrialWork
 from pytest_crab.instances import load_instance
 from pytest_crab.reviewers import REVIEWERS
@@ -47,7 +45,6 @@ SPEC = CrewSpec(
 CREW = Crew.build(SPEC)
 PLAN = RunPlan(
     run="r",
-    release=Release.here(),
     resume="t",
     runtime="local",
     base_image="b",
@@ -56,32 +53,26 @@ PLAN = RunPlan(
 )
 
 
-class KilledWorker(Exception):
-    """Dask's word for a task whose workers died."""
+#: In the place of an answer: Dask has given the task up.
+GIVEN_UP = object()
 
 
-class Told:
+class Task:
     """A future of Dask's, which ``end`` ends."""
 
     def __init__(self) -> None:
         self.status = "pending"
-        self._result: Any = None
-        self._heard: Callable[[Told], None] = lambda _: None
+        self.outcome: Any = None
+        self._callback: Callable[[Task], None] = lambda _: None
 
-    def end(self, result: Any) -> None:
-        self.status, self._result = "error" if isinstance(result, Exception) else "finished", result
-        self._heard(self)
+    def end(self, outcome: Any) -> None:
+        self.status, self.outcome = "finished", outcome
+        self._callback(self)
 
-    def add_done_callback(self, heard: Callable[[Told], None]) -> None:
-        self._heard = heard
+    def add_done_callback(self, callback: Callable[[Task], None]) -> None:
+        self._callback = callback
         if self.status != "pending":
-            heard(self)
-
-    def exception(self, timeout: float) -> Any:
-        return self._result
-
-    def result(self, timeout: float) -> Any:
-        return self._result
+            callback(self)
 
 
 class Line:
@@ -92,8 +83,9 @@ class Line:
     def __init__(self, answer: Callable[[str], Any]) -> None:
         self.workers = {name: state(name) for name in ("w1", "w2")}
         self.looks = 0
-        self.places: dict[str, str] = {}
-        self.given: list[tuple[TrialTask, Told]] = []
+        self.places: list[str] = []
+        self.files: list[Task] = []
+        self.given: list[tuple[TrialTask, Task, str]] = []
         self.answers: dict[str, Any] = {}
         self._answer = answer
 
@@ -104,17 +96,21 @@ class Line:
     def handshake(self, workers: Sequence[WorkerState]) -> Handshakes:
         return Handshakes(workers=tuple(workers))
 
-    def put(self, bundle: Any, address: str) -> Told:
-        self.places[bundle.digest] = address
-        return Told()
+    def put(self, bundle: bytes, address: str) -> Task:
+        self.places.append(address)
+        self.files.append(Task())
+        return self.files[-1]
 
-    def submit(self, task: TrialTask, files: Any, number: int) -> Told:
-        told = Told()
-        self.given.append((task, told))
+    def submit(self, task: TrialTask, files: Any, number: int) -> Task:
+        remote = Task()
+        self.given.append((task, remote, self.places[self.files.index(files)]))
         answer = self._answer(task.crew)
         if answer is not None:
-            told.end(answer)
-        return told
+            remote.end(answer)
+        return remote
+
+    def outcome(self, remote: Task) -> Any:
+        return None if remote.outcome is GIVEN_UP else remote.outcome
 
     def answer(self, call: str, message: Any) -> None:
         self.answers[call] = message
@@ -133,9 +129,9 @@ def state(name: str) -> WorkerState:
     return WorkerState(address=name, name=name, slots=1, incarnation="one", uid=f"uid-{name}")
 
 
-def record(instance: Instance) -> str:
+def record(instance: Instance) -> TrialAnswer:
     """The answer of a worker that ran the trial."""
-    return json.dumps({"trial": serialization.dump(trial_of(instance))})
+    return TrialAnswer(trial=trial_of(instance))
 
 
 def trial_of(instance: Instance) -> Trial:
@@ -147,17 +143,17 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
     monkeypatch.setattr(executor, "LOOK", 0.05)
     made: list[ClusterExecutor] = []
 
-    def starter(line: Line, events: queue.SimpleQueue[Any] | None = None, **done: Any) -> ClusterExecutor:
+    def starter(line: Line, **done: Any) -> ClusterExecutor:
+        inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        inbox.put(("handshakes", frozenset(), Handshakes(**{"workers": tuple(line.workers.values()), **done})))
         one = ClusterExecutor(
             line,  # type: ignore[arg-type]
             PLAN,
             BudgetLedger(tmp_path / "ledger", 5.0, 1.0),
             heard=lambda *_: None,
-            check=lambda *_: None,
-            events=queue.SimpleQueue() if events is None else events,
+            inbox=inbox,
         )
         made.append(one)
-        one.start(Handshakes(**{"workers": tuple(line.workers.values()), **done}))
         return one
 
     yield starter
@@ -190,16 +186,15 @@ FIRST, SECOND, THIRD = INSTANCES
 
 
 def test_a_malformed_message_is_ignored_and_said(start: Any) -> None:
-    events: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    one = start(Line(lambda _: record(FIRST)))
     for message in ({"uid": "uid-w1", "entries": 1}, ["nonsense"], {"uid": "uid-w1", "entries": 1}):
-        events.put(("message", message))
-    one = start(Line(lambda _: record(FIRST)), events)
+        one._inbox.put(("message", message))
     assert submit(one, FIRST).result(SECONDS) == trial_of(FIRST)
     assert [sentence.split(" (")[0] for sentence in one.events.take()] == ["a worker sent a malformed message"] * 2
 
 
-@pytest.mark.parametrize("answer", ["{", "[]", "{}", '{"trial": 3}', '{"trial": {}}'])
-def test_a_malformed_answer_breaks_its_own_trial(start: Any, answer: str) -> None:
+@pytest.mark.parametrize("answer", [ValueError("no"), TrialAnswer(problem="no"), TrialAnswer()])
+def test_a_worker_that_fails_breaks_its_own_trial(start: Any, answer: Any) -> None:
     answers = iter([answer, record(SECOND)])
     one = start(Line(lambda _: next(answers)))
     broken = submit(one, FIRST)
@@ -215,20 +210,15 @@ def test_files_that_cannot_be_packed_break_their_own_trial(start: Any, tmp_path:
     assert "cannot be read" in str(broken.result(SECONDS).error)
 
 
-def test_trials_are_submitted_while_a_slot_is_free_and_wait_where_their_files_are(start: Any) -> None:
+def test_trials_are_where_their_files_are_and_spread_by_what_waits(start: Any) -> None:
     line = Line(lambda _: None)
     one = start(line)
-    for repeat in (1, 2, 3):
-        submit(one, FIRST, repeat)
-    submit(one, SECOND)
-    submit(one, THIRD)
-    until(lambda: len(line.given) == 4)
-    tasks = [task for task, _ in line.given]
-    assert sorted(line.places.values()) == ["w1", "w2"]
-    assert {line.places[task.bundle] for task in tasks[:3]} != {line.places[tasks[3].bundle]}
-    line.given[3][1].end(record(SECOND))
+    for instance in (FIRST, FIRST, FIRST, SECOND, THIRD):
+        submit(one, instance)
     until(lambda: len(line.given) == 5)
-    assert line.places[line.given[4][0].bundle] == line.places[tasks[3].bundle]
+    first, second, third = line.places
+    assert [place for _, _, place in line.given] == [first, first, first, second, third]
+    assert first != second == third
 
 
 def test_an_instance_goes_to_a_worker_that_has_its_repository(start: Any) -> None:
@@ -237,13 +227,29 @@ def test_an_instance_goes_to_a_worker_that_has_its_repository(start: Any) -> Non
     for instance in (FIRST, dataclasses.replace(SECOND, repo="example/other")):
         submit(one, instance)
     until(lambda: len(line.given) == 2)
-    home = line.places[line.given[0][0].bundle]
-    for _, told in line.given:
-        told.end(record(FIRST))
+    home, other = line.places
+    assert home != other
+    for _, remote, _ in line.given:
+        remote.end(record(FIRST))
     until(lambda: not one._submitted)
-    submit(one, dataclasses.replace(THIRD, repo=FIRST.repo))
+    submit(one, dataclasses.replace(THIRD, repo="example/other"))
     until(lambda: len(line.given) == 3)
-    assert line.places[line.given[2][0].bundle] == home
+    assert line.places[-1] == other
+
+
+def test_a_trial_that_nobody_waits_for_is_not_begun(start: Any) -> None:
+    line = Line(lambda _: None)
+    one = start(line)
+    future = submit(one, FIRST)
+    until(lambda: line.given)
+    assert future.cancel()
+    task, remote, _ = line.given[0]
+    assert begin(one, line, task, "w1") == {"unwanted": True}
+    remote.end(TrialAnswer(problem="worker w1: the run was stopped"))
+    until(lambda: not one._submitted)
+    submit(one, SECOND)
+    until(lambda: len(line.given) == 2)
+    assert begin(one, line, line.given[1][0], "w1") == {"allowance": 1.0}
 
 
 def test_a_lost_worker_is_said_and_its_trial_charged_and_waited_for(start: Any) -> None:
@@ -251,12 +257,12 @@ def test_a_lost_worker_is_said_and_its_trial_charged_and_waited_for(start: Any) 
     one = start(line)
     future = submit(one, FIRST)
     until(lambda: line.given)
-    task, told = line.given[0]
+    task, remote, _ = line.given[0]
     assert begin(one, line, task, "w1") == {"allowance": 1.0}
     del line.workers["w1"]
-    until(lambda: len(one.workers.known) == 1)
+    until(lambda: one.worker_count == 1)
     assert begin(one, line, task, "w2") == {"allowance": 1.0}
-    told.end(record(FIRST))
+    remote.end(record(FIRST))
     assert future.result(SECONDS) == trial_of(FIRST)
     assert one.events.take() == ["lost worker w1 (1 trial under way)"]
     assert one.events.summary() == "1 worker was lost, 1 trial was given again"
@@ -275,17 +281,17 @@ def test_a_trial_that_three_workers_are_lost_with_is_broken_and_says_so(start: A
     one = start(line)
     future = submit(one, FIRST)
     until(lambda: line.given)
-    line.given[0][1].end(KilledWorker())  # it has waited only, where workers were lost
+    line.given[0][1].end(GIVEN_UP)  # it has waited only, where workers were lost
     until(lambda: len(line.given) == 2)
-    task, told = line.given[1]
+    task, remote, _ = line.given[1]
     assert task.key != line.given[0][0].key
     for name in ("w3", "w4", "w5"):
         line.workers[name] = state(name)
-        until(lambda name=name: name in one.workers.known)
+        until(lambda: one.worker_count == 3)
         begin(one, line, task, name)
         del line.workers[name]
-        until(lambda name=name: name not in one.workers.known)
-    told.end(KilledWorker())
+        until(lambda: one.worker_count == 2)
+    remote.end(GIVEN_UP)
     error = str(future.result(SECONDS).error)
     assert "w3, w4, w5" in error
     assert "see their logs" in error
@@ -296,24 +302,14 @@ def test_what_dask_has_forgotten_is_submitted_anew(start: Any) -> None:
     one = start(line)
     future = submit(one, FIRST)
     until(lambda: line.given)
-    told = line.given[0][1]
-    told.status = "lost"
-    told._heard(told)
+    line.given[0][1].end(GIVEN_UP)
     until(lambda: len(line.given) == 2)
     line.given[1][1].end(record(FIRST))
     assert future.result(SECONDS) == trial_of(FIRST)
 
 
 def test_what_dask_forgets_each_time_is_broken_in_the_end(start: Any) -> None:
-    line = Line(lambda _: None)
-    submitted = line.submit
-
-    def lose(*arguments: Any) -> Told:
-        told = submitted(*arguments)
-        told.status = "lost"
-        return told
-
-    line.submit = lose  # type: ignore[method-assign]
+    line = Line(lambda _: GIVEN_UP)
     error = str(submit(start(line), FIRST).result(SECONDS).error)
     assert "Dask gave the trial up" in error
     assert "see the logs" in error
@@ -321,22 +317,14 @@ def test_what_dask_forgets_each_time_is_broken_in_the_end(start: Any) -> None:
 
 def test_files_that_dask_could_not_keep_are_put_anew(start: Any) -> None:
     line = Line(lambda _: None)
-    files: list[Told] = []
-    put = line.put
-
-    def remember(bundle: Any, address: str) -> Told:
-        files.append(put(bundle, address))
-        return files[-1]
-
-    line.put = remember  # type: ignore[method-assign]
     future = submit(start(line), FIRST)
     until(lambda: line.given)
-    files[0].status = "error"
-    line.given[0][1].end(KilledWorker())
+    line.files[0].status = "error"
+    line.given[0][1].end(GIVEN_UP)
     until(lambda: len(line.given) == 2)
     line.given[1][1].end(record(FIRST))
     assert future.result(SECONDS) == trial_of(FIRST)
-    assert len(files) == 2
+    assert len(line.files) == 2
 
 
 def test_who_is_left_out_is_said_once(start: Any) -> None:
@@ -347,5 +335,5 @@ def test_who_is_left_out_is_said_once(start: Any) -> None:
     assert submit(one, FIRST).result(SECONDS) == trial_of(FIRST)
     seen = line.looks
     until(lambda: line.looks > seen + 2)
-    assert list(one.workers.known) == ["w1"]
+    assert one.worker_count == 1
     assert (one.events.take(), one.events.summary()) == ([], None)

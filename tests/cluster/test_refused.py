@@ -104,6 +104,7 @@ def test_workers_that_cannot_take_the_run(room: Any, make_cluster: Any, waiting:
     assert "the value of ANTHROPIC_API_KEY stands in it" in error
     assert key not in error
     own = cluster.folder / f"pytest-crab-{os.getuid()}" / "bundles"
+    is_killed(room, cluster, waiting)
     is_interrupted(room, cluster, waiting)
     assert not list(own.iterdir())  # what a run sent goes with it, and with the last run what says that one lives
 
@@ -136,6 +137,18 @@ def nappers() -> list[int]:
         except OSError:
             continue
     return found
+
+
+def is_killed(room: Any, cluster: Any, waiting: Any) -> None:
+    """Where pytest is killed, workers end what they run for it, and stay."""
+    process = room.start("--reviewer=nap", f"--crab-cluster={cluster.address}")
+    waiting(nappers, "no trial began")
+    process.kill()
+    process.communicate()
+    waiting(lambda: not nappers(), "a trial outlived its run")
+    runs = cluster.folder / f"pytest-crab-{os.getuid()}" / "runs"
+    waiting(lambda: not [path for path in runs.iterdir() if path.is_dir()], "a run outlived its controller")
+    assert cluster.workers["good"].poll() is None
 
 
 def is_interrupted(room: Any, cluster: Any, waiting: Any) -> None:

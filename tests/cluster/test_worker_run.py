@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import tempfile
 from collections.abc import Callable
 from collections.abc import Iterator
@@ -16,12 +17,9 @@ import yaml
 from pytest_crab.adapters import AdapterSpec
 from pytest_crab.agents import AGENTS
 from pytest_crab.campaign.cluster import bundles
-from pytest_crab.campaign.cluster.messages import CrewPayload
-from pytest_crab.campaign.cluster.messages import Release
-from pytest_crab.campaign.cluster.messages import RunPlan
-from pytest_crab.campaign.cluster.messages import TrialTask
-from pytest_crab.campaign.cluster.messages import from_json
-from pytest_crab.campaign.cluster.messages import to_json
+from pytest_crab.campaign.cluster.plan import CrewPayload
+from pytest_crab.campaign.cluster.plan import RunPlan
+from pytest_crab.campaign.cluster.plan import TrialTask
 from pytest_crab.campaign.cluster.worker_run import WorkerRun
 from pytest_crab.errors import Cancelled
 from pytest_crab.errors import GatewayError
@@ -45,12 +43,15 @@ class Keeper:
     def __init__(self) -> None:
         self.told: list[Mapping[str, Any]] = []
         self.allowance: float | None = None
+        self.wanted = True
 
     def send(self, message: Mapping[str, Any]) -> None:
         self.told.append(message)
 
     def call(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
-        return {"allowance": self.allowance} if "begin" in message else {"lacks": True}
+        if "begin" in message:
+            return {"allowance": self.allowance} if self.wanted else {"unwanted": True}
+        return {"lacks": True}
 
     def close(self) -> None:
         self.told.append({"closed": True})
@@ -74,18 +75,18 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def make(folder: Path) -> Iterator[Callable[..., tuple[WorkerRun, Keeper]]]:
     made: list[WorkerRun] = []
 
-    def run(models: ModelSettings | None = None) -> tuple[WorkerRun, Keeper]:
+    def run(models: ModelSettings | None = None, *crews: CrewPayload) -> tuple[WorkerRun, Keeper]:
         keeper = Keeper()
         plan = RunPlan(
             run="r",
-            release=Release.here(),
             resume="t",
             runtime="local",
             base_image="b",
             proof_runs=1,
             models=models or ModelSettings(),
+            crews=crews or (crew(),),
         )
-        assert from_json(RunPlan, to_json(plan)) == plan
+        assert pickle.loads(pickle.dumps(plan)) == plan
         made.append(WorkerRun(plan, "w1", lambda: keeper))
         return made[-1], keeper
 
@@ -96,16 +97,16 @@ def make(folder: Path) -> Iterator[Callable[..., tuple[WorkerRun, Keeper]]]:
     assert not runs.any_alive()  # so that environments may be pruned
 
 
-def prepared(run: WorkerRun, reviewer: str = "human", **settings: Any) -> list[str]:
-    """Take a crew in, whose agent has the reference."""
-    crew = bundles.pack({"reviewer/x": b"", "agent/x": b""}, reviewer)
+def crew(path: str | None = None, **modules: str) -> CrewPayload:
+    """A crew whose agent has the reference, and whose reviewer is ``human`` or the class at ``path``."""
+    own = AdapterSpec(path=path or "", settings={})
     spec = CrewSpec(
-        reviewer=reviewer,
-        reviewer_spec=REVIEWERS.spec(reviewer, settings, Path("reviewer")),
+        reviewer="human",
+        reviewer_spec=REVIEWERS.spec("human", {}, Path("reviewer")) if path is None else own,
         agent="reference",
         agent_spec=AGENTS.spec("reference", {}, Path("agent")),
     )
-    return list(run.prepare([CrewPayload(spec=spec, bundle=crew.digest, modules={})], {crew.digest: crew.content}))
+    return CrewPayload(spec=spec, files=bundles.pack({"reviewer/x": b"", "agent/x": b""}, "x"), modules=modules)
 
 
 def perform(run: WorkerRun, room: Any) -> Any:
@@ -114,18 +115,17 @@ def perform(run: WorkerRun, room: Any) -> Any:
     document = yaml.safe_load(path.read_text())
     document["comments"][0]["reference"] = "reference.diff"
     path.write_text(yaml.safe_dump(document))
-    files = bundles.pack_instance(load_instance(path))
-    task = TrialTask(key="k", run="r", crew="human", bundle=files.digest, repeat=1)
-    return run.perform(from_json(TrialTask, to_json(task)), files.content)
+    task = TrialTask(key="k", topic=run.plan.topic, crew="human", repeat=1)
+    return run.perform(task, bundles.pack_instance(load_instance(path)))
 
 
 @pytest.mark.bubblewrap
 def test_a_trial_says_what_it_does_and_returns_its_record(make: Any, room: Any) -> None:
     run, keeper = make()
-    assert prepared(run) == []
+    assert list(run.prepare()) == []
     answer = perform(run, room)
-    assert {score["label"] for score in answer["trial"]["scores"]} == {"caught"}, answer["trial"]["error"]
-    assert answer["pull_request"]["title"]
+    assert {score.label for score in answer.trial.scores} == {"caught"}, answer.trial.error
+    assert answer.shown.title == "pots-1"
     kept = [message["step"] for message in keeper.told if "value" in message]
     assert list(dict.fromkeys(kept)) == ["proof", "review", "revision", "verdict"]
     begun = keeper.of("notice")
@@ -143,20 +143,24 @@ def test_a_worker_without_a_sandbox_says_so(make: Any, monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("module", ["json", "crab_test_not_there"])
 def test_a_crew_of_other_code_is_refused(make: Any, module: str) -> None:
-    run, _ = make()
-    spec = CrewSpec(
-        reviewer="own",
-        reviewer_spec=AdapterSpec(path=f"{module}:Own", settings={}),
-        agent="reference",
-        agent_spec=AGENTS.spec("reference", {}, Path("agent")),
-    )
-    (problem,) = run.prepare([CrewPayload(spec=spec, bundle="0", modules={module: "f00d" * 16})], {})
-    assert f"{module} (own)" in problem
+    run, _ = make(None, crew(f"{module}:Own", **{module: "f00d" * 16}))
+    (problem,) = run.prepare()
+    assert f"{module} (human)" in problem
+
+
+@pytest.mark.bubblewrap
+def test_a_trial_that_nobody_wants_is_not_run(make: Any, room: Any) -> None:
+    run, keeper = make()
+    assert list(run.prepare()) == []
+    keeper.wanted = False
+    with pytest.raises(Cancelled):
+        perform(run, room)
+    assert keeper.of("notice") == []
 
 
 def test_a_stopped_run_begins_no_trial_and_leaves_nothing(make: Any, room: Any) -> None:
     run, _ = make()
-    prepared(run)
+    assert list(run.prepare()) == []
     run.close()
     with pytest.raises(Cancelled):
         perform(run, room)
@@ -170,7 +174,6 @@ def test_a_trial_pays_no_more_than_it_is_allowed(make: Any) -> None:
         provider.script = lambda _asked: say("ok", usage={"input": 10, "output": 100})
         models = ModelSettings(providers=providers, prices={"scripted": Price(input=1.0, output=10.0)}, retries=0)
         run, keeper = make(models)
-        prepared(run)
         gateway = run.open().models
         gateway.allow("t", 0.0025)  # each answer costs 0.00101, and may cost a little more
         with gateway.open(trial="t", step="review", attempt=1) as access:
@@ -184,8 +187,8 @@ def test_a_trial_pays_no_more_than_it_is_allowed(make: Any) -> None:
         assert len(provider.asked) == 2
         with gateway.open(trial="other", step="review", attempt=1) as access:
             assert ask(access).status_code == 200
-        run.send_ledger()
-        run.send_ledger()
+        run.send({"notice": "one"})
+        run.send({"notice": "two"})
     entries = [entry for entries in keeper.of("entries") for entry in entries]
     assert [(entry["trial"], entry["cost_usd"]) for entry in entries] == [
         ("t", pytest.approx(0.00101)),

@@ -1,4 +1,4 @@
-"""Files that trials need, packed to be sent: the same files give the same bytes, and so the same digest."""
+"""Bundles: the files that trials need, packed as the bytes of a tar archive, the same for the same files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import posixpath
 import tarfile
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -33,45 +32,35 @@ MOST_BYTES = 256 << 20
 #: In the bundle of an instance: its record, and the folder that stands for its set.
 _RECORD, _SET = "record.json", "set"
 
+#: The modification time of all files: archives that are made of them know no time before 1980.
+_TIME = 10**9
+
 #: Characters: a longer text in a setting is no path.
 _LONGEST_PATH = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class Bundle:
-    """Packed files; ``digest`` is that of ``content``, the packed bytes."""
-
-    digest: str
-    content: bytes
-
-
-def pack(files: Mapping[str, Path | bytes], where: str) -> Bundle:
-    """Files, links and bytes by their path in the bundle. Raises BadInput, which names ``where``, and OSError."""
+def pack(files: Mapping[str, Path | bytes], where: str) -> bytes:
+    """Pack files, links and bytes by their path in the bundle. Raises BadInput, which names ``where``, and OSError."""
     sink = io.BytesIO()
     with tarfile.open(fileobj=sink, mode="w", format=tarfile.PAX_FORMAT) as archive:
-        for name in sorted(files):
-            _add(archive, name, files[name])
+        for name, source in sorted(files.items()):
+            _add(archive, name, source)
             if sink.tell() > MOST_BYTES:
                 problem = f"its files are larger than {MOST_BYTES >> 20} MiB; give workers a source that they can fetch"
                 raise BadInput(where, [problem])
-    content = sink.getvalue()
-    return Bundle(hashlib.sha256(content).hexdigest(), content)
+    return sink.getvalue()
 
 
-def unpack(digest: str, content: bytes, into: Path) -> Path:
-    """The folder ``into/<digest>`` with the files of a bundle, made at once or not at all. Raises BadInput, OSError."""
-    place = into / digest
+def unpack(bundle: bytes, into: Path) -> Path:
+    """Return the folder below ``into`` with the files of a bundle, made at once or not at all. Raises OSError."""
+    place = into / digest_of(bundle)
     if place.is_dir():
         return place
-    found = hashlib.sha256(content).hexdigest()
-    if found != digest:
-        raise BadInput("what the controller sent", [f"files came as {found[:12]}, and {digest[:12]} was said"])
     into.mkdir(mode=0o755, parents=True, exist_ok=True)
     aside = Path(tempfile.mkdtemp(dir=into, prefix=".unpacking-"))
     try:
-        with tarfile.open(fileobj=io.BytesIO(content)) as archive:
-            for member in archive:
-                _put(aside, archive, member)
+        with tarfile.open(fileobj=io.BytesIO(bundle)) as archive:
+            archive.extractall(aside, filter="tar")
         aside.chmod(0o755)
         publish_folder(aside, place)
     finally:
@@ -79,7 +68,12 @@ def unpack(digest: str, content: bytes, into: Path) -> Path:
     return place
 
 
-def pack_instance(instance: Instance) -> Bundle:
+def digest_of(bundle: bytes) -> str:
+    """Return the digest that names a bundle."""
+    return hashlib.sha256(bundle).hexdigest()
+
+
+def pack_instance(instance: Instance) -> bytes:
     """Pack an instance's record and all files that a trial reads of it. Raises BadInput."""
     try:
         return pack(_files_of(instance), instance.id)
@@ -90,27 +84,8 @@ def pack_instance(instance: Instance) -> Bundle:
         raise BadInput(instance.id, [f"its files cannot be packed ({error}): mend them and run again"]) from error
 
 
-def _files_of(instance: Instance) -> dict[str, Path | bytes]:
-    folder = Path(instance.folder)
-    files: dict[str, Path | bytes] = {
-        _RECORD: serialization.canonical({**serialization.dump(instance), "folder": folder.name}).encode()
-    }
-    for name in (INSTANCE_FILE, *named_files(instance)):
-        files[_inside(f"{folder.name}/{name}", instance.id)] = folder / name
-    if instance.source.tree is not None:
-        tree = folder / instance.source.tree.path
-        at = _inside(f"{folder.name}/{instance.source.tree.path}", instance.id)
-        files |= {f"{at}/{entry.path}": tree / entry.path for entry in pristine(tree)}
-    for path in sorted((folder.parent / RECORDED).glob(f"*/{instance.id}.*")):
-        files[f"{_SET}/{RECORDED}/{path.parent.name}/{path.name}"] = path
-    marks = folder.parent / resolved.FILE
-    if marks.is_file():
-        files[f"{_SET}/{resolved.FILE}"] = _own_marks(marks, instance.id)
-    return files
-
-
 def read_instance(place: Path) -> Instance:
-    """The instance of an unpacked bundle, whose folder is there. Raises BadInput."""
+    """Return the instance of an unpacked bundle, whose folder is there. Raises BadInput."""
     record = json.loads((place / _RECORD).read_bytes())
     problems: list[str] = []
     instance = serialization.read(Instance, {**record, "folder": str(place / _SET / record["folder"])}, problems)
@@ -120,7 +95,7 @@ def read_instance(place: Path) -> Instance:
 
 
 def pack_spec(spec: AdapterSpec, at: str, files: dict[str, Path | bytes], where: str) -> AdapterSpec:
-    """The spec with the paths that its settings name, below its folder, put among ``files`` under ``at``.
+    """Return the spec with the paths that its settings name, below its folder, put among ``files`` under ``at``.
 
     An absolute path elsewhere stays: it is the worker's own. Raises BadInput for a relative one that leads out.
     """
@@ -151,8 +126,35 @@ def pack_spec(spec: AdapterSpec, at: str, files: dict[str, Path | bytes], where:
     return AdapterSpec(path=spec.path, settings=settle(spec.settings), folder=at)
 
 
+def dockerfiles(rootdir: Path) -> bytes | None:
+    """Pack the user's own Dockerfiles, if there are any. Raises BadInput, OSError."""
+    found: dict[str, Path | bytes] = {
+        f"dockerfiles/{path.name}": path for path in (rootdir / "dockerfiles").glob("*.Dockerfile")
+    }
+    return pack(found, "dockerfiles") if found else None
+
+
+def _files_of(instance: Instance) -> dict[str, Path | bytes]:
+    folder = Path(instance.folder)
+    files: dict[str, Path | bytes] = {
+        _RECORD: serialization.canonical({**serialization.dump(instance), "folder": folder.name}).encode()
+    }
+    for name in (INSTANCE_FILE, *named_files(instance)):
+        files[_inside(f"{folder.name}/{name}", instance.id)] = folder / name
+    if instance.source.tree is not None:
+        tree = folder / instance.source.tree.path
+        at = _inside(f"{folder.name}/{instance.source.tree.path}", instance.id)
+        files |= {f"{at}/{entry.path}": tree / entry.path for entry in pristine(tree)}
+    for path in (folder.parent / RECORDED).glob(f"*/{instance.id}.*"):
+        files[f"{_SET}/{RECORDED}/{path.parent.name}/{path.name}"] = path
+    marks = folder.parent / resolved.FILE
+    if marks.is_file():
+        files[f"{_SET}/{resolved.FILE}"] = _own_marks(marks, instance.id)
+    return files
+
+
 def _path_of(text: str, folder: Path) -> Path | None:
-    """The file or folder that a text of a setting names, links resolved; None if it names none."""
+    """Return the file or folder that a text of a setting names, links resolved; None if it names none."""
     if not text.strip(". /") or len(text) > _LONGEST_PATH or "\n" in text or "\0" in text:
         return None
     try:
@@ -162,16 +164,8 @@ def _path_of(text: str, folder: Path) -> Path | None:
         return None
 
 
-def dockerfiles(rootdir: Path) -> Bundle | None:
-    """The user's own Dockerfiles, if there are any. Raises BadInput, OSError."""
-    found: dict[str, Path | bytes] = {
-        f"dockerfiles/{path.name}": path for path in sorted((rootdir / "dockerfiles").glob("*.Dockerfile"))
-    }
-    return pack(found, "dockerfiles") if found else None
-
-
 def _inside(name: str, where: str) -> str:
-    """The path in the bundle of a file of a set. Raises BadInput for one that lies outside."""
+    """Return the path in the bundle of a file of a set. Raises BadInput for one that lies outside."""
     path = posixpath.normpath(name)
     if path.startswith(("../", "/")) or path == "..":
         raise BadInput(where, [f"{name} lies outside the set, and workers have no copy; move it into the set"])
@@ -179,23 +173,23 @@ def _inside(name: str, where: str) -> str:
 
 
 def _own_marks(path: Path, instance: str) -> bytes:
-    """What the set's marks say of one instance; a file that is something else goes as it is, for the trial to say."""
+    """Return the set's marks of one instance alone; a file of another form goes as it is, for the trial to refuse."""
     content = path.read_bytes()
     try:
-        told = json.loads(content)
+        marks = json.loads(content)
         agents = {
-            agent: {name: marks for name, marks in kept.items() if name == instance}
-            for agent, kept in told["agents"].items()
+            agent: {name: each for name, each in kept.items() if name == instance}
+            for agent, kept in marks["agents"].items()
         }
     except (ValueError, KeyError, TypeError, AttributeError):
         return content
-    return serialization.canonical({**told, "agents": agents}).encode()
+    return serialization.canonical({**marks, "agents": agents}).encode()
 
 
 def _add(archive: tarfile.TarFile, name: str, source: Path | bytes) -> None:
     """Add one file, of which only the content, the execute bit and where a link points count."""
     entry = tarfile.TarInfo(name)
-    entry.mode = 0o644
+    entry.mode, entry.mtime = 0o644, _TIME
     if isinstance(source, Path) and source.is_symlink():
         entry.type, entry.linkname = tarfile.SYMTYPE, os.fsdecode(link_bytes(source))
         archive.addfile(entry)
@@ -205,21 +199,3 @@ def _add(archive: tarfile.TarFile, name: str, source: Path | bytes) -> None:
         source = source.read_bytes()
     entry.size = len(source)
     archive.addfile(entry, io.BytesIO(source))
-
-
-def _put(folder: Path, archive: tarfile.TarFile, member: tarfile.TarInfo) -> None:
-    """Write one file. Raises BadInput for what would lie elsewhere, or is neither file nor link."""
-    parts = Path(member.name).parts
-    target = folder / member.name
-    if Path(member.name).is_absolute() or ".." in parts or not (member.isfile() or member.issym()):
-        raise BadInput("what the controller sent", [f"{member.name!r} is no file of a bundle"])
-    if folder.resolve() not in target.parent.resolve().parents and target.parent.resolve() != folder.resolve():
-        raise BadInput("what the controller sent", [f"{member.name!r} lies behind a link"])
-    target.parent.mkdir(parents=True, exist_ok=True)
-    if member.issym():
-        target.symlink_to(member.linkname)
-        return
-    source = archive.extractfile(member)
-    assert source is not None
-    target.write_bytes(source.read())
-    target.chmod(member.mode)

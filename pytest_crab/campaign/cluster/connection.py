@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import pickle
 import threading
 import time
 import warnings
@@ -19,21 +20,22 @@ from typing import Any
 import dask
 from distributed import Client
 from distributed import Future
+from distributed import KilledWorker
 from distributed import Queue
 from distributed import Security
 
 from pytest_crab.campaign.cluster import worker
-from pytest_crab.campaign.cluster.bundles import Bundle
-from pytest_crab.campaign.cluster.messages import RESOURCE
-from pytest_crab.campaign.cluster.messages import CrewPayload
-from pytest_crab.campaign.cluster.messages import Release
-from pytest_crab.campaign.cluster.messages import RunPlan
-from pytest_crab.campaign.cluster.messages import TrialTask
-from pytest_crab.campaign.cluster.messages import mismatch
-from pytest_crab.campaign.cluster.messages import to_json
+from pytest_crab.campaign.cluster.bundles import digest_of
+from pytest_crab.campaign.cluster.events import name_workers
+from pytest_crab.campaign.cluster.plan import RunPlan
+from pytest_crab.campaign.cluster.plan import TrialAnswer
+from pytest_crab.campaign.cluster.plan import TrialTask
+from pytest_crab.campaign.cluster.plan import release
 from pytest_crab.campaign.cluster.worker import LOST
-from pytest_crab.campaign.cluster.worker_events import name_workers
 from pytest_crab.errors import EngineError
+
+#: The resource of a Dask worker that counts the trials it takes at a time.
+RESOURCE = "crab"
 
 #: Seconds: for a scheduler to be there and to answer, for workers to take a run, for the first of them to come.
 THERE, ANSWER, HANDSHAKE, FIRST = 10.0, 10.0, 120.0, 30.0
@@ -50,11 +52,8 @@ _OVER = ""
 #: A task on the cluster.
 RemoteFuture = Future
 
-#: Hears each message of a worker.
-Heard = Callable[[Mapping[str, Any]], None]
 
-
-@dataclass
+@dataclass(eq=False)
 class WorkerState:
     """A worker as the controller knows it; another process at the same address has another ``incarnation``."""
 
@@ -83,21 +82,12 @@ class Handshakes:
 class Connection:
     """A Dask client with the few things that a run asks of it; every method may be called from any thread.
 
-    Raises EngineError for a scheduler that cannot be reached.
+    ``heard`` is given each message of a worker. Raises EngineError for a scheduler that cannot be reached.
     """
 
-    def __init__(
-        self,
-        address: str,
-        plan: RunPlan,
-        crews: Sequence[CrewPayload],
-        contents: Mapping[str, bytes],
-        heard: Heard,
-    ) -> None:
+    def __init__(self, address: str, plan: RunPlan, heard: Callable[[Mapping[str, Any]], None]) -> None:
         self.address = address
         self._plan = plan
-        self._crews = [to_json(crew) for crew in crews]
-        self._contents = contents
         self._heard = heard
         self._closing = threading.Event()
         dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 GiB"})
@@ -113,23 +103,19 @@ class Connection:
                 f"no Dask scheduler answers at {address} ({reason}): start one with dask scheduler, or name its address"
             )
             raise EngineError(sentence) from error
-        self._see_scheduler()
-        self._messages = Queue(plan.topic, client=self._client)
-        self._reader = threading.Thread(target=self._read, name="crab-messages", daemon=True)
-        self._reader.start()
-
-    def _see_scheduler(self) -> None:
-        """See that the scheduler can pass trials on, for which it has to know this package. Raises EngineError."""
-        try:
+        try:  # to pass trials on it has to know this package
             self._client.run_on_scheduler(worker.here)
         except Exception as error:
             self._client.close(timeout=5)
-            why = " ".join(str(error).split())
+            reason = " ".join(str(error).split())
             sentence = (
-                f"the scheduler at {self.address} cannot pass trials on ({why}): "
-                f"install {self._plan.release} beside it, as on the workers"
+                f"the scheduler at {address} cannot pass trials on ({reason}): install {release()} beside it, as on "
+                "the workers"
             )
             raise EngineError(sentence) from error
+        self._messages = Queue(plan.topic, client=self._client)
+        self._reader = threading.Thread(target=self._read, name="crab-messages", daemon=True)
+        self._reader.start()
 
     # --- workers ----------------------------------------------------------------------------------------------------
 
@@ -163,52 +149,59 @@ class Connection:
             done = self.handshake(list(found.values()))
             if not done.workers:
                 self.disconnect(list(found))
+                raise EngineError("\n".join(done.refused))
         except LOST as error:
             raise EngineError(self.gone()) from error
-        if not done.workers:
-            raise EngineError("\n".join(done.refused))
         return done
 
     def handshake(self, workers: Sequence[WorkerState]) -> Handshakes:
         """Ask workers who they are and whether they take this run. Raises what LOST lists."""
-        arguments = (to_json(self._plan), self._crews, dict(self._contents))
-        answers = self._run(worker.handshake, *arguments, workers=[each.address for each in workers], seconds=HANDSHAKE)
-        taken, refused = [], defaultdict[str, list[str]](list)
+        addresses = [each.address for each in workers]
+        pickled = pickle.dumps(self._plan)
+        answers = self._run(worker.handshake, release(), pickled, workers=addresses, seconds=HANDSHAKE)
+        taken, unfit, refused = [], set(), defaultdict[str, list[str]](list)
         for each in workers:
-            problems = _problems(answers.get(each.address), self._plan.release)
+            answer = answers.get(each.address)
+            problems = _problems(answer)
             for problem in problems:
                 refused[problem].append(each.title)
+                unfit.add(each.address)
             if not problems:
-                each.uid = answers[each.address]["uid"]
+                each.uid = answer["uid"]
                 taken.append(each)
-        unfit = frozenset(each.address for each in workers) - {each.address for each in taken}
         sentences = tuple(f"{name_workers(names)}: {problem}" for problem, names in refused.items())
-        return Handshakes(workers=tuple(taken), unfit=unfit, refused=sentences)
+        return Handshakes(workers=tuple(taken), unfit=frozenset(unfit), refused=sentences)
 
     # --- tasks ------------------------------------------------------------------------------------------------------
 
-    def put(self, bundle: Bundle, address: str) -> Future:
+    def put(self, bundle: bytes, address: str) -> Future:
         """Put files on the cluster, if it can be on this worker; Dask moves them from there."""
-        return self._client.submit(
-            bytes,
-            bundle.content,
-            key=f"crab-files-{bundle.digest}",
-            workers=[address],
-            allow_other_workers=True,
-        )
+        key = f"crab-files-{digest_of(bundle)}"
+        return self._client.submit(bytes, bundle, key=key, workers=[address], allow_other_workers=True)
 
     def submit(self, task: TrialTask, files: Future, number: int) -> Future:
         """Have a trial run by a worker that has taken the run; smaller numbers come first."""
         return self._client.submit(
             worker.run_trial,
-            to_json(task),
+            task,
             files,
             key=task.key,
-            resources={RESOURCE: 1, self._plan.topic: 1},
+            resources={RESOURCE: 1, task.topic: 1},
             retries=_RETRIES,
             priority=-number,
             pure=False,
         )
+
+    def outcome(self, future: Future) -> TrialAnswer | BaseException | None:
+        """Return a task's answer, or the error that it failed with; None: Dask has given it up."""
+        try:
+            if future.status != "error":
+                answer: TrialAnswer = future.result(timeout=ANSWER)
+                return answer
+            error: BaseException | None = future.exception(timeout=ANSWER)
+        except LOST:
+            return None
+        return None if isinstance(error, KilledWorker) else error
 
     def cancel(self, futures: Sequence[Future]) -> None:
         """Have Dask run these no more; a cluster that is gone runs nothing."""
@@ -228,7 +221,7 @@ class Connection:
                 answers.put(dict(message), callback_timeout=ANSWER)
             finally:
                 answers.close()
-        except (KeyError, *LOST):  # KeyError: of a scheduler that is a new one
+        except LOST:
             return
 
     def _read(self) -> None:
@@ -237,7 +230,7 @@ class Connection:
         while _OVER not in texts and not self._closing.is_set():
             try:
                 texts = [self._messages.get(), *self._messages.get(batch=True)]
-            except (KeyError, *LOST):
+            except LOST:
                 self._closing.wait(0.5)
                 continue
             for text in texts:
@@ -249,8 +242,7 @@ class Connection:
     def disconnect(self, addresses: Sequence[str]) -> None:
         """Have workers end what they run for this run, and wait until they have. Raises what LOST lists."""
         if addresses:
-            topic = self._plan.topic
-            self._run(worker.disconnect, self._plan.run, topic, workers=list(addresses), seconds=DISCONNECT)
+            self._run(worker.disconnect, self._plan.topic, workers=list(addresses), seconds=DISCONNECT)
 
     def close(self) -> None:
         """Read what is left of the messages and leave the cluster; one that is gone is left already."""
@@ -260,11 +252,11 @@ class Connection:
             self._closing.set()
             self._messages.close()
             self._client.close(timeout=5)
-        except (KeyError, *LOST):
+        except LOST:
             self._closing.set()
 
     def gone(self) -> str:
-        """Return what is said of a scheduler that does not answer any more."""
+        """Return the sentence on a scheduler that does not answer any more."""
         return (
             f"the Dask scheduler at {self.address} does not answer any more: see that it runs and can be reached, "
             "and run again, finished steps are kept"
@@ -306,12 +298,11 @@ def _see_certificates(address: str) -> None:
     raise EngineError(f"{address} needs certificates ({why}): name files of the cluster's own in {variables}")
 
 
-def _problems(answer: Any, release: Release) -> list[str]:
+def _problems(answer: Any) -> list[str]:
     """Return why a worker is refused, without its name; its answer is a handshake's, or the error it failed with."""
     if not isinstance(answer, dict):
         why = " ".join(str(answer or "nothing came").split())
-        return [f"no answer that could be read ({why}): install {release} there"]
-    there = Release(version=str(answer["version"]), harness=str(answer["harness"]))
-    if there != release:
-        return [mismatch(there, release)]
+        return [f"no answer that could be read ({why}): install {release()} there"]
+    if answer["release"] != release():
+        return [f"{answer['release']} is installed, and this run has {release()}: install the same version on both"]
     return list(answer["problems"])

@@ -6,7 +6,6 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Callable
-from collections.abc import Iterable
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,7 +22,7 @@ DISK_BUDGET = "CRAB_DISK_BUDGET"
 
 
 def disk_budget() -> int | None:
-    """The bytes that environments may take on this worker; None: there is no budget. Raises BadInput."""
+    """Return the bytes that environments may take on this worker; None: there is no budget. Raises BadInput."""
     text = os.environ.get(DISK_BUDGET, "").strip()
     try:
         return parse_size(text) if text else None
@@ -31,11 +30,11 @@ def disk_budget() -> int | None:
         raise BadInput(DISK_BUDGET, [f"it is {text!r}; it should be a size such as 20G"]) from error
 
 
-class Disk:
+class WorkerDisk:
     """Keeps this worker's environments and cache within its budget; a worker without one keeps everything.
 
-    A worker does not know what is to come, so the least recently used goes first. ``holds`` are those of the runtime,
-    ``warn`` is told once what kept it from that. Raises BadInput.
+    A worker does not know which trials are to come, so the least recently used goes first. ``holds`` are those of the
+    runtime, ``warn`` is given the problem of a budget that was not kept. Raises BadInput.
     """
 
     def __init__(self, runtime: str, cache: Path, holds: Holds | None, warn: Callable[[str], None]) -> None:
@@ -44,7 +43,6 @@ class Disk:
         self._budget = None if size is None or inventory is None else DiskBudget(size, inventory, cache)
         self._holds = holds
         self._warn = warn
-        self._warned = False
         self._running: Counter[str] = Counter()
         self._guard = threading.Lock()
         self._removing = threading.Lock()
@@ -57,30 +55,21 @@ class Disk:
         try:
             yield
         finally:
-            if self._budget is not None:
-                self._let_go(instance)
-                self._hold(self._budget)
+            with self._guard:
+                self._running[instance] -= 1
+                if self._budget is not None and self._holds is not None and not self._running[instance]:
+                    self._holds.give_up([instance])
+            self._hold()
 
     def close(self) -> None:
         """Give back connections."""
         if self._budget is not None:
             self._budget.close()
 
-    def _let_go(self, instance: str) -> None:
-        with self._guard:
-            self._running[instance] -= 1
-            if not self._running[instance] and self._holds is not None:
-                self._holds.give_up([instance])
-
-    def _hold(self, budget: DiskBudget) -> None:
+    def _hold(self) -> None:
         with self._removing:
             try:
-                budget.hold(_rank)
+                if self._budget is not None:
+                    self._budget.hold(lambda _instances: (0, 0))
             except (CrabError, OSError) as error:  # a verdict does not depend on it
-                if not self._warned:
-                    self._warn(f"the disk budget was not kept: {error}")
-                self._warned = True
-
-
-def _rank(_instances: Iterable[str]) -> tuple[int, int]:
-    return 0, 0
+                self._warn(f"the disk budget was not kept: {error}")

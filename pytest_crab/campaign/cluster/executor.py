@@ -2,41 +2,46 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import queue
 import threading
 import time
 from collections import Counter
-from collections import deque
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Mapping
-from collections.abc import Sequence
 from concurrent.futures import Executor
 from concurrent.futures import Future
 from dataclasses import dataclass
 from dataclasses import field
+from pathlib import Path
 from typing import Any
 from typing import TypeVar
 from typing import cast
+from weakref import WeakValueDictionary
 
-from pytest_crab import serialization
 from pytest_crab.campaign.cluster.budget_ledger import BudgetLedger
+from pytest_crab.campaign.cluster.budget_ledger import reserve_of
 from pytest_crab.campaign.cluster.bundles import pack_instance
 from pytest_crab.campaign.cluster.connection import Connection
 from pytest_crab.campaign.cluster.connection import Handshakes
 from pytest_crab.campaign.cluster.connection import RemoteFuture
 from pytest_crab.campaign.cluster.connection import WorkerState
-from pytest_crab.campaign.cluster.messages import RunPlan
-from pytest_crab.campaign.cluster.messages import TrialTask
+from pytest_crab.campaign.cluster.events import WorkerEvents
+from pytest_crab.campaign.cluster.plan import RunPlan
+from pytest_crab.campaign.cluster.plan import TrialTask
+from pytest_crab.campaign.cluster.plan import fill_plan
+from pytest_crab.campaign.cluster.plan import refuse_key
+from pytest_crab.campaign.cluster.remote_store import StepServer
 from pytest_crab.campaign.cluster.worker import LOST
-from pytest_crab.campaign.cluster.worker_events import WorkerEvents
-from pytest_crab.campaign.cluster.workers import Workers
 from pytest_crab.campaign.executor import Notice
 from pytest_crab.campaign.executor import TrialWork
 from pytest_crab.errors import BadInput
 from pytest_crab.errors import Cancelled
+from pytest_crab.store import FileStore
+from pytest_crab.trial import CrewSpec
 from pytest_crab.trial import unmeasured
+from pytest_crab.trial.world import secrets_of
 from pytest_crab.types import Instance
 from pytest_crab.types import PullRequest
 from pytest_crab.types import Reason
@@ -52,45 +57,70 @@ MOST_LOST, MOST_TRIES = 3, 10
 #: Seconds: between looks at the workers, without a word of the scheduler, without any worker.
 LOOK, SILENT, ALONE = 1.0, 15.0, 60.0
 
-#: Exceptions raised by malformed messages.
-MALFORMED = (AttributeError, KeyError, TypeError, ValueError)
-
-#: Hears of each trial that came back, with the pull request that it showed.
+#: Is given each trial that came back, with the pull request that it showed.
 Heard = Callable[[TrialWork, Trial, "PullRequest | None"], None]
+
+
+def connect(
+    address: str, plan: RunPlan, crews: Iterable[CrewSpec], *, rootdir: Path, store: Path, heard: Heard
+) -> ClusterExecutor:
+    """Return an executor on a cluster whose workers share the steps in ``store``, where the run's ledger lies too.
+
+    Raises BadInput for what cannot be sent, EngineError for a cluster that is not there or whose workers cannot take
+    the run, and OSError.
+    """
+    plan = fill_plan(plan, crews, rootdir)
+    inbox: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
+    steps = StepServer(FileStore(store), plan.fresh, secrets_of(plan.models))
+
+    def hear(message: Mapping[str, Any]) -> None:
+        if "step" not in message or "entries" in message:
+            inbox.put(("message", message))
+        if "step" in message:
+            answer = steps.answer(message)
+            if "call" in message:
+                connection.answer(str(message["call"]), answer)
+
+    connection = Connection(address, plan, hear)
+    try:
+        done = connection.first()
+    except BaseException:
+        connection.close()
+        raise
+    reserve = reserve_of(plan.models.trial_budget, plan.models.prices.values())
+    budget = BudgetLedger(store / "ledger" / f"{plan.run}.jsonl", plan.budget, reserve)
+    inbox.put(("handshakes", frozenset(), done))
+    return ClusterExecutor(connection, plan, budget, heard=heard, inbox=inbox)
+
+
+@dataclass(eq=False)
+class _Files:
+    """An instance's files on the cluster; ``place`` is the worker where Dask was asked to put them."""
+
+    future: RemoteFuture
+    place: str
 
 
 @dataclass(eq=False)
 class _Job:
-    """One trial that was asked for; ``place`` is the worker that runs it or has its files, ``lost`` names earlier ones.
-
-    ``runs``: it has begun at that place.
-    """
+    """One trial that was asked for; ``worker`` is the one that runs it, ``lost`` names earlier ones."""
 
     number: int
     work: TrialWork
     notice: Notice
     future: Future[Trial] = field(default_factory=Future)
     remote: RemoteFuture | None = None
+    files: _Files | None = None
     key: str = ""
     tries: int = 0
-    place: str = ""
-    runs: bool = False
+    worker: WorkerState | None = None
     lost: list[str] = field(default_factory=list)
 
 
-@dataclass
-class _Files:
-    """An instance's files on the cluster; ``place`` is the worker where Dask was asked to put them."""
-
-    digest: str
-    future: RemoteFuture
-    place: str
-
-
 class ClusterExecutor(Executor):
-    """A concurrent.futures.Executor whose work is TrialWork; what the cluster fails at is on the record as broken.
+    """A concurrent.futures.Executor whose work is TrialWork; a trial that the cluster fails at is recorded as broken.
 
-    ``check`` is given all that is about to be sent and raises BadInput for what must not be.
+    ``events`` are sentences for the terminal. The workers come by ``inbox``, with all else that the thread hears.
     """
 
     def __init__(
@@ -100,32 +130,37 @@ class ClusterExecutor(Executor):
         budget: BudgetLedger,
         *,
         heard: Heard,
-        check: Callable[[str, bytes], None],
-        events: queue.SimpleQueue[tuple[Any, ...]],
+        inbox: queue.SimpleQueue[tuple[Any, ...]],
     ) -> None:
         self.events = WorkerEvents()
-        self.workers = Workers(connection, lambda *event: events.put(event))
         self._connection = connection
         self._plan = plan
         self._budget = budget
         self._heard = heard
-        self._check = check
-        self._inbox = events
-        self._waiting: deque[_Job] = deque()
+        self._inbox = inbox
+        self._workers: dict[str, WorkerState] = {}
+        self._asked: frozenset[str] = frozenset()
+        self._waiting: list[_Job] = []
         self._submitted: dict[str, _Job] = {}
-        self._files: dict[str, _Files] = {}
-        self._of_instance: Counter[str] = Counter()
+        self._files: WeakValueDictionary[str, _Files] = WeakValueDictionary()
         self._count = 0
         self._gone: str | None = None
         self._answered_at = self._peopled_at = time.monotonic()
         self._answers = True
         self._over = False
+        self._handle(timeout=0)
         self._thread = threading.Thread(target=self._drive, name="crab-cluster", daemon=True)
-
-    def start(self, done: Handshakes) -> None:
-        """Begin, with these workers."""
-        self._on_handshakes(frozenset(), done)
         self._thread.start()
+
+    @property
+    def slots(self) -> int:
+        """How many trials may run at a time."""
+        return sum(each.slots for each in tuple(self._workers.values()))  # asked for by other threads
+
+    @property
+    def worker_count(self) -> int:
+        """How many workers there are."""
+        return len(self._workers)
 
     def submit(self, fn: Callable[..., R], /, *args: Any, **kwargs: Any) -> Future[R]:
         """Have a trial run somewhere: ``fn`` is TrialWork, and the one argument is the notice of its steps.
@@ -158,7 +193,8 @@ class ClusterExecutor(Executor):
                 if time.monotonic() >= looked + LOOK:
                     looked = time.monotonic()
                     self._look()
-                self._submit_waiting()
+                while self._answers and self._waiting and self._workers:
+                    self._submit(self._waiting.pop(0))
             except Exception as error:  # whatever fails here, no trial may be waited for without end
                 log.debug("the cluster's thread failed", exc_info=True)
                 self._fail(f"the cluster's side of the run failed ({error!r}): run again, finished steps are kept")
@@ -173,14 +209,12 @@ class ClusterExecutor(Executor):
         getattr(self, f"_on_{kind}")(*rest)
 
     def _on_submit(self, job: _Job) -> None:
-        self._of_instance[job.work.instance.id] += 1
         self._waiting.append(job)
         if self._gone is not None:
             self._break(job, self._gone)
 
     def _on_stop(self) -> None:
-        jobs = self._jobs()
-        self._connection.cancel([job.remote for job in jobs if job.remote is not None])
+        jobs = self._cancel()
         for job in jobs:
             self._forget(job)
             if not job.future.cancel():
@@ -190,87 +224,62 @@ class ClusterExecutor(Executor):
     def _on_over(self) -> None:
         self._over = True
 
-    def _on_message(self, message: Mapping[str, Any]) -> None:
-        """Take a worker's message: a warning, bookings, or a trial that begins, makes a step or ends."""
-        try:
-            if "warning" in message:
-                self.events.add(str(message["warning"]))
-                return
-            uid = str(message["uid"])
-            worker = next((each for each in self.workers.known.values() if each.uid == uid), None)
-            if worker is not None:
-                self._on_trial_message(worker, message)
-            elif "call" in message:  # it is about to be taken in, and asks again; or its trials are with others
-                self._connection.answer(str(message["call"]), {})
-        except MALFORMED as error:
-            self.events.add(f"a worker sent a malformed message ({error!r}), which was ignored: see the workers' logs")
-
-    def _on_trial_message(self, worker: WorkerState, message: Mapping[str, Any]) -> None:
-        if "entries" in message:
-            for entry in message["entries"]:
-                self._budget.book(worker.uid, worker.name, entry)
-            return
-        key = str(message["key"])
-        job = self._submitted.get(key)
-        if "end" in message:
-            self._budget.end(worker.uid, key, short=bool(message["end"]))
-        elif job is not None and "begin" in message:
-            job.place, job.runs = worker.address, True
-            worker.repositories.add(job.work.instance.repo)
-            answer = self._budget.begin(worker.uid, key, str(message["begin"]))
-            self._connection.answer(str(message["call"]), answer)
-        elif job is not None:
-            self._budget.note_step(worker.uid, key, str(message["notice"]))
-            job.notice(str(message["notice"]))
-
-    def _on_handshakes(self, addresses: frozenset[str], done: Handshakes) -> None:
+    def _on_handshakes(self, asked: frozenset[str], done: Handshakes) -> None:
+        """Take in workers that take the run; those that do not are not asked again."""
+        self._asked = (self._asked - asked) | done.unfit
+        self._workers |= {worker.address: worker for worker in done.workers}
         for sentence in done.refused:
             self.events.add(f"left out: {sentence}")
-        self.workers.admit(addresses, done)
+
+    def _on_message(self, message: Mapping[str, Any]) -> None:
+        try:
+            self._take(message)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            self.events.add(f"a worker sent a malformed message ({error!r}), which was ignored: see the workers' logs")
+
+    def _take(self, message: Mapping[str, Any]) -> None:
+        """Take a worker's message: a warning, bookings, or a trial that begins, makes a step or ends."""
+        if "warning" in message:
+            self.events.add(message["warning"])
+        worker = next((each for each in self._workers.values() if each.uid == message["uid"]), None)
+        job = self._submitted.get(message.get("key", ""))
+        if worker is None:  # it is about to be taken in, and asks again; or its trials are with others
+            if "begin" in message:
+                self._connection.answer(message["call"], {})
+            return
+        for entry in message.get("entries", ()):
+            self._budget.book(worker.uid, worker.name, entry)
+        if "begin" in message:
+            self._connection.answer(message["call"], self._begin(worker, job, message))
+        elif "end" in message:
+            self._budget.end(worker.uid, message["key"], short=message["end"])
+        elif "notice" in message and job is not None:
+            self._budget.note_step(worker.uid, job.key, message["notice"])
+            job.notice(message["notice"])
+
+    def _begin(self, worker: WorkerState, job: _Job | None, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the answer to a worker that is to begin a trial: an allowance, to wait, or that nobody wants it."""
+        if job is None or not _start(job.future):
+            return {"unwanted": True}
+        job.worker = worker
+        worker.repositories.add(job.work.instance.repo)
+        return self._budget.begin(worker.uid, job.key, message["begin"])
 
     def _on_done(self, key: str, remote: RemoteFuture) -> None:
+        """Take a task's end: the trial with it, unless Dask has given the task up."""
         job = self._submitted.get(key)
-        if job is None or id(job.remote) != id(remote):
+        if job is None:
             return
-        if remote.status in ("cancelled", "lost"):  # the scheduler is gone, or has forgotten all: see _look
+        answer = self._connection.outcome(remote)
+        if answer is None:
             self._again(job)
-            return
-        try:
-            error = remote.exception(timeout=10) if remote.status == "error" else None
-            answer = remote.result(timeout=10) if error is None else ""
-        except LOST:  # its worker is gone, with the result
-            self._again(job)
-            return
-        if error is None:
-            self._conclude(job, answer)
-        elif type(error).__name__ != "KilledWorker":
-            self._break(job, f"worker {self._name(job)} failed ({error!r}): see its log, and run again")
-        elif len(job.lost) < MOST_LOST:  # Dask counts workers too that were lost while the trial waited there
-            self._again(job)
+        elif isinstance(answer, BaseException):
+            name = "" if job.worker is None else f" {job.worker.name}"
+            self._break(job, f"worker{name} failed ({answer!r}): see its log, and run again")
+        elif answer.trial is None:
+            self._break(job, answer.problem or "the worker sent no trial: see its log, and run again")
         else:
-            names = ", ".join(job.lost)
-            self._break(
-                job, f"the trial was lost with {len(job.lost)} workers in turn ({names}): see their logs, run again"
-            )
-
-    def _conclude(self, job: _Job, text: str) -> None:
-        """Read a worker's answer and end the trial with it."""
-        try:
-            answer = json.loads(text)
-            if "broken" in answer:
-                self._break(job, str(answer["broken"]))
-                return
-            problems: list[str] = []
-            trial = serialization.read(Trial, answer["trial"], problems)
-            shown = (
-                serialization.read(PullRequest, answer["pull_request"], problems) if "pull_request" in answer else None
-            )
-        except MALFORMED as error:
-            trial, shown, problems = None, None, [repr(error)]
-        if trial is None or problems:
-            self._break(job, f"worker {self._name(job)} sent a malformed answer ({problems[0]}): see its log")
-        else:
-            self._end(job, trial, shown)
+            self._end(job, answer.trial, answer.shown)
 
     # --- workers that come and go -----------------------------------------------------------------------------------
 
@@ -280,92 +289,110 @@ class ClusterExecutor(Executor):
             return
         now = time.monotonic()
         try:
-            lost = self.workers.look()
+            seen = self._connection.seen()
         except LOST:
             self._answers = False
             if time.monotonic() - self._answered_at > SILENT:
                 self._fail(self._connection.gone())
             return
         self._answers, self._answered_at = True, now
-        self._lose(lost)
-        if self.workers.known or not self._of_instance.total():
+        self._lose(
+            [
+                worker
+                for address, worker in self._workers.items()
+                if address not in seen or seen[address].incarnation != worker.incarnation
+            ]
+        )
+        self._asked &= set(seen)
+        came = [worker for address, worker in seen.items() if address not in {*self._workers, *self._asked}]
+        if came:
+            self._asked |= {worker.address for worker in came}
+            threading.Thread(target=self._shake_hands, args=(came,), name="crab-handshake", daemon=True).start()
+        if self._workers or not (self._waiting or self._submitted):
             self._peopled_at = now
         elif now - self._peopled_at > ALONE:
             self._fail(f"no worker of {self._connection.address} is left: start some and run again")
 
-    def _lose(self, lost: Sequence[WorkerState]) -> None:
-        """Charge what lost workers had under way; Dask gives their trials to others."""
-        found = [(worker, job) for worker in lost for job in self._running(worker)]
-        if lost:
-            self.events.add_lost([worker.name for worker in lost], len(found))
-            for worker in lost:
-                self._budget.lose(worker.uid, worker.name)
-        for worker, job in found:
-            job.runs = False
-            job.lost.append(worker.name)
-            job.notice(f"again after worker {worker.name}")
+    def _shake_hands(self, came: list[WorkerState]) -> None:
+        try:
+            done = self._connection.handshake(came)
+        except LOST:
+            done = Handshakes()
+        self._inbox.put(("handshakes", frozenset(worker.address for worker in came), done))
 
-    def _running(self, worker: WorkerState) -> list[_Job]:
-        return [job for job in self._submitted.values() if job.runs and job.place == worker.address]
+    def _lose(self, lost: list[WorkerState]) -> None:
+        """Charge what lost workers had under way; Dask gives their trials to others."""
+        jobs = [job for job in self._submitted.values() if job.worker in lost]
+        if lost:
+            self.events.add_lost([worker.name for worker in lost], len(jobs))
+        for worker in lost:
+            del self._workers[worker.address]
+            self._budget.lose(worker.uid, worker.name)
+        for job in jobs:
+            assert job.worker is not None
+            job.lost.append(job.worker.name)
+            job.notice(f"again after worker {job.worker.name}")
+            job.worker = None
 
     # --- trials -----------------------------------------------------------------------------------------------------
 
-    def _submit_waiting(self) -> None:
-        """Submit trials while a worker has a free slot; Dask keeps those at the worker that has their files.
-
-        A trial whose worker is busy is submitted too, since it waits there or is taken by another that has nothing.
-        """
-        load = Counter(job.place for job in self._submitted.values())
-        while self._answers and self._waiting and self.workers.free(load):
-            job = self._waiting.popleft()
-            if not job.future.running() and not job.future.set_running_or_notify_cancel():
-                self._of_instance[job.work.instance.id] -= 1
-                continue
-            try:
-                self._submit(job, load)
-                load[job.place] += 1
-            except LOST:
-                self._answers = False
-                self._again(job)
-            except BadInput as error:
-                self._break(job, " ".join(str(error).split()))
-
-    def _submit(self, job: _Job, load: Counter[str]) -> None:
-        instance, crew, repeat = job.work.instance, job.work.crew.spec.reviewer, job.work.repeat
-        files = self._files_of(instance, load)
-        digest = serialization.digest([instance.id, crew, repeat])[:8]
-        job.key = f"crab-trial-{self._plan.run}-{job.number}-{digest}-{job.tries}"
+    def _submit(self, job: _Job) -> None:
+        """Give a trial to Dask, which runs it where its files are, or at a worker that has nothing else."""
+        if job.future.cancelled():
+            return
         job.tries += 1
-        job.place = files.place
-        self._submitted[job.key] = job
-        task = TrialTask(key=job.key, run=self._plan.run, crew=crew, bundle=files.digest, repeat=repeat)
-        job.remote = remote = self._connection.submit(task, files.future, job.number)
-        remote.add_done_callback(lambda done, key=job.key: self._inbox.put(("done", key, done)))
+        job.key = f"crab-trial-{self._plan.run}-{job.number}-{job.tries}"
+        crew, repeat = job.work.crew.spec.reviewer, job.work.repeat
+        task = TrialTask(key=job.key, topic=self._plan.topic, crew=crew, repeat=repeat)
+        try:
+            job.files = self._put_files(job.work.instance)
+            self._submitted[job.key] = job
+            job.remote = self._connection.submit(task, job.files.future, job.number)
+            job.remote.add_done_callback(lambda done, key=job.key: self._inbox.put(("done", key, done)))
+        except LOST:
+            self._answers = False
+            self._again(job)
+        except BadInput as error:
+            self._break(job, " ".join(str(error).split()))
 
-    def _files_of(self, instance: Instance, load: Counter[str]) -> _Files:
-        """Put an instance's files on the cluster, at a free worker that has its repository if there is one.
-
-        Raises BadInput for files that cannot be sent, and what LOST lists.
-        """
-        files = self._files.pop(instance.id, None)
-        if files is None or files.place not in self.workers.known or files.future.status not in ("pending", "finished"):
-            files = None  # Dask forgets a task of this name that has failed
+    def _put_files(self, instance: Instance) -> _Files:
+        """Put an instance's files on the cluster, unless another trial has. Raises BadInput and what LOST lists."""
+        files = self._files.get(instance.id)
+        if files is None or files.future.status not in ("pending", "finished"):  # Dask forgets one that has failed
             bundle = pack_instance(instance)
-            self._check(instance.id, bundle.content)
-            place = self.workers.prefer(instance.repo, load)
-            files = _Files(bundle.digest, self._connection.put(bundle, place.address), place.address)
-        self._files[instance.id] = files
+            refuse_key(instance.id, bundle, secrets_of(self._plan.models))
+            place = self._choose_place(instance)
+            files = self._files[instance.id] = _Files(self._connection.put(bundle, place), place)
         return files
 
+    def _choose_place(self, instance: Instance) -> str:
+        """Return the worker with the fewest trials for its slots; of those alike one that has the repository."""
+        load = Counter(job.files.place for job in self._submitted.values() if job.files is not None)
+
+        def rank(worker: WorkerState) -> tuple[int, bool, int, str]:
+            share = load[worker.address] // worker.slots
+            return share, instance.repo not in worker.repositories, len(worker.repositories), worker.address
+
+        found = min(self._workers.values(), key=rank)
+        found.repositories.add(instance.repo)
+        return found.address
+
     def _again(self, job: _Job) -> None:
-        """Submit a trial anew that Dask has given up, or break it once that was often enough."""
+        """Submit a trial anew that Dask has given up, or break it once that was often enough.
+
+        Dask counts workers too that were lost while the trial waited there.
+        """
         self._submitted.pop(job.key, None)
-        job.remote, job.runs = None, False
-        if job.tries < MOST_TRIES:
-            self._waiting.appendleft(job)
-        else:
+        job.remote = job.worker = None
+        if len(job.lost) >= MOST_LOST:
+            names = ", ".join(job.lost)
+            sentence = f"the trial was lost with {len(job.lost)} workers in turn ({names}): see their logs, run again"
+            self._break(job, sentence)
+        elif job.tries >= MOST_TRIES:
             sentence = f"Dask gave the trial up {job.tries} times: see the logs of scheduler and workers, and run again"
             self._break(job, sentence)
+        else:
+            self._waiting.append(job)
 
     def _break(self, job: _Job, sentence: str) -> None:
         """Put a trial on the record as broken, with its reason."""
@@ -383,7 +410,7 @@ class ClusterExecutor(Executor):
 
     def _end(self, job: _Job, trial: Trial, shown: PullRequest | None) -> None:
         self._forget(job)
-        if not job.future.running() and not job.future.set_running_or_notify_cancel():
+        if not _start(job.future):
             return
         try:
             self._heard(job.work, trial, shown)
@@ -393,38 +420,29 @@ class ClusterExecutor(Executor):
             job.future.set_result(trial)
 
     def _forget(self, job: _Job) -> None:
-        """Keep nothing of a job, nor of its instance's files once no other needs them."""
+        """Keep nothing of a job; Dask releases its instance's files with the last one that needs them."""
         if job in self._waiting:
             self._waiting.remove(job)
         self._submitted.pop(job.key, None)
-        job.remote = None
-        instance = job.work.instance.id
-        self._of_instance[instance] -= 1
-        if self._of_instance[instance] <= 0:
-            del self._of_instance[instance]
-            self._files.pop(instance, None)
+        job.remote = job.files = None
 
-    def _jobs(self) -> list[_Job]:
-        """Return every job that is not done, in order."""
-        return sorted([*self._waiting, *self._submitted.values()], key=lambda job: job.number)
+    def _cancel(self) -> list[_Job]:
+        """Have Dask run nothing more; return every job that is not done, in order."""
+        jobs = sorted([*self._waiting, *self._submitted.values()], key=lambda job: job.number)
+        self._connection.cancel([job.remote for job in jobs if job.remote is not None])
+        return jobs
 
     def _fail(self, sentence: str) -> None:
         """Break every trial that was asked for, and any that will be."""
         self._gone = sentence
-        jobs = self._jobs()
-        self._connection.cancel([job.remote for job in jobs if job.remote is not None])
-        for job in jobs:
+        for job in self._cancel():
             self._break(job, sentence)
-
-    def _name(self, job: _Job) -> str:
-        worker = self.workers.known.get(job.place)
-        return worker.name if worker is not None else job.place
 
     def _leave(self) -> None:
         """Disconnect the workers, hear their last bookings, and close everything."""
         try:
             if self._answers:
-                self._connection.disconnect(list(self.workers.known))
+                self._connection.disconnect(list(self._workers))
         except LOST:
             log.debug("workers could not be told that the run is over; each sees so by itself")
         try:
@@ -432,5 +450,10 @@ class ClusterExecutor(Executor):
             while not self._inbox.empty():
                 self._handle(timeout=0)
         finally:
-            for worker in self.workers.known.values():
+            for worker in self._workers.values():
                 self._budget.lose(worker.uid, worker.name)
+
+
+def _start(future: Future[Trial]) -> bool:
+    """Return whether a trial is wanted, which from now on cannot be cancelled."""
+    return not future.cancelled() and (future.running() or future.set_running_or_notify_cancel())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -13,7 +12,8 @@ from typing import Any
 from typing import Protocol
 
 from pytest_crab import serialization
-from pytest_crab.campaign.cluster.messages import secret_in
+from pytest_crab.campaign.cluster.plan import key_in
+from pytest_crab.campaign.cluster.plan import refuse_key
 from pytest_crab.errors import BadInput
 from pytest_crab.errors import StoreError
 from pytest_crab.store import FileStore
@@ -60,9 +60,8 @@ class RemoteStore(FileStore):
         if own is None and (step, key) in self._missed:
             self._missed.discard((step, key))
             return None
-        answer = self._controller.call(
-            {"step": step, "key": key, "have": None if own is None else serialization.digest(own)}
-        )
+        have = None if own is None else serialization.digest(own)
+        answer = self._controller.call({"step": step, "key": key, "have": have})
         if "value" in answer:
             found = json.loads(answer["value"])
             super().put(step, key, found)
@@ -83,7 +82,7 @@ class RemoteStore(FileStore):
 
     def _send(self, step: str, key: str, value: Any) -> None:
         text = serialization.canonical(value)
-        named = secret_in(text.encode(), self._secrets, os.environ)
+        named = key_in(text.encode(), self._secrets)
         if named is not None:
             self._warn(f"the {step} {key} holds the value of {named} and is kept here only")
         elif len(text) > MOST_BYTES:
@@ -96,22 +95,21 @@ class StepServer:
     """The controller's side: answers workers out of its store, and keeps there what they made.
 
     What is there already stays, unless its step is ``fresh``: of two workers that made the same the first is right.
-    ``check`` raises BadInput for what must not be sent.
+    No value of a variable in ``secrets`` is sent.
     """
 
-    def __init__(self, store: FileStore, fresh: Sequence[str], check: Callable[[str, bytes], None]) -> None:
+    def __init__(self, store: FileStore, fresh: Sequence[str], secrets: Sequence[str]) -> None:
         self._store = store
         self._fresh = fresh
-        self._check = check
+        self._secrets = secrets
 
     def answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Keep the finished step of a message, or return what the store has of the one that it asks for."""
         try:
             step, key = str(message["step"]), str(message["key"])
-            if "value" in message:
-                self._put(step, key, message["value"])
-                return {}
-            return self._get(step, key, message["have"])
+            if "value" not in message:
+                return self._get(step, key, message["have"])
+            self._put(step, key, message["value"])
         except (ValueError, LookupError, TypeError, RecursionError) as error:
             log.warning("a worker sent what is no finished step (%s), and it is not kept", error)
         except (StoreError, BadInput) as error:
@@ -123,12 +121,10 @@ class StepServer:
         value = self._store.get(step, key)
         if value is None:
             return {"lacks": True}
-        if have is not None and have == serialization.digest(value):
-            return {}
         text = serialization.canonical(value)
-        if len(text) > MOST_BYTES:
+        if have == serialization.digest(value) or len(text) > MOST_BYTES:
             return {}
-        self._check(f"the stored {step} {key}", text.encode())
+        refuse_key(f"the stored {step} {key}", text.encode(), self._secrets)
         return {"value": text}
 
     def _put(self, step: str, key: str, text: str) -> None:

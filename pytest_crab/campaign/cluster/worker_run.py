@@ -9,22 +9,21 @@ import threading
 from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
-from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pytest_crab import runtimes
-from pytest_crab import serialization
 from pytest_crab.campaign.cluster.bundles import read_instance
 from pytest_crab.campaign.cluster.bundles import unpack
-from pytest_crab.campaign.cluster.disk import Disk
+from pytest_crab.campaign.cluster.disk import WorkerDisk
 from pytest_crab.campaign.cluster.disk import disk_budget
-from pytest_crab.campaign.cluster.messages import CrewPayload
-from pytest_crab.campaign.cluster.messages import RunPlan
-from pytest_crab.campaign.cluster.messages import TrialTask
-from pytest_crab.campaign.cluster.messages import source_digest
+from pytest_crab.campaign.cluster.plan import CrewPayload
+from pytest_crab.campaign.cluster.plan import RunPlan
+from pytest_crab.campaign.cluster.plan import TrialAnswer
+from pytest_crab.campaign.cluster.plan import TrialTask
+from pytest_crab.campaign.cluster.plan import source_digest
 from pytest_crab.campaign.cluster.remote_store import Controller
 from pytest_crab.campaign.cluster.remote_store import RemoteStore
 from pytest_crab.errors import Cancelled
@@ -59,148 +58,124 @@ def store_folder() -> Path:
     return (Path(named) if named else Path(cache, "pytest-crab", "worker")).absolute()
 
 
-def runtime_of(plan: RunPlan) -> str:
-    """Return the runtime of this run's trials here: the one named for the run, else what suits this machine.
-
-    Raises EngineError where it cannot work.
-    """
-    wanted = plan.runtime if plan.runtime != "auto" else os.environ.get(RUNTIME) or "auto"
-    return runtimes.choose(wanted, base=_base_image(plan)).name
-
-
-def remove_leftovers() -> None:
-    """Remove the bundles of dead processes."""
-    for folder in _bundles().iterdir() if _bundles().is_dir() else ():
-        if is_dead(folder.name):
-            with contextlib.suppress(FileNotFoundError):  # another process is at it too
-                remove_folder(folder)
-
-
 class WorkerRun:
     """One run on this worker: bundles in a folder that contestants may be shown, and a world for its trials.
 
-    ``name`` is the worker's, ``connect`` makes the way to the controller, once a trial is to run.
+    ``name`` is the worker's, ``connect`` makes the way to the controller, once a trial is to run. ``keys`` are the
+    trials that run.
     """
 
     def __init__(self, plan: RunPlan, name: str, connect: Callable[[], Controller]) -> None:
         self.plan = plan
         self.name = name
         self.keys: set[str] = set()
-        self.stopped = False
-        self.world: World | None = None
         self._connect = connect
         self._crews: dict[str, Crew] = {}
-        self._guard = threading.Lock()
-        self._idle = threading.Condition(self._guard)
-        self._making = threading.Lock()
-        self._reading = threading.Lock()
+        self._world: World | None = None
+        self._stopped = False
+        self._idle = threading.Condition()
+        self._making, self._booking, self._closing = threading.Lock(), threading.Lock(), threading.Lock()
         self._booked = 0
         self._seen: dict[str, PullRequest] = {}
         self._run = Run()
         assert self._run.folder.is_dir()  # from now on this run is known to live
-        self._bundles = _bundles() / self._run.id
+        self._bundles = machine_folder() / "bundles" / self._run.id
         self._stack = ExitStack()
         self._stack.callback(self._run.close)
         self._stack.callback(remove_folder, self._bundles)
 
-    def prepare(self, crews: Sequence[CrewPayload], contents: Mapping[str, bytes]) -> Iterator[str]:
+    def prepare(self) -> Iterator[str]:
         """Unpack and build what all trials need; yield a sentence on each thing that would not work here."""
         try:
-            for digest, content in contents.items():
-                unpack(digest, content, self._bundles)
-            for payload in crews:
+            _remove_leftovers(self._bundles.parent)
+            for payload in self.plan.crews:
                 yield from self._build(payload)
             disk_budget()
-            runtime_of(self.plan)
+            self._choose_runtime()
         except (CrabError, OSError) as error:
             yield " ".join(str(error).split())
 
     def open(self) -> World:
         """Return the world of trials, which the first call makes. Raises CrabError, OSError."""
         with self._making:
-            if self.world is None:
+            if self._world is None:
                 self._controller = self._connect()
                 self._stack.callback(self._controller.close)
-                self.world = self._make_world()
-            return self.world
+                self._world = self._make_world()
+            return self._world
 
-    def perform(self, task: TrialTask, files: bytes) -> dict[str, Any]:
-        """Run a trial: {"trial", and "pull_request" where one was shown}. Raises Cancelled once this was stopped."""
-        with self._guard:
-            if self.stopped:
+    def perform(self, task: TrialTask, files: bytes) -> TrialAnswer:
+        """Run a trial once the controller admits it. Raises Cancelled once this was stopped, CrabError and OSError."""
+        with self._idle:
+            if self._stopped:
                 raise Cancelled("the run was stopped there")
             self.keys.add(task.key)
         try:
-            world = self.open()
-            return self._perform(task, read_instance(unpack(task.bundle, files, self._bundles)), world)
+            return self._perform(task, read_instance(unpack(files, self._bundles)), self.open())
         finally:
-            with self._guard:
+            with self._idle:
                 self.keys.discard(task.key)
                 self._idle.notify_all()
 
-    def _perform(self, task: TrialTask, instance: Instance, world: World) -> dict[str, Any]:
+    def _perform(self, task: TrialTask, instance: Instance, world: World) -> TrialAnswer:
         label = str(TrialId(instance.id, task.crew, task.repeat))
+        self._models.allow(label, self._await_allowance(task.key, label, world))
 
         def notice(step: str) -> None:
             self.send({"key": task.key, "notice": step})
 
-        while "allowance" not in (answer := self.call({"key": task.key, "begin": label})):
-            if world.cancelled.wait(_WAIT):
-                raise Cancelled("the run was stopped before the trial was admitted")
-        self._models.allow(label, answer["allowance"])
         try:
             with self._disk.trial(instance.id):
                 trial = run_trial(instance, self._crews[task.crew], world, repeat=task.repeat, notice=notice)
         finally:
-            self.send_ledger()
             self.send({"key": task.key, "end": label in self._models.short})
-        seen = self._seen.pop(instance.id, None)  # each trial notes it again
-        return {
-            "trial": serialization.dump(trial),
-            **({} if seen is None else {"pull_request": serialization.dump(seen)}),
-        }
+        return TrialAnswer(trial=trial, shown=self._seen.pop(instance.id, None))  # each trial notes it again
 
     def send(self, message: Mapping[str, Any]) -> None:
-        """See remote_store.Controller; a finished step comes after what it has cost."""
-        if "value" in message:
-            self.send_ledger()
-        self._controller.send(message)
+        """See remote_store.Controller; what the gateway has booked since the last time goes along."""
+        entries = self._new_entries()
+        self._controller.send({**message, **({"entries": entries} if entries else {})})
 
     def call(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
         """See remote_store.Controller."""
         return self._controller.call(message)
 
-    def send_ledger(self) -> None:
-        """Send what the gateway has booked since the last time."""
-        ledger = store_folder() / "ledger" / f"{self._run.id}.jsonl"
-        with self._reading, contextlib.suppress(OSError), ledger.open("rb") as file:
-            file.seek(self._booked)
-            whole = file.read().rpartition(b"\n")[0]
-            if whole:
-                self._booked += len(whole) + 1
-                self.send({"entries": list(_entries(whole))})
-
-    def stop(self) -> None:
-        """End everything that runs for the run; nothing of it starts any more."""
-        with self._guard:
-            self.stopped = True
-        if self.world is not None:
-            self.world.stop()
-
     def close(self, patience: float = 60.0) -> None:
-        """End what runs, wait until it has ended, and give everything back; a second call does nothing."""
-        with self._guard:
-            self.stopped = True  # from here on nothing begins
+        """End what runs, wait so many seconds for that, and give everything back; a second call does nothing."""
+        with self._idle:
+            self._stopped = True  # from here on nothing begins
             running = bool(self.keys)
-        if running:
-            self.stop()
-        with self._guard:
+        if running and self._world is not None:
+            self._world.stop()
+        with self._idle:
             self._idle.wait_for(lambda: not self.keys, patience)
-        self._stack.close()
+        with self._closing:
+            self._stack.close()
+
+    def _await_allowance(self, key: str, label: str, world: World) -> float | None:
+        """Return the US dollars that a trial may spend, None: without end. Raises Cancelled if it is not to run."""
+        while "allowance" not in (answer := self.call({"key": key, "begin": label})):
+            if "unwanted" in answer or world.cancelled.wait(_WAIT):
+                raise Cancelled("the run was stopped before the trial was admitted")
+        allowance: float | None = answer["allowance"]
+        return allowance
+
+    def _new_entries(self) -> list[Mapping[str, Any]]:
+        """Return what the gateway has booked since the last call."""
+        ledger = store_folder() / "ledger" / f"{self._run.id}.jsonl"
+        entries = []
+        with self._booking, contextlib.suppress(OSError), ledger.open("rb") as file:
+            file.seek(self._booked)
+            lines = file.read().rpartition(b"\n")[0]
+            self._booked += len(lines) + 1 if lines else 0
+            for line in lines.splitlines():
+                with contextlib.suppress(ValueError):  # the disk was full, and a part of it was written
+                    entries.append(json.loads(line))
+        return entries
 
     def _build(self, payload: CrewPayload) -> Iterator[str]:
         """Build a crew as it is on the controller, or yield why it cannot be."""
-        spec, folder = payload.spec, self._bundles / payload.bundle
+        spec = payload.spec
         for module, digest in payload.modules.items():
             found = source_digest(module)
             if found is None:
@@ -209,21 +184,22 @@ class WorkerRun:
                 yield f"{module} ({spec.reviewer}) is {found[:12]}, and {digest[:12]} for this run: update it"
             if found != digest:
                 return
+        folder = unpack(payload.files, self._bundles)
         reviewer = replace(spec.reviewer_spec, folder=str(folder / spec.reviewer_spec.folder))
         agent = replace(spec.agent_spec, folder=str(folder / spec.agent_spec.folder))
         self._crews[spec.reviewer] = Crew.build(replace(spec, reviewer_spec=reviewer, agent_spec=agent))
 
-    def _note(self, instance: Instance, pull_request: PullRequest) -> None:
+    def _note_shown(self, instance: Instance, pull_request: PullRequest) -> None:
         self._seen[instance.id] = pull_request
 
     def _warn(self, sentence: str) -> None:
         self.send({"warning": f"worker {self.name}: {sentence}"})
 
     def _make_world(self) -> World:
-        plan, run, secrets = self.plan, self._run, secrets_of(self.plan.models)
+        plan, secrets = self.plan, secrets_of(self.plan.models)
         store = RemoteStore(store_folder(), self, self._warn, secrets=secrets)
         self._models = models = Gateway(
-            lambda: run.folder / "gateway",
+            lambda: self._run.folder / "gateway",
             plan.models,
             cassettes=Path(plan.models.cassettes) if plan.models.cassettes else store.folder / "cassettes",
             ledgers=store.folder / "ledger",
@@ -232,33 +208,38 @@ class WorkerRun:
         self._stack.callback(models.close)
         problem = bubblewrap.problem()
         return World(
-            runtime=self._make_runtime(store, problem),
+            runtime=self._make_runtime(store.cache, problem),
             store=store,
             cache=store.cache,
-            run=run,
+            run=self._run,
             resume=plan.resume,
             proof_runs=plan.proof_runs,
             fresh=plan.fresh,
             no_sandbox=problem,
             allow_unconfined=plan.allow_unconfined,
             attribute=plan.attribute,
-            seen=self._note,
+            seen=self._note_shown,
             versions={**versions_here(plan.shard), "worker": self.name},
             models=models,
             secrets=secrets,
         )
 
-    def _make_runtime(self, store: RemoteStore, problem: str | None) -> Runtime:
+    def _choose_runtime(self) -> str:
+        """Return the runtime that is named for the run, else what suits this machine. Raises EngineError."""
+        wanted = self.plan.runtime if self.plan.runtime != "auto" else os.environ.get(RUNTIME) or "auto"
+        return runtimes.choose(wanted, base=self._base_image).name
+
+    def _make_runtime(self, cache: Path, problem: str | None) -> Runtime:
         """Make the runtime and what watches its disk; ``problem`` is why there is no sandbox."""
-        plan, name = self.plan, runtime_of(self.plan)
-        rootdir = self._bundles / plan.rootdir if plan.rootdir else self._bundles
+        name, dockerfiles = self._choose_runtime(), self.plan.dockerfiles
+        rootdir = self._bundles if dockerfiles is None else unpack(dockerfiles, self._bundles)
         runtime = runtimes.make(
-            name, rootdir=rootdir, cache=store.cache, base=_base_image(plan), unconfined=problem is not None
+            name, rootdir=rootdir, cache=cache, base=self._base_image, unconfined=problem is not None
         )
         self._stack.callback(runtime.close)
         if problem is not None and name == "local":  # said once for all workers that have the same
             self.send({"warning": f"there are workers that run code without a sandbox: {problem}"})
-        self._disk = Disk(name, store.cache, getattr(runtime, "holds", None), self._warn)
+        self._disk = WorkerDisk(name, cache, getattr(runtime, "holds", None), self._warn)
         self._stack.callback(self._disk.close)
         try:
             runtime.sweep()
@@ -266,16 +247,14 @@ class WorkerRun:
             self._warn(f"what earlier runs left could not be removed: {error}")
         return runtime
 
-
-def _entries(text: bytes) -> Iterator[Mapping[str, Any]]:
-    for line in text.split(b"\n"):
-        with contextlib.suppress(ValueError):  # the disk was full, and a part of it was written
-            yield json.loads(line)
+    @property
+    def _base_image(self) -> str:
+        return os.environ.get(BASE_IMAGE) or self.plan.base_image
 
 
-def _base_image(plan: RunPlan) -> str:
-    return os.environ.get(BASE_IMAGE) or plan.base_image
-
-
-def _bundles() -> Path:
-    return machine_folder() / "bundles"
+def _remove_leftovers(bundles: Path) -> None:
+    """Remove the bundles of dead processes."""
+    for folder in bundles.iterdir() if bundles.is_dir() else ():
+        if is_dead(folder.name):
+            with contextlib.suppress(FileNotFoundError):  # another process is at it too
+                remove_folder(folder)

@@ -17,14 +17,14 @@ class WorkerEvents:
 
     def __init__(self) -> None:
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
-        self._said: set[str] = set()
+        self._known: set[str] = set()
         self._lost = 0
         self._again = 0
 
     def add(self, sentence: str) -> None:
         """Pass on a sentence that was not passed on before."""
-        if sentence not in self._said:
-            self._said.add(sentence)
+        if sentence not in self._known:
+            self._known.add(sentence)
             self._lines.put(sentence)
 
     def add_lost(self, names: Sequence[str], trials: int) -> None:

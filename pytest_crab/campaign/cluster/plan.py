@@ -1,0 +1,145 @@
+"""The data that a run sends to workers: its plan, its crews and its trials; none of it may hold a key."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import sys
+from collections.abc import Iterable
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import replace
+from importlib import metadata
+from pathlib import Path
+
+from pytest_crab import harness
+from pytest_crab import serialization
+from pytest_crab.campaign.cluster import bundles
+from pytest_crab.errors import BadInput
+from pytest_crab.redaction import SHORTEST_SECRET
+from pytest_crab.settings import FILE as SETTINGS
+from pytest_crab.settings import ModelSettings
+from pytest_crab.trial import CrewSpec
+from pytest_crab.trial.world import secrets_of
+from pytest_crab.types import PullRequest
+from pytest_crab.types import Trial
+
+#: Modules of this project, whose release is compared as a whole.
+_OWN = "pytest_crab."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrewPayload:
+    """A reviewer and an agent as workers build them; ``files`` is the bundle of what their settings name.
+
+    ``modules`` maps each module that is not of this package to the digest of its source on the controller.
+    """
+
+    spec: CrewSpec
+    files: bytes
+    modules: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPlan:
+    """The settings that all trials of a run share; steps without an identity are kept under the token ``resume``.
+
+    ``dockerfiles`` is the bundle of the user's own Dockerfiles, None: there are none. ``models`` says how models are
+    reached and what they cost; keys are the worker's own.
+    """
+
+    run: str
+    resume: str
+    runtime: str
+    base_image: str
+    proof_runs: int
+    models: ModelSettings
+    crews: tuple[CrewPayload, ...] = ()
+    dockerfiles: bytes | None = None
+    fresh: tuple[str, ...] = ()
+    attribute: bool = False
+    allow_unconfined: bool = False
+    replay: bool = False
+    budget: float | None = None
+    shard: str | None = None
+
+    @property
+    def topic(self) -> str:
+        """The name of this run's queue of messages, of its plugin in workers, and of the resource of those."""
+        return f"pytest-crab-{self.run}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialTask:
+    """One trial of a run; ``crew`` is its reviewer's name, ``topic`` that of its plan."""
+
+    key: str
+    topic: str
+    crew: str
+    repeat: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialAnswer:
+    """A worker's answer to a task: the trial and the pull request that it showed, or the ``problem`` that broke it."""
+
+    trial: Trial | None = None
+    shown: PullRequest | None = None
+    problem: str | None = None
+
+
+def release() -> str:
+    """Return the name of this installation, which must be the same on both sides for a verdict to mean the same."""
+    return f"pytest-crab {metadata.version('pytest-crab')} with harness {harness.VERSION[:12]}"
+
+
+def fill_plan(plan: RunPlan, specs: Iterable[CrewSpec], rootdir: Path) -> RunPlan:
+    """Return a plan with its crews and the user's own Dockerfiles packed. Raises BadInput, OSError."""
+    crews = tuple(_payload(spec, plan.models) for spec in specs)
+    filled = replace(plan, crews=crews, dockerfiles=bundles.dockerfiles(rootdir))
+    names = secrets_of(plan.models)
+    refuse_key("the plan of the run", serialization.canonical(plan).encode() + (filled.dockerfiles or b""), names)
+    for crew in crews:
+        refuse_key(crew.spec.reviewer, serialization.canonical(crew.spec).encode() + crew.files, names)
+    return filled
+
+
+def key_in(content: bytes, names: Iterable[str]) -> str | None:
+    """Return the name of a variable of the environment whose value, a key, stands in content that is to be sent."""
+    values = ((name, os.environ.get(name, "").strip().encode()) for name in names)
+    return next((name for name, value in values if len(value) >= SHORTEST_SECRET and value in content), None)
+
+
+def refuse_key(what: str, content: bytes, names: Iterable[str]) -> None:
+    """Raise BadInput if the value of one of these variables stands in content that is to be sent."""
+    found = key_in(content, names)
+    if found is not None:
+        problem = f"the value of {found} stands in it, and no key is sent to a cluster: set it on the workers instead"
+        raise BadInput(what, [problem])
+
+
+def source_digest(module: str) -> str | None:
+    """Return the digest of a module's source file; None if there is no such module."""
+    origin = getattr(sys.modules.get(module), "__file__", None)
+    try:
+        if origin is None:
+            spec = importlib.util.find_spec(module)
+            origin = None if spec is None else spec.origin
+        return None if origin is None else hashlib.sha256(Path(origin).read_bytes()).hexdigest()
+    except (ImportError, ValueError, OSError):
+        return None
+
+
+def _payload(spec: CrewSpec, models: ModelSettings) -> CrewPayload:
+    """Pack a crew, each adapter's folder with a crab.yaml on models, which is part of what some are."""
+    settings = serialization.canonical({"models": models}).encode()
+    files: dict[str, Path | bytes] = {f"{side}/{SETTINGS}": settings for side in ("reviewer", "agent")}
+    packed = replace(
+        spec,
+        reviewer_spec=bundles.pack_spec(spec.reviewer_spec, "reviewer", files, spec.reviewer),
+        agent_spec=bundles.pack_spec(spec.agent_spec, "agent", files, spec.agent),
+    )
+    names = {path.partition(":")[0] for path in (spec.reviewer_spec.path, spec.agent_spec.path)}
+    modules = {name: source_digest(name) or "nothing" for name in names if not f"{name}.".startswith(_OWN)}
+    return CrewPayload(spec=packed, files=bundles.pack(files, spec.reviewer), modules=modules)
