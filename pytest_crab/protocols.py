@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from typing import Protocol
 
+from pytest_crab.errors import EngineError
 from pytest_crab.types import Finding
 from pytest_crab.types import Instance
 from pytest_crab.types import PullRequest
@@ -210,6 +212,27 @@ class Workspace(Protocol):
         """Apply a git diff to the tree as it is now. Raises DiffRejected, and then nothing has changed."""
 
 
+def refuse_unconfined() -> None:
+    """Raise EngineError: nothing is permitted without a sandbox."""
+    raise EngineError("this command needs a sandbox, and there is none on this host")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CloneRequest:
+    """The settings of a clone on the host.
+
+    Its commands see the trees of ``readable`` and ``writable`` at the same paths, the ``network`` if so, and the
+    gateway with ``models``. ``permit`` is called before anything runs without a sandbox; it raises EngineError where
+    that is not allowed.
+    """
+
+    readable: Sequence[Path] = ()
+    writable: Sequence[Path] = ()
+    network: bool = False
+    models: ModelAccess | None = None
+    permit: Callable[[], None] = refuse_unconfined
+
+
 class Runtime(Protocol):
     """A maker of sandboxes: no network, not root, limits on memory, processes, CPU, disk and time."""
 
@@ -245,6 +268,13 @@ class Runtime(Protocol):
         models: ModelAccess | None = None,
     ) -> AbstractContextManager[Workspace]:
         """A checkout of head inside a sandbox, with git's two commits, no network but for the gateway's socket."""
+
+    def clone(self, snapshot: Snapshot, request: CloneRequest) -> AbstractContextManager[Workspace]:
+        """A throw-away clone of head on the host, whose commands are the host's own programs.
+
+        They run in a sandbox, or without one where there is none and ``request.permit`` allows it. Nothing is asked or
+        started before the first command: files can be read, changed and compared on any host.
+        """
 
     def stop(self) -> None:
         """End everything that this object started, from any thread; what waits for it raises Cancelled."""

@@ -11,11 +11,13 @@ from typing import cast
 from pytest_crab.errors import EngineError
 from pytest_crab.protocols import Runtime
 
-#: "module:Class" by name; imported when chosen.
+#: "module:Class" by name; imported when chosen. Without a sandbox "local" is ``UNCONFINED``.
 RUNTIMES = {
     "docker": "pytest_crab.runtimes.docker:DockerRuntime",
-    "local": "pytest_crab.runtimes.local:LocalRuntime",
+    "local": "pytest_crab.runtimes.bubblewrap_runtime:BubblewrapRuntime",
 }
+
+UNCONFINED = "pytest_crab.runtimes.subprocess_runtime:SubprocessRuntime"
 
 #: The base image where no setting names one; ``{python}`` is X.Y.
 DEFAULT_BASE = "python:{python}-slim"
@@ -63,11 +65,13 @@ def make(
     slots: int | None = None,
     unconfined: bool = False,
 ) -> Runtime:
-    """The runtime of this name. Raises EngineError for a name that is not in the table."""
+    """Return the runtime of this name; ``unconfined``: there is no sandbox on this host.
+
+    Raises EngineError for a name that is not in the table.
+    """
     if name not in RUNTIMES:
         raise EngineError(f"{name!r} is no runtime; use one of {', '.join(sorted(RUNTIMES))}")
-    module, _, cls = RUNTIMES[name].partition(":")
-    own: dict[str, Any] = (
-        {"rootdir": rootdir, "base": base} if name == "docker" else {"cache": cache, "unconfined": unconfined}
-    )
+    chosen = UNCONFINED if unconfined and name == "local" else RUNTIMES[name]
+    module, _, cls = chosen.partition(":")
+    own: dict[str, Any] = {"rootdir": rootdir, "base": base} if name == "docker" else {"cache": cache}
     return cast("Runtime", getattr(importlib.import_module(module), cls)(slots=slots, **own))

@@ -42,6 +42,7 @@ from pytest_crab.runtimes.hiding import masked
 from pytest_crab.runtimes.piped import Piped
 from pytest_crab.runtimes.piped import serve
 from pytest_crab.runtimes.piped import started
+from pytest_crab.runtimes.piped import to_completed
 from pytest_crab.runtimes.runs import Run
 
 _MIB = 2**20
@@ -86,14 +87,14 @@ class View:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClientPlace:
+class ClientMounts:
     """What a client of the models gets: the way to them, and the folder on the host that is its home."""
 
     models: ModelAccess
     home: Path
 
 
-def with_client(view: View, client: ClientPlace) -> View:
+def with_client(view: View, client: ClientMounts) -> View:
     """The same view with the gateway's socket and the client's home in it."""
     readable = {**view.readable, relaying.SOCKET: client.models.socket}
     writable = {**view.writable, relaying.HOME: client.home}
@@ -175,7 +176,7 @@ def run_confined(
             filling.check()
         starved = group.out_of_memory() if group is not None else False
         full = filling.full and ended
-        return tuple(told(piped, out_of_memory=starved, too_much_disk=full) for piped in running)
+        return tuple(to_completed(piped, out_of_memory=starved, too_much_disk=full) for piped in running)
 
 
 def attach(run: Run, view: View, command: Command, *, limits: Limits) -> int:
@@ -208,7 +209,7 @@ def confined(
     cancel: threading.Event | None = None,
     limits: Limits = CLIENT_LIMITS,
     run: Run | None = None,
-    client: ClientPlace | None = None,
+    client: ClientMounts | None = None,
     filling: Filling | None = None,
 ) -> Completed:
     """Run a command in ``folder``, which it may write; it sees only that, the paths named and the system's programs.
@@ -237,21 +238,6 @@ def confined(
     finally:
         if run is None:
             own.close()
-
-
-def told(piped: Piped, *, out_of_memory: bool, too_much_disk: bool = False) -> Completed:
-    """How a served process ended; a signal's number is told as a shell would, 128 added."""
-    code = piped.process.returncode
-    killed = piped.late or piped.overflow
-    return Completed(
-        exit_code=None if killed else (128 - code if code < 0 else code),
-        stdout=piped.stdout,
-        stderr=piped.stderr,
-        timed_out=piped.late and not piped.overflow and not too_much_disk,
-        out_of_memory=out_of_memory,
-        too_much_output=piped.overflow,
-        too_much_disk=too_much_disk,
-    )
 
 
 @contextmanager

@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from contextlib import ExitStack
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,12 +19,15 @@ from pytest_crab.errors import EngineError
 from pytest_crab.harness import channel
 from pytest_crab.protocols import CLIENT_LIMITS
 from pytest_crab.protocols import OWN_PLACES
+from pytest_crab.protocols import CloneRequest
 from pytest_crab.protocols import Command
 from pytest_crab.protocols import Completed
 from pytest_crab.protocols import Image
 from pytest_crab.protocols import Limits
 from pytest_crab.protocols import ModelAccess
 from pytest_crab.protocols import Snapshot
+from pytest_crab.protocols import Workspace
+from pytest_crab.runtimes import bubblewrap
 from pytest_crab.runtimes import cgroups
 from pytest_crab.runtimes import reinstalling
 from pytest_crab.runtimes import relaying
@@ -34,6 +38,8 @@ from pytest_crab.runtimes.environments import MEETING_NAME
 from pytest_crab.runtimes.environments import TMP
 from pytest_crab.runtimes.environments import described
 from pytest_crab.runtimes.environments import image_key
+from pytest_crab.runtimes.host_clone import confined_clone
+from pytest_crab.runtimes.host_clone import plain_clone
 from pytest_crab.runtimes.images import Images
 from pytest_crab.runtimes.runs import Run
 from pytest_crab.runtimes.runs import sweep_folders
@@ -189,6 +195,11 @@ class DockerRuntime:
             if models is not None:
                 stack.enter_context(relaying.relay_in(self.engine, container, image.python, env))
             yield workspace
+
+    def clone(self, snapshot: Snapshot, request: CloneRequest) -> AbstractContextManager[Workspace]:
+        """See protocols.Runtime; its sandboxes are bubblewrap's, as the programs are the host's."""
+        opened = confined_clone if bubblewrap.problem() is None else plain_clone
+        return opened(self.run, snapshot, request, self.engine.stopped)
 
     def stop(self) -> None:
         """See protocols.Runtime; this object serves no more afterwards."""

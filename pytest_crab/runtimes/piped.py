@@ -10,6 +10,8 @@ from collections.abc import Callable
 from collections.abc import Sequence
 from typing import IO
 
+from pytest_crab.protocols import Completed
+
 _CHUNK = 1 << 16
 _LOOK = 0.1
 _DRAIN_SECONDS = 0.5
@@ -161,3 +163,18 @@ def started(argv: Sequence[str], stdin: bytes, cap: int, **options: object) -> P
     pipe = subprocess.PIPE
     process = subprocess.Popen(list(argv), stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0, **options)  # type: ignore[call-overload]
     return Piped(process, stdin, cap)
+
+
+def to_completed(piped: Piped, *, out_of_memory: bool, too_much_disk: bool = False) -> Completed:
+    """Return how a served process ended; a signal's number is given as a shell would, 128 added."""
+    code = piped.process.returncode
+    killed = piped.late or piped.overflow
+    return Completed(
+        exit_code=None if killed else (128 - code if code < 0 else code),
+        stdout=piped.stdout,
+        stderr=piped.stderr,
+        timed_out=piped.late and not piped.overflow and not too_much_disk,
+        out_of_memory=out_of_memory,
+        too_much_output=piped.overflow,
+        too_much_disk=too_much_disk,
+    )

@@ -144,9 +144,15 @@ class TrialContext:
 
     def checkout(self, failure: type[ReviewerError | AgentError]) -> TrialCheckout:
         """Ways to the code for one contestant in the present step; ``failure`` is its family's error."""
-        if self.world.no_sandbox is not None:
-            self.world.permit(self.instance, self.crew)
-        return TrialCheckout(self.instance, self.snapshot, self.world, lambda: self.image, failure, self.services())
+        return TrialCheckout(
+            self.instance,
+            self.snapshot,
+            self.world,
+            lambda: self.image,
+            failure,
+            self.services(),
+            permit=lambda: self.world.permit(self.instance, self.crew),
+        )
 
     def take_wasted(self) -> Usage | None:
         """What failed attempts have used so far; from here on it stands on the result of their step."""

@@ -119,7 +119,8 @@ class World:
             return
         if instance.provenance is Provenance.AUTHORED and crew.built_in:
             return
+        docker = "use --crab-runtime=docker, " if self.unconfined else ""
         raise EngineError(
-            f"{instance.id} with {crew.spec.reviewer} and {crew.spec.agent} needs a sandbox, and {self.no_sandbox}: "
-            "install bubblewrap, use --crab-runtime=docker, or say --crab-allow-unconfined"
+            f"{instance.id} with {crew.spec.reviewer} and {crew.spec.agent} needs a sandbox on this host, and "
+            f"{self.no_sandbox}: install bubblewrap, {docker}or say --crab-allow-unconfined"
         )

@@ -59,11 +59,11 @@ def runtime_of(name: str, cache: Path, without: Callable[[str, str], NoReturn]) 
     """Return a runtime, or do without it for the reason that there is none."""
     if name == "local":
         from pytest_crab.runtimes import bubblewrap
-        from pytest_crab.runtimes.local import LocalRuntime
+        from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
 
         if reason := bubblewrap.problem():
             without("bubblewrap", reason)
-        return LocalRuntime(cache=cache, slots=2)
+        return BubblewrapRuntime(cache=cache, slots=2)
     from pytest_crab.runtimes.docker import DockerRuntime
 
     return DockerRuntime(rootdir=cache, base=docker_base(without), slots=2)

@@ -75,9 +75,9 @@ def small(tmp_path: Path, without: Callable[[str, str], NoReturn], monkeypatch: 
 def test_an_install_that_fills_the_disk_with_files_without_a_name_is_the_revisions_fault(
     confined: Place, small: Path
 ) -> None:
-    from pytest_crab.runtimes.local import LocalRuntime
+    from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
 
-    runtime = LocalRuntime(cache=small.parent / "cache", slots=1)
+    runtime = BubblewrapRuntime(cache=small.parent / "cache", slots=1)
     try:
         with pytest.raises(InstallFailed, match="less than 20 MiB were left"):
             install(replace(confined, runtime=runtime), NAMELESS)

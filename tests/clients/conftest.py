@@ -29,8 +29,8 @@ from pytest_crab.protocols import Image
 from pytest_crab.protocols import Runtime
 from pytest_crab.protocols import Snapshot
 from pytest_crab.runtimes import bubblewrap
+from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
 from pytest_crab.runtimes.interpreters import running_version
-from pytest_crab.runtimes.local import LocalRuntime
 from pytest_crab.runtimes.runs import Run
 from pytest_crab.settings import Api
 from pytest_crab.settings import ModelSettings
@@ -243,7 +243,7 @@ def make_runtime(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[
             base = os.environ.get("CRAB_TEST_BASE", LOCAL_BASE)
             made[kind] = DockerRuntime(rootdir=tmp_path_factory.mktemp("root"), base=base, slots=8)
         elif kind not in made:
-            made[kind] = LocalRuntime(cache=tmp_path_factory.mktemp("cache"), slots=8)
+            made[kind] = BubblewrapRuntime(cache=tmp_path_factory.mktemp("cache"), slots=8)
         runtime: Runtime = made[kind]
         return runtime
 

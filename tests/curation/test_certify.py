@@ -17,8 +17,8 @@ from pytest_crab.curation.certify import Certificate
 from pytest_crab.curation.certify import certify
 from pytest_crab.instances import load_instance
 from pytest_crab.protocols import Limits
+from pytest_crab.runtimes import bubblewrap_runtime
 from pytest_crab.runtimes import interpreters
-from pytest_crab.runtimes import local
 from pytest_crab.runtimes import venvs
 
 pytestmark = [pytest.mark.bubblewrap, pytest.mark.usefixtures("needs_an_index")]
@@ -127,7 +127,7 @@ def test_a_package_with_a_file_over_the_limit_is_fetched_once_and_left_out(
     if interpreters.find("3.7") is None:
         without("python3.7", "there is no CPython 3.7")
     low = Limits(memory=4096, processes=512, cpus=2.0, disk=4096, file=4)
-    monkeypatch.setattr(local, "INSTALL_LIMITS", low)
+    monkeypatch.setattr(bubblewrap_runtime, "INSTALL_LIMITS", low)
     monkeypatch.setattr(venvs, "INSTALL_LIMITS", low)
     found = certified("lxml==4.6.3", "2021-11-01T12:00:00+0000", ">=3.7,<3.8")
     proved_without("lxml==4.6.3", found, built)

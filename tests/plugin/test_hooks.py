@@ -173,14 +173,14 @@ def test_instances_of_another_format(lab: Any) -> None:
 RUNTIME = """\
 from dataclasses import dataclass, field
 from pathlib import Path
-from pytest_crab.runtimes.local import LocalRuntime
+from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
 
 @dataclass
 class Ours:
     cache: str
     name: str = field(default="ours", init=False)
     def __post_init__(self):
-        self.inner = LocalRuntime(cache=Path(self.cache))
+        self.inner = BubblewrapRuntime(cache=Path(self.cache))
         self.inner.name = self.name
     def execute(self, *arguments, **settings):
         return self.inner.execute(*arguments, **settings)

@@ -134,12 +134,13 @@ def make(
             base = request.getfixturevalue("base")
             made.append(DockerRuntime(rootdir=cache, base=base, slots=64))
         else:
-            from pytest_crab.runtimes.local import LocalRuntime
+            from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
+            from pytest_crab.runtimes.subprocess_runtime import SubprocessRuntime
 
             reason = bubblewrap.problem()
             if reason and name == "local":
                 without("bubblewrap", reason)
-            made.append(LocalRuntime(cache=cache, slots=64, unconfined=name == "unconfined"))
+            made.append((SubprocessRuntime if name == "unconfined" else BubblewrapRuntime)(cache=cache, slots=64))
         runtime: Runtime = made[-1]
         return runtime
 

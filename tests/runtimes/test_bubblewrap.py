@@ -20,7 +20,7 @@ from pytest_crab.errors import Cancelled
 from pytest_crab.protocols import ORACLE_LIMITS
 from pytest_crab.runtimes import cgroups
 from pytest_crab.runtimes.bubblewrap import confined
-from pytest_crab.runtimes.local import LocalRuntime
+from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
 from pytest_crab.runtimes.runs import Run
 
 pytestmark = pytest.mark.bubblewrap
@@ -122,7 +122,7 @@ def test_a_killed_run_leaves_no_process_and_the_next_one_sweeps(
     # With locks of their own: a run beside this one would sweep too, and might be first.
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     mark = f"43{os.getpid()}.{time.monotonic_ns()}"
-    runtime = LocalRuntime(cache=tmp_path / "cache")
+    runtime = BubblewrapRuntime(cache=tmp_path / "cache")
     with subprocess.Popen(
         [sys.executable, "-c", KILLED, mark, str(tmp_path)],
         stdout=subprocess.PIPE,

@@ -12,11 +12,11 @@ from pytest_crab.errors import EngineError
 from pytest_crab.errors import ImageError
 from pytest_crab.protocols import Completed
 from pytest_crab.protocols import Limits
+from pytest_crab.runtimes import bubblewrap_runtime
 from pytest_crab.runtimes import endings
-from pytest_crab.runtimes import local
 from pytest_crab.runtimes import venvs
+from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
 from pytest_crab.runtimes.interpreters import running_version
-from pytest_crab.runtimes.local import LocalRuntime
 from pytest_crab.sources import source_for
 from pytest_crab.types import Instance
 
@@ -101,12 +101,12 @@ def build(
     """Prepare the instance with other packages or installs under these limits; the error."""
 
     def run(limits: Limits, **environment: object) -> Exception:
-        for module in (local, venvs):
+        for module in (bubblewrap_runtime, venvs):
             monkeypatch.setattr(module, "INSTALL_LIMITS", limits)
         changed = {"python": running_version(), **environment}
         asked = dataclasses.replace(instance, environment=dataclasses.replace(instance.environment, **changed))  # type: ignore[arg-type]
         snapshot = source_for(asked).fetch(asked, tmp_path / "cache")
-        runtime = LocalRuntime(cache=tmp_path / "cache", slots=8)
+        runtime = BubblewrapRuntime(cache=tmp_path / "cache", slots=8)
         try:
             with pytest.raises(ImageError) as caught:
                 runtime.prepare(asked, snapshot, {})

@@ -22,10 +22,11 @@ from pytest_crab.protocols import ORACLE_LIMITS
 from pytest_crab.protocols import Command
 from pytest_crab.protocols import Completed
 from pytest_crab.runtimes import venvs
+from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
 from pytest_crab.runtimes.environments import image_key
-from pytest_crab.runtimes.local import LocalRuntime
 from pytest_crab.runtimes.slots import Slots
 from pytest_crab.runtimes.slots import one_builder
+from pytest_crab.runtimes.subprocess_runtime import SubprocessRuntime
 from pytest_crab.sources import source_for
 from pytest_crab.types import Instance
 
@@ -114,7 +115,7 @@ def test_unconfined_workspace_has_a_folder_and_a_diff(plain: Place) -> None:
 
 
 def test_what_only_docker_can_give_is_refused_by_name(tmp_path: Path, instance: Instance) -> None:
-    runtime = LocalRuntime(cache=tmp_path)
+    runtime = BubblewrapRuntime(cache=tmp_path)
     wishes = {
         "libxml2": {"system": ("libxml2",)},
         "node.Dockerfile": {"dockerfile": "node"},
@@ -128,7 +129,7 @@ def test_what_only_docker_can_give_is_refused_by_name(tmp_path: Path, instance: 
 
 
 def test_pins_make_an_environment_of_its_own(tmp_path: Path, instance: Instance) -> None:
-    runtime = LocalRuntime(cache=tmp_path)
+    runtime = BubblewrapRuntime(cache=tmp_path)
     pinned = replace(instance, environment=replace(instance.environment, packages=("pytest==8.3.4", "attrs==24.2.0")))
     assert runtime.identity(instance, {})["interpreter"]["kind"] == "running"
     assert runtime.identity(pinned, {})["interpreter"] | {"version": "", "platform": ""} == {
@@ -160,7 +161,7 @@ def test_a_shared_cache_has_one_builder_of_a_tree(
 ) -> None:
     source = source_for(instance)
     identity = source.identity(instance)
-    runtime = LocalRuntime(cache=tmp_path / "cache", unconfined=True)
+    runtime = SubprocessRuntime(cache=tmp_path / "cache")
     key = f"tree{image_key(runtime.identity(instance, identity))}"
     found = []
 
@@ -186,7 +187,7 @@ def _read(path: Path) -> bytes:
         return b""
 
 
-class Watched(LocalRuntime):
+class Watched(BubblewrapRuntime):
     """The local runtime, which says when it has waited for another's build for a while."""
 
     waits: threading.Event
@@ -225,7 +226,7 @@ def test_an_install_that_fails_leaves_nothing(instance: Instance, tmp_path: Path
     broken = replace(instance, environment=replace(instance.environment, install=("exit 7",), packages=()))
     source = source_for(broken)
     snapshot = source.fetch(broken, tmp_path / "sources")
-    runtime = LocalRuntime(cache=tmp_path / "cache", unconfined=True)
+    runtime = SubprocessRuntime(cache=tmp_path / "cache")
     try:
         with pytest.raises(ImageError):
             runtime.prepare(broken, snapshot, source.identity(broken))

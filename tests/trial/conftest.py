@@ -25,8 +25,8 @@ from pytest_crab.protocols import Runtime
 from pytest_crab.retry_policy import RetryPolicy
 from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.runtimes import bubblewrap
+from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
 from pytest_crab.runtimes.interpreters import running_version
-from pytest_crab.runtimes.local import LocalRuntime
 from pytest_crab.runtimes.runs import Run
 from pytest_crab.settings import Api
 from pytest_crab.settings import ModelSettings
@@ -206,7 +206,7 @@ class Lab:
     def another(self) -> Runtime:
         """A runtime of the same kind that nobody else uses."""
         if self.runtime.name == "local":
-            return LocalRuntime(cache=self.folder / "cache", slots=8)
+            return BubblewrapRuntime(cache=self.folder / "cache", slots=8)
         from pytest_crab.runtimes.docker import DockerRuntime
 
         return DockerRuntime(rootdir=self.folder, slots=8)
@@ -277,7 +277,7 @@ def runtimes(cache: Path) -> Iterator[Callable[[str], Runtime]]:
 
             made[kind] = DockerRuntime(rootdir=cache, slots=8)
         elif kind not in made:
-            made[kind] = LocalRuntime(cache=cache, slots=8)
+            made[kind] = BubblewrapRuntime(cache=cache, slots=8)
         return made[kind]
 
     yield make

@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 from pytest_crab.protocols import Image
-from pytest_crab.runtimes.local import LocalRuntime
+from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.waiting import waiting
 
 pytestmark = pytest.mark.bubblewrap
 
 
-class Meeting(LocalRuntime):
+class Meeting(BubblewrapRuntime):
     """The local runtime, in which no instance is prepared before another is being prepared as well."""
 
     meeting: threading.Barrier

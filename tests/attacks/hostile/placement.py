@@ -16,8 +16,8 @@ from hostile.shape import Refusal
 
 from pytest_crab.instances import load_instance
 from pytest_crab.runtimes.bubblewrap import confined
+from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
 from pytest_crab.runtimes.hiding import hide_set
-from pytest_crab.runtimes.local import LocalRuntime
 from pytest_crab.runtimes.runs import Run
 from pytest_crab.store import FileStore
 from pytest_crab.trial import World
@@ -57,7 +57,7 @@ def plays(place: Path) -> list[Play]:
 def reading(answer: str) -> Callable[[Path], str]:
     def attempt(folder: Path) -> str:
         place, store = shown(folder / "shown"), FileStore(folder / "shown" / "store")
-        runtime = LocalRuntime(cache=store.cache)
+        runtime = BubblewrapRuntime(cache=store.cache)
         World(runtime=runtime, store=store, cache=store.cache, run=Run(), resume="one")
         hide_set(load_instance(place / "set" / "ledger"))
         (folder / "clone").mkdir()

@@ -1,4 +1,4 @@
-"""Plain subprocesses in scratch folders, for authored instances where no sandbox can be had: nothing is contained."""
+"""Commands as plain processes, which nothing contains; all that they start is ended with them."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from pytest_crab.errors import EngineError
 from pytest_crab.protocols import Command
 from pytest_crab.protocols import Completed
 from pytest_crab.protocols import Limits
-from pytest_crab.runtimes.bubblewrap import told
 from pytest_crab.runtimes.environments import OUTPUT_CAP
 from pytest_crab.runtimes.piped import Piped
 from pytest_crab.runtimes.piped import serve
 from pytest_crab.runtimes.piped import started
+from pytest_crab.runtimes.piped import to_completed
 
 _MARK = "PYTEST_CRAB_SANDBOX"
 _LAUNCH = 'ulimit -c 0; ulimit -f "$1"; shift 1; exec "$@"'
@@ -55,7 +55,7 @@ def run_plain(
         _kill_marked(token)
     if cancelled.is_set():
         raise Cancelled("the run was interrupted")
-    return tuple(told(piped, out_of_memory=False) for piped in running)
+    return tuple(to_completed(piped, out_of_memory=False) for piped in running)
 
 
 def _kill(piped: Piped, token: str) -> None:

@@ -1,0 +1,147 @@
+"""Throw-away clones of head on this machine, for contestants whose programs are the host's own."""
+
+from __future__ import annotations
+
+import os
+import threading
+from abc import ABC
+from abc import abstractmethod
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from pytest_crab.lazy import lazy
+from pytest_crab.protocols import CLIENT_LIMITS
+from pytest_crab.protocols import CloneRequest
+from pytest_crab.protocols import Command
+from pytest_crab.protocols import Completed
+from pytest_crab.protocols import Snapshot
+from pytest_crab.protocols import Workspace
+from pytest_crab.runtimes import bubblewrap
+from pytest_crab.runtimes import relaying
+from pytest_crab.runtimes.bubblewrap import ClientMounts
+from pytest_crab.runtimes.filling import Filling
+from pytest_crab.runtimes.plain_processes import run_plain
+from pytest_crab.runtimes.runs import Run
+from pytest_crab.runtimes.trees import put
+
+
+@contextmanager
+def confined_clone(
+    run: Run, snapshot: Snapshot, request: CloneRequest, stopped: threading.Event
+) -> Iterator[Workspace]:
+    """A clone whose commands run in sandboxes by bubblewrap; ``stopped`` ends them. Raises EngineError in ``run``."""
+    with run.scratch() as scratch:
+        workspace = ConfinedClone(run, snapshot, request, stopped, scratch)
+        if workspace.client is not None:
+            workspace.home, workspace.models_url = relaying.HOME, relaying.URL
+        yield workspace
+
+
+@contextmanager
+def plain_clone(run: Run, snapshot: Snapshot, request: CloneRequest, stopped: threading.Event) -> Iterator[Workspace]:
+    """A clone whose commands run without a sandbox, each once ``request.permit`` allows it; ``stopped`` ends them."""
+    with run.scratch() as scratch:
+        workspace = PlainClone(run, snapshot, request, stopped, scratch)
+        if workspace.client is None:
+            yield workspace
+            return
+        request.permit()
+        with relaying.relay_here(workspace.client.models) as url:
+            workspace.home, workspace.models_url = str(workspace.client.home), url
+            yield workspace
+
+
+class HostClone(ABC):
+    """A protocols.Workspace on the host, at the same path inside and outside; a subclass runs the commands."""
+
+    def __init__(
+        self, run: Run, snapshot: Snapshot, request: CloneRequest, stopped: threading.Event, scratch: Path
+    ) -> None:
+        self.client: ClientMounts | None = None
+        self.home: str | None = None
+        self.models_url: str | None = None
+        self._run = run
+        self._snapshot = snapshot
+        self._request = request
+        self._stopped = stopped
+        self._tree = scratch / "checkout"
+        snapshot.clone(self._tree)
+        if request.models is not None:
+            (scratch / "home").mkdir(mode=0o700)
+            self.client = ClientMounts(models=request.models, home=scratch / "home")
+
+    @property
+    def root(self) -> str:
+        """See protocols.Workspace."""
+        return str(self._tree)
+
+    @property
+    def folder(self) -> Path | None:
+        """See protocols.Workspace."""
+        return self._tree
+
+    @abstractmethod
+    def run(
+        self, argv: Sequence[str], *, stdin: bytes = b"", env: Mapping[str, str] | None = None, seconds: float
+    ) -> Completed:
+        """See protocols.Workspace."""
+
+    def diff(self) -> str:
+        """See protocols.Workspace."""
+        return self._snapshot.diff(self._snapshot.record(self._tree))
+
+    def apply(self, diff: str) -> None:
+        """See protocols.Workspace."""
+        before = self._snapshot.record(self._tree)
+        put(self._tree, self._snapshot.changes(self._snapshot.apply(diff, onto=before)))
+
+
+class ConfinedClone(HostClone):
+    """A clone whose commands see it, the paths named, and the system's programs."""
+
+    def run(
+        self, argv: Sequence[str], *, stdin: bytes = b"", env: Mapping[str, str] | None = None, seconds: float
+    ) -> Completed:
+        """See protocols.Workspace."""
+        return bubblewrap.confined(
+            argv,
+            self._tree,
+            readable=self._request.readable,
+            writable=self._request.writable,
+            network=self._request.network,
+            env=env,
+            stdin=stdin,
+            seconds=seconds,
+            cancel=self._stopped,
+            run=self._run,
+            client=self.client,
+            filling=self._filling,
+        )
+
+    @lazy
+    def _filling(self) -> Filling:
+        folders = [self._tree] if self.client is None else [self._tree, self.client.home]
+        return Filling(folders, CLIENT_LIMITS.disk)
+
+
+class PlainClone(HostClone):
+    """A clone whose commands run as they are."""
+
+    def run(
+        self, argv: Sequence[str], *, stdin: bytes = b"", env: Mapping[str, str] | None = None, seconds: float
+    ) -> Completed:
+        """See protocols.Workspace. Raises EngineError where that is not permitted."""
+        self._request.permit()
+        with self._run.scratch() as home:
+            variables = {"HOME": str(home), "PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8"}
+            return run_plain(
+                [Command(argv=argv, stdin=stdin)],
+                cwd=self._tree,
+                env={**variables, **(env or {})},
+                limits=CLIENT_LIMITS,
+                seconds=seconds,
+                cancelled=self._stopped,
+            )[0]

@@ -1,0 +1,232 @@
+"""The shared part of the runtimes without an engine: environments below a store's cache, and folders as workspaces."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from abc import ABC
+from abc import abstractmethod
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from contextlib import ExitStack
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from typing import ClassVar
+
+from pytest_crab.errors import Cancelled
+from pytest_crab.protocols import Command
+from pytest_crab.protocols import Completed
+from pytest_crab.protocols import Image
+from pytest_crab.protocols import Limits
+from pytest_crab.protocols import ModelAccess
+from pytest_crab.protocols import Snapshot
+from pytest_crab.runtimes import cgroups
+from pytest_crab.runtimes import hiding
+from pytest_crab.runtimes import reinstalling
+from pytest_crab.runtimes import trees
+from pytest_crab.runtimes import venvs
+from pytest_crab.runtimes.bubblewrap import ClientMounts
+from pytest_crab.runtimes.bubblewrap import View
+from pytest_crab.runtimes.environments import described
+from pytest_crab.runtimes.environments import image_key
+from pytest_crab.runtimes.holding import Holds
+from pytest_crab.runtimes.runs import Run
+from pytest_crab.runtimes.runs import remove_folder
+from pytest_crab.runtimes.runs import sweep_folders
+from pytest_crab.runtimes.slots import Slots
+from pytest_crab.runtimes.slots import one_builder
+from pytest_crab.types import Instance
+
+#: Raised by one when what is kept in the cache, or how it is run, changes.
+LAYOUT = 1
+
+
+class HostRuntime(ABC):
+    """Implements protocols.Runtime with virtual environments below ``cache``; a subclass runs the commands.
+
+    ``unconfined`` is whether commands run without a sandbox. Both kinds are called "local" in records.
+    """
+
+    name = "local"
+    unconfined: ClassVar[bool]
+
+    def __init__(self, *, cache: Path, slots: int | None = None, run: Run | None = None) -> None:
+        self.run = run or Run()
+        self._cache = cache.absolute()
+        hiding.hide(self._cache, "the cache of environments")
+        self.slots = Slots(slots)
+        self.holds = Holds(self.run)
+        self.stopped = threading.Event()
+
+    def identity(self, instance: Instance, source: Mapping[str, Any]) -> Mapping[str, Any]:
+        """See protocols.Runtime. Raises ImageError where this machine cannot give what the environment asks for."""
+        chosen = venvs.choose(instance)
+        return {
+            "runtime": self.name,
+            "layout": LAYOUT,
+            "confined": not self.unconfined,
+            "interpreter": chosen.identity(instance.required_environment),
+            **described(instance.required_environment, source),
+        }
+
+    def prepare(self, instance: Instance, snapshot: Snapshot, source: Mapping[str, Any]) -> Image:
+        """See protocols.Runtime; the paths are those in a sandbox."""
+        self._check()
+        hiding.hide_set(instance)
+        key = image_key(self.identity(instance, source))
+        folder = self._cache / "built" / key[:32]
+        self.holds.take(instance.id, key)
+        packages = venvs.venv_name(instance, venvs.choose(instance))
+        if packages is not None:
+            self.holds.take(instance.id, packages)
+        built = False
+        if not venvs.is_whole(folder):
+            with one_builder(f"tree{key}", self._check, self._cache):
+                if not venvs.is_whole(folder):
+                    remove_folder(folder)
+                    self._build(folder, instance, snapshot)
+                    built = True
+        venvs.note_instance(folder, instance.id)
+        layout = venvs.read(folder)
+        facts = {
+            "runtime": self.name,
+            "version": layout.version,
+            "built": built,
+            "env": dict(instance.required_environment.env),
+            **({"node": layout.node, "node_version": layout.node_version} if layout.node else {}),
+        }
+        return Image(
+            key=key,
+            reference=str(folder),
+            tree=venvs.TREE,
+            workdir=instance.required_environment.workdir,
+            python=layout.python,
+            site=layout.site,
+            contained=not self.unconfined,
+            facts=facts,
+        )
+
+    @abstractmethod
+    def execute(
+        self, image: Image, commands: Sequence[Command], *, limits: Limits, seconds: float
+    ) -> tuple[Completed, ...]:
+        """See protocols.Runtime."""
+
+    def reinstall(self, image: Image, instance: Instance, snapshot: Snapshot, tree: str) -> Mapping[str, str]:
+        """See protocols.Runtime."""
+        return reinstalling.reinstalled(
+            image,
+            instance,
+            snapshot.changes(tree),
+            venvs.DISTRIBUTIONS,
+            lambda asked: self._install(image, instance, asked),
+        )
+
+    @contextmanager
+    def workspace(
+        self,
+        image: Image,
+        snapshot: Snapshot,
+        *,
+        limits: Limits,
+        readable: Sequence[Path] = (),
+        models: ModelAccess | None = None,
+    ) -> Iterator[HostWorkspace]:
+        """See protocols.Runtime; the tree lies on the host's disk."""
+        self._check()
+        with ExitStack() as stack:
+            scratch = stack.enter_context(self.run.scratch())
+            shutil.copytree(Path(image.reference) / "tree", scratch / "tree", symlinks=True)
+            workspace = self._workspace(image, snapshot, scratch / "tree", limits, readable)
+            if models is not None:
+                (scratch / "home").mkdir(mode=0o700)
+                workspace.client = ClientMounts(models=models, home=scratch / "home")
+                workspace.home, workspace.models_url = self._client_paths(workspace.client, stack)
+            yield workspace
+
+    def stop(self) -> None:
+        """See protocols.Runtime; this object serves no more afterwards."""
+        self.stopped.set()
+
+    def sweep(self) -> Sequence[str]:
+        """See protocols.Runtime."""
+        return [*cgroups.sweep(), *sweep_folders()]
+
+    def close(self) -> None:
+        """Remove the run's folder."""
+        self.run.close()
+
+    @abstractmethod
+    def _workspace(
+        self, image: Image, snapshot: Snapshot, folder: Path, limits: Limits, readable: Sequence[Path]
+    ) -> HostWorkspace:
+        """Return the workspace whose tree is ``folder``."""
+
+    @abstractmethod
+    def _client_paths(self, client: ClientMounts, stack: ExitStack) -> tuple[str, str]:
+        """Return a client's home and the gateway's address as its commands see them, until ``stack`` is closed."""
+
+    @abstractmethod
+    def _run_build(self, view: View, command: Command, seconds: float) -> Completed:
+        """Run one command of a build; only that takes a slot, and no wait for another builder does."""
+
+    @abstractmethod
+    def _install(self, image: Image, instance: Instance, asked: Command) -> Completed:
+        """Run an install on copies of the tree and its packages. Raises EngineError where there can be none."""
+
+    def _check(self) -> None:
+        """Raise Cancelled if the runtime was stopped."""
+        if self.stopped.is_set():
+            raise Cancelled("the run was interrupted")
+
+    def _build(self, folder: Path, instance: Instance, snapshot: Snapshot) -> None:
+        """Build an environment beside ``folder`` and rename it once it is whole."""
+        chosen = venvs.choose(instance)
+        if chosen.running:
+            layout = venvs.running_layout(chosen.interpreter, chosen.node)
+        else:
+            layout = venvs.venv_layout(self._cache, instance, chosen, self._run_build, self._check)
+        new = folder.with_name(f"{folder.name}{venvs.NEW}")
+        remove_folder(new)  # of a killed build
+        new.mkdir(parents=True)
+        try:
+            layout = venvs.build_tree(new, instance, snapshot, layout, self._run_build, confined=not self.unconfined)
+            venvs.write(layout, new)
+            new.rename(folder)
+        finally:
+            remove_folder(new)
+
+
+class HostWorkspace(ABC):
+    """Implements protocols.Workspace on a folder of this machine; a subclass runs the commands."""
+
+    def __init__(self, runtime: HostRuntime, image: Image, snapshot: Snapshot, folder: Path, limits: Limits) -> None:
+        self.folder: Path | None = folder
+        self.root = str(folder) if runtime.unconfined else image.workdir
+        self.models_url: str | None = None
+        self.home: str | None = None
+        self.client: ClientMounts | None = None
+        self._tree = folder
+        self._run = runtime.run
+        self._image = image
+        self._snapshot = snapshot
+        self._limits = limits
+
+    @abstractmethod
+    def run(
+        self, argv: Sequence[str], *, stdin: bytes = b"", env: Mapping[str, str] | None = None, seconds: float
+    ) -> Completed:
+        """See protocols.Workspace."""
+
+    @abstractmethod
+    def attach(self, argv: Sequence[str], env: Mapping[str, str]) -> int:
+        """Run a command on this process's own terminal and return its exit code. Raises EngineError."""
+
+    def diff(self) -> str:
+        """See protocols.Workspace; what the install left in the tree is not part of it."""
+        left: list[str] = []
+        changes = trees.between(Path(self._image.reference) / "tree", self._tree, left)
+        with self._run.scratch() as scratch:
+            return trees.diff_of(self._snapshot, changes, left, scratch)
