@@ -29,6 +29,7 @@ from pytest_crab.protocols import Checkout
 from pytest_crab.protocols import Completed
 from pytest_crab.protocols import Workspace
 from pytest_crab.redaction import Redactor
+from pytest_crab.text import last_line
 from pytest_crab.types import SCHEMA
 from pytest_crab.types import Finding
 from pytest_crab.types import PullRequest
@@ -235,9 +236,8 @@ class CommandSettings:
             raise self.bad_output([f"it is no UTF-8 ({error.reason} at byte {error.start})"]) from error
 
     def _ended(self, how: str, completed: Completed, advice: str) -> Exception:
-        lines = self.redact(completed.stderr.decode(errors="replace")).split("\n")
-        last = next((line.strip() for line in reversed(lines) if line.strip()), "")
-        shown = "".join(letter if letter.isprintable() else "?" for letter in last[:300])
+        last = last_line(self.redact(completed.stderr.decode(errors="replace")))
+        shown = "".join(letter if letter.isprintable() else "?" for letter in last)
         words = f"its last line on stderr is {shown!r}" if shown else "it printed nothing on stderr"
         return self.failure(f"{self._title()} {how}; {words}; {advice}")
 

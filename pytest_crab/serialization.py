@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any
 from typing import TypeVar
 
+from pytest_crab.text import cut
+
 T = TypeVar("T")
 
 #: What a plain value may be made of; a mapping's keys are strings.
@@ -234,7 +236,7 @@ def _show(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return "a list"
     text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+    return cut(text, 60)
 
 
 def _listed(words: Any) -> str:

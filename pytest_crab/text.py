@@ -40,6 +40,23 @@ def cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: max(0, limit - 3)] + "..."
 
 
+def cut_middle(text: str, limit: int) -> str:
+    """Return ``text`` if it is at most ``limit`` characters long, else its start, what is left out, and its end."""
+    if len(text) <= limit:
+        return text
+    half = limit // 2
+    return f"{text[:half]}\n[{len(text) - 2 * half:,} characters left out]\n{text[-half:]}"
+
+
+def last_line(*outputs: bytes | str, limit: int = 300) -> str:
+    """Return the last line, stripped and cut, of the first output that is not blank; empty if all are."""
+    for output in outputs:
+        lines = (output if isinstance(output, str) else output.decode(errors="replace")).strip().splitlines()
+        if lines:
+            return cut(lines[-1].strip(), limit)
+    return ""
+
+
 def label_words(labels: Mapping[str, str]) -> str:
     """The labels of a comment on one line, category and kind first; they come from a file that anybody may write."""
     first = [labels[name] for name in ("category", "kind") if name in labels]

@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_crab.text import ascii_line
+from pytest_crab.text import cut_middle
 from pytest_crab.text import escape_controls
+from pytest_crab.text import last_line
 from pytest_crab.text import one_line
 
 
@@ -35,3 +37,14 @@ def test_one_line_joins_and_cuts() -> None:
 def test_an_ascii_line_is_as_wide_as_it_is_long(text: str, limit: int) -> None:
     assert ascii_line(text, limit).isascii()
     assert len(ascii_line(text, limit)) <= limit
+
+
+def test_a_long_text_keeps_its_start_and_its_end() -> None:
+    assert cut_middle("abcdef", 6) == "abcdef"
+    assert cut_middle("abcdefgh", 4) == "ab\n[4 characters left out]\ngh"
+
+
+def test_the_last_line_is_that_of_the_first_output_with_words() -> None:
+    assert last_line(b" \n", "one\n two \n\n", "three") == "two"
+    assert last_line(b"\xff" * 400).endswith("...")
+    assert last_line("", b"") == ""

@@ -36,6 +36,8 @@ from pytest_crab.protocols import ModelAccess
 from pytest_crab.protocols import Services
 from pytest_crab.protocols import Workspace
 from pytest_crab.redaction import Redactor
+from pytest_crab.text import cut_middle
+from pytest_crab.text import last_line
 from pytest_crab.types import PullRequest
 from pytest_crab.types import Review
 from pytest_crab.types import Revision
@@ -173,7 +175,7 @@ class Session:
 
     def keep(self, parts: Mapping[str, bytes]) -> None:
         """Keep raw output; its key is then ``transcript``."""
-        texts = {name: shorten_middle(part.decode(errors="replace"), _LONGEST_STREAM) for name, part in parts.items()}
+        texts = {name: cut_middle(part.decode(errors="replace"), _LONGEST_STREAM) for name, part in parts.items()}
         self.transcript = self._services.keep(self.settings.client, json.dumps(texts, indent=1))
 
     def judge(self, facts: Mapping[str, Any]) -> Row:
@@ -181,8 +183,8 @@ class Session:
         row = read_status(self.settings.client, self.settings.role, facts)
         if row.status is Status.OK:
             return row
-        words = " ".join(str(facts.get("words") or "").split())[:_LONGEST_QUOTE]
-        quote = f"; it said {self._redactor.text(words)!r}" if words else ""
+        words = self._redactor.text(" ".join(str(facts.get("words") or "").split()))[:_LONGEST_QUOTE]
+        quote = f"; it said {words!r}" if words else ""
         kept = f"; its raw output is transcript {self.transcript[:12]} in the store" if self.transcript else ""
         raise self._error(row.status, f"{row.what}{quote}{kept}")
 
@@ -223,14 +225,6 @@ def require_above_zero(**limits: float | None) -> None:
             raise ValueError(f"{name} should be above 0; leave it out for no limit")
 
 
-def shorten_middle(text: str, longest: int) -> str:
-    """Return the text, or only its start and its end if it is longer than ``longest`` characters."""
-    if len(text) <= longest:
-        return text
-    half = longest // 2
-    return f"{text[:half]}\n[{len(text) - 2 * half:,} characters left out]\n{text[-half:]}"
-
-
 def ending(completed: Completed) -> str:
     """Return how a run ended, as the table's fact of that name."""
     if completed.timed_out:
@@ -246,8 +240,4 @@ def ending(completed: Completed) -> str:
 
 def last_words(completed: Completed) -> str:
     """Return the last line that a client printed to standard error, or else to standard output."""
-    for stream in (completed.stderr, completed.stdout):
-        lines = [line for line in stream.decode(errors="replace").splitlines() if line.strip()]
-        if lines:
-            return lines[-1].strip()
-    return ""
+    return last_line(completed.stderr, completed.stdout, limit=1 << 20)  # cut later, when secrets are out of it

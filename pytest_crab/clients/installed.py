@@ -16,6 +16,7 @@ from pathlib import Path
 from pytest_crab import pyenv
 from pytest_crab.errors import CrabError
 from pytest_crab.scratch import scratch
+from pytest_crab.text import last_line
 
 #: The environment variable that names the folder of installed clients.
 VARIABLE = "CRAB_CLIENTS"
@@ -135,7 +136,7 @@ def install(name: str) -> Installed:
                 f"{name} could not be installed: {command[0]} does not run ({error.strerror})"
             ) from error
         if done.returncode != 0:
-            last = ((done.stderr or done.stdout).strip().splitlines() or ["no words"])[-1]
+            last = last_line(done.stderr, done.stdout)
             raise ClientMissing(f"{name} could not be installed: {Path(command[0]).name} said {last!r}")
     return find(name)
 

@@ -13,7 +13,6 @@ from typing import Any
 from pytest_crab.clients.chat import Chat
 from pytest_crab.clients.chat import ChatSettings
 from pytest_crab.clients.client_run import require_above_zero
-from pytest_crab.clients.client_run import shorten_middle
 from pytest_crab.clients.conversation import Conversation
 from pytest_crab.clients.conversation import Tool
 from pytest_crab.clients.conversation import ToolCall
@@ -24,6 +23,7 @@ from pytest_crab.protocols import Completed
 from pytest_crab.protocols import ModelAccess
 from pytest_crab.protocols import Services
 from pytest_crab.protocols import Workspace
+from pytest_crab.text import cut_middle
 
 #: The most of one command's output, in characters, that the model is shown: its start and its end.
 _SHOWN = 20_000
@@ -164,7 +164,7 @@ class ToolLoop(Chat):
 
 def _output_of(done: Completed) -> tuple[str, bool]:
     """Return what a command printed as the model is shown it, and whether it succeeded."""
-    text = shorten_middle((done.stdout + done.stderr).decode(errors="replace"), _SHOWN)
+    text = cut_middle((done.stdout + done.stderr).decode(errors="replace"), _SHOWN)
     if done.exit_code == 0:
         return text or "(nothing printed)", True
     ended = "it did not end in time" if done.timed_out else f"exit code {done.exit_code}"

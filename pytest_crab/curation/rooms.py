@@ -17,6 +17,7 @@ from pytest_crab.harness import encoded
 from pytest_crab.protocols import CLIENT_LIMITS
 from pytest_crab.protocols import Completed
 from pytest_crab.protocols import Snapshot
+from pytest_crab.text import last_line
 from pytest_crab.trial.context import TrialContext
 
 _TREE = (resources.files("pytest_crab.harness.inside") / "tree.py").read_text("utf-8")
@@ -63,10 +64,8 @@ def room(context: TrialContext, state: Callable[[Snapshot], str]) -> Iterator[Ro
             argv = (context.image.python, "-I", "-S", "-c", _APPLY, entered.root)
             done = entered.run(argv, stdin=changes, seconds=300)
             if done.exit_code != 0:
-                told = done.stderr.decode("utf-8", "replace").strip().splitlines()
-                raise EngineError(
-                    f"the changed tree could not be put into a workspace: {told[-1] if told else 'no word'}"
-                )
+                words = last_line(done.stderr) or f"it ended with {done.exit_code}"
+                raise EngineError(f"the changed tree could not be put into a workspace: {words}")
         yield entered
 
 

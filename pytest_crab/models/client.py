@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_crab.errors import GatewayError
+from pytest_crab.text import last_line
 
 #: Seconds: how long a gateway may take to answer its run, and to end.
 ANSWER, END = 30.0, 5.0
@@ -138,7 +139,6 @@ def readable(descriptor: int, seconds: float) -> bool:
 def last_words(folder: Path) -> str:
     """Return the last line of the gateway's log."""
     try:
-        lines = (folder / "log").read_text(encoding="utf-8", errors="replace").split("\n")
+        return last_line((folder / "log").read_bytes())
     except OSError:
         return ""
-    return next((line.strip() for line in reversed(lines) if line.strip()), "")

@@ -12,6 +12,9 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from typing import Any
 
+from pytest_crab.text import cut
+from pytest_crab.text import escape_controls
+
 #: The tokens that the gateway gives out.
 TOKEN = re.compile(r"crab-[A-Za-z0-9_-]{43}")
 
@@ -216,6 +219,4 @@ def difference(recorded: Any, asked: Any) -> str:
 
 
 def _clip(line: str) -> str:
-    if not line.isprintable():
-        line = "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in line)
-    return line if len(line) <= MOST_WIDTH else f"{line[: MOST_WIDTH - 3]}..."
+    return cut(escape_controls(line), MOST_WIDTH)

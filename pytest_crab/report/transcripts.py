@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from pytest_crab import serialization
-from pytest_crab.clients.client_run import shorten_middle
 from pytest_crab.errors import BadInput
 from pytest_crab.errors import StoreError
 from pytest_crab.protocols import Store
 from pytest_crab.report.files import write_report_file
+from pytest_crab.text import cut_middle
 from pytest_crab.types import SCHEMA
 
 #: Where the copies lie in a report's folder.
@@ -77,7 +77,7 @@ def write_transcripts(report: Path, store: Store, keys: Iterable[str]) -> None:
         except StoreError:
             continue
         if whole is not None:
-            copy = Transcript(step=whole.step, name=whole.name, text=shorten_middle(whole.text, LONGEST))
+            copy = Transcript(step=whole.step, name=whole.name, text=cut_middle(whole.text, LONGEST))
             write_report_file(path, [json.dumps(serialization.dump(copy)).encode() + b"\n"])
 
 

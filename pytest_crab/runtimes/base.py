@@ -18,6 +18,7 @@ from pytest_crab.errors import ImageError
 from pytest_crab.runtimes import interpreters
 from pytest_crab.runtimes import nodes
 from pytest_crab.scratch import scratch
+from pytest_crab.text import last_line
 
 if TYPE_CHECKING:
     from docker import APIClient
@@ -140,7 +141,7 @@ def _pack_debian(python: str, archive: Path) -> str:
     command = ["mmdebstrap", "--variant=minbase", include, f"--customize-hook={users}", f"--customize-hook={link}"]
     done = subprocess.run([*command, suite, str(archive)], capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        last = (done.stderr.strip().splitlines() or ["no output"])[-1]
+        last = last_line(done.stderr) or "it printed nothing"
         raise ImageError(f"mmdebstrap could not make a base image of Debian {suite}: {last}", log=done.stderr[-4000:])
     return f"Debian {suite} packages ({_DEBIAN_PACKAGES})"
 

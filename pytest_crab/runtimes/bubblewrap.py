@@ -44,6 +44,7 @@ from pytest_crab.runtimes.piped import serve
 from pytest_crab.runtimes.piped import started
 from pytest_crab.runtimes.piped import to_completed
 from pytest_crab.runtimes.runs import Run
+from pytest_crab.text import last_line
 
 _MIB = 2**20
 _SHM = "/dev/shm"  # noqa: S108 - a place inside
@@ -133,7 +134,7 @@ def problem() -> str | None:
         return f"bubblewrap does not run here: {error}"
     if done.returncode == 0:
         return None
-    said = (done.stderr.decode(errors="replace").strip().splitlines() or [str(done.returncode)])[-1]
+    said = last_line(done.stderr) or f"it printed nothing and ended with {done.returncode}"
     needs = "".join(f" (a container needs {need})" for part, need in _IN_A_CONTAINER.items() if part in said)
     return f"bubblewrap does not work here: {said}{needs}"
 

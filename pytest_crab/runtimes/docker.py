@@ -29,6 +29,7 @@ from pytest_crab.protocols import Snapshot
 from pytest_crab.protocols import Workspace
 from pytest_crab.runtimes import bubblewrap
 from pytest_crab.runtimes import cgroups
+from pytest_crab.runtimes import endings
 from pytest_crab.runtimes import reinstalling
 from pytest_crab.runtimes import relaying
 from pytest_crab.runtimes import trees
@@ -191,7 +192,7 @@ class DockerRuntime:
             workspace = DockerWorkspace(self, container, image, snapshot, with_models=models is not None)
             copied = workspace.run(("cp", "-a", f"{image.tree}/.", image.workdir), seconds=120)
             if copied.exit_code != 0:
-                raise EngineError(f"the tree could not be copied into a workspace: {reinstalling.last_line(copied)}")
+                raise EngineError(f"the tree could not be copied into a workspace: {endings.brief(copied)}")
             if models is not None:
                 stack.enter_context(relaying.relay_in(self.engine, container, image.python, env))
             yield workspace
@@ -266,7 +267,7 @@ class DockerWorkspace:
         if done.out_of_memory or done.too_much_output:
             raise DiffRejected("the revision cannot be recorded: there is too much of it to be read")
         if done.exit_code != 0:
-            raise EngineError(f"the tree could not be read out of a workspace: {reinstalling.last_line(done)}")
+            raise EngineError(f"the tree could not be read out of a workspace: {endings.brief(done)}")
         left: list[str] = []
         with self._runtime.run.scratch() as scratch:
             return trees.diff_of(self._snapshot, trees.received(key, done.stdout, left), left, scratch)
@@ -282,7 +283,7 @@ class DockerWorkspace:
             end_all(engine, self._container, "project")
             done = run_added(engine, self._container, looking, workdir="/", env={}, seconds=60)
             if done.exit_code not in (0, _LIVING):
-                raise EngineError(f"a workspace's processes could not be counted: {reinstalling.last_line(done)}")
+                raise EngineError(f"a workspace's processes could not be counted: {endings.brief(done)}")
             if done.exit_code == 0:
                 return
         raise DiffRejected("the revision cannot be recorded: what was left running does not let itself be ended")

@@ -10,9 +10,11 @@ from pytest_crab.errors import EngineError
 from pytest_crab.errors import ImageError
 from pytest_crab.protocols import Completed
 from pytest_crab.protocols import Limits
+from pytest_crab.text import cut_middle
+from pytest_crab.text import last_line
 
-#: What is kept of a build's output: its beginning, which names the package, and its end.
-_FIRST, _LAST = 1500, 4000
+#: The characters that are kept of a build's output: its beginning, which names the package, and its end.
+_LONGEST = 5500
 
 #: What a line says that tells why a build failed, and what the lines say that only repeat that it did.
 _TELLING = re.compile(r"(?i)\b(because|fatal|failed|not found|cannot|can't|no such file)\b|\w*error\b")
@@ -61,7 +63,7 @@ def failure(what: str, done: Completed, limits: Limits, seconds: float) -> CrabE
 def output(done: Completed) -> str:
     """What a command printed, without the middle where that is long."""
     said = (done.stdout + b"\n" + done.stderr).decode("utf-8", "replace").strip()
-    return said if len(said) <= _FIRST + _LAST else f"{said[:_FIRST]}\n[...]\n{said[-_LAST:]}"
+    return cut_middle(said, _LONGEST)
 
 
 def ended(done: Completed, limits: Limits, seconds: float) -> str | None:
@@ -78,6 +80,15 @@ def ended(done: Completed, limits: Limits, seconds: float) -> str | None:
     if done.exit_code == 128 + signal.SIGXFSZ or _TOO_LARGE.search(said):
         return f"it needed a file of more than the {limits.file} MiB that one may have"
     return by_signal(done.exit_code)
+
+
+def brief(done: Completed) -> str:
+    """Return why a short command failed: the limit that ended it, or else the last line that it printed."""
+    if done.timed_out:
+        return "it did not end in time"
+    if done.too_much_disk:
+        return "it wrote more to the disk than it may"
+    return last_line(done.stderr, done.stdout) or f"it printed nothing and ended with {done.exit_code}"
 
 
 def by_signal(code: int | None) -> str | None:

@@ -20,6 +20,7 @@ from pytest_crab.errors import ImageError
 from pytest_crab.protocols import ORACLE_LIMITS
 from pytest_crab.protocols import Command
 from pytest_crab.protocols import Snapshot
+from pytest_crab.runtimes import endings
 from pytest_crab.runtimes import nodes
 from pytest_crab.runtimes import runs
 from pytest_crab.runtimes.base import LOCAL_BASE
@@ -237,13 +238,8 @@ class Images:
         with self._engine.container(built, command, limits=ORACLE_LIMITS, workdir=None) as container:
             done = run_main(self._engine, container, b"", seconds=60)
         if done.exit_code != 0:
-            raise ImageError(f"{instance.id}: the image has no Python that works: {_tail(done.stderr)}")
+            raise ImageError(f"{instance.id}: the image has no Python that works: {endings.brief(done)}")
         return dict(json.loads(done.stdout))
-
-
-def _tail(output: bytes) -> str:
-    lines = output.decode(errors="replace").strip().splitlines()
-    return lines[-1][:300] if lines else "it printed nothing"
 
 
 def _pack(archive: Path, tree: Path, dockerfile: str, instance: Instance, route: PackageRoute) -> None:

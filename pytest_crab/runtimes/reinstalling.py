@@ -19,6 +19,7 @@ from pytest_crab.protocols import Command
 from pytest_crab.protocols import Completed
 from pytest_crab.protocols import FileChange
 from pytest_crab.protocols import Image
+from pytest_crab.runtimes import endings
 from pytest_crab.runtimes.environments import install_script
 from pytest_crab.types import Instance
 
@@ -74,7 +75,7 @@ def _attempt(
     if received.foreign:
         return "another process wrote into its result"
     if done.exit_code != 0 or not received.whole:
-        return last_line(dataclasses.replace(done, stdout=b""))
+        return endings.brief(dataclasses.replace(done, stdout=b""))
     return metadata(received.messages[-1])
 
 
@@ -105,13 +106,3 @@ def metadata(sent: bytes) -> dict[str, str]:
         if _FILE.fullmatch(path) and isinstance(text, str) and len(text) <= _MOST_TEXT
     }
     return dict(list(kept.items())[:_MOST_FILES])
-
-
-def last_line(done: Completed) -> str:
-    """The last line that a command printed, or how it ended without one."""
-    if done.timed_out:
-        return "it did not end in time"
-    if done.too_much_disk:
-        return "it wrote more to the disk than it may"
-    lines = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines()
-    return lines[-1].strip()[:300] if lines else f"it printed nothing and ended with {done.exit_code}"

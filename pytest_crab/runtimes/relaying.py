@@ -19,6 +19,7 @@ from pytest_crab.protocols import Command
 from pytest_crab.protocols import ModelAccess
 from pytest_crab.runtimes.attached import Conversation
 from pytest_crab.runtimes.attached import converse
+from pytest_crab.text import last_line
 
 if TYPE_CHECKING:
     from pytest_crab.runtimes.engine import Engine
@@ -79,8 +80,8 @@ def relay_in(engine: Engine, container: str, python: str, env: Mapping[str, str]
             converse([talk], time.monotonic() + 0.02)
             engine.check()
             if talk.ended or time.monotonic() > deadline:
-                words = talk.stderr.decode(errors="replace").strip().splitlines() or ["it said nothing"]
-                raise EngineError(f"the relay to the models did not start in a container: {words[-1]}")
+                words = last_line(talk.stderr) or "it printed nothing"
+                raise EngineError(f"the relay to the models did not start in a container: {words}")
         yield
     finally:
         talk.close()
