@@ -21,7 +21,6 @@ def no_sandbox(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 
         monkeypatch.setattr(bubblewrap, "run_confined", None)
         monkeypatch.setattr(bubblewrap, "confined", None)
-        monkeypatch.setattr("pytest_crab.trial.checkout.confined", None)
 
     return take_away
 
