@@ -20,7 +20,7 @@ _CLASS_PATH = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdapterSpec:
-    """What builds one adapter anywhere: plain JSON, so that a remote worker can build it too.
+    """The recipe of one adapter: plain JSON, so that a remote worker can build it too.
 
     ``path`` is "module:Class"; relative paths in ``settings`` start at ``folder``, the folder of crab.yaml.
     """
@@ -78,7 +78,7 @@ class Family:
         return adapter
 
     def where(self, name: str) -> str:
-        """What an error calls the settings of this name."""
+        """Return the name that errors use for these settings."""
         return f"crab.yaml: {self.noun}s.{name}"
 
     def _load(self, path: str, where: str) -> Any:
@@ -95,10 +95,10 @@ class Family:
 
 
 def privileged(adapter: object) -> bool:
-    """Whether the adapter must be bound to an instance, and so is shown the answer."""
+    """Return True if the adapter must be bound to an instance, and so sees the answer."""
     return callable(getattr(adapter, "bind", None)) and not leaky(adapter)
 
 
 def leaky(adapter: object) -> bool:
-    """Whether the adapter works on the public pull request, whose discussion it can read: it says so of itself."""
+    """Return True if the adapter says that it works on the public pull request, whose discussion it can read."""
     return bool(getattr(adapter, "leaky", False))

@@ -1,4 +1,4 @@
-"""What Python callers use: load instances, run one trial, read a report's records."""
+"""The Python API: load instances, run one trial, read a report's records."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class Place(StrEnum):
-    """Where the command runs: on a throw-away clone with the network, or in the instance's own environment without."""
+    """The place where a command runs: a throw-away clone with the network, or the instance's environment without."""
 
     CLONE = "clone"
     WORKSPACE = "workspace"
@@ -95,7 +95,7 @@ class CommandSettings:
         return {"adapter": f"command {self.noun}", **settings, "digests": digests, "printed": self.fingerprint()}
 
     def fingerprint(self) -> str | None:
-        """What the version command prints; None without one. Raises the family's error."""
+        """Return what the version command prints; None without one. Raises the family's error."""
         if not self.version:
             return None
         argv = (self.version[0], *self._with_paths(self.version[1:]))
@@ -119,7 +119,7 @@ class CommandSettings:
 
     @property
     def free(self) -> bool:
-        """Whether the command asks no model unless it tells its usage: without ``pass_env`` it has no key to one."""
+        """True if the command has no key to a model (``pass_env`` is empty), so that without usage it cost nothing."""
         return not self.pass_env
 
     def redact(self, text: str) -> str:
@@ -167,7 +167,7 @@ class CommandSettings:
         return Path(os.path.abspath(Path(self.folder) / Path(name).expanduser()))  # noqa: PTH100 - links must stay
 
     def _too_wide(self, path: Path) -> bool:
-        """Whether the path is or holds the root, the home or crab.yaml's folder, beside which instances may lie."""
+        """Return True if the path is or holds the home or crab.yaml's folder, beside which instances may lie."""
         real = path.resolve()
         return any(kept.is_relative_to(real) for kept in (Path.home().resolve(), Path(self.folder).resolve()))
 
@@ -251,7 +251,7 @@ class CommandSettings:
 
 
 def request(pull_request: PullRequest, findings: Sequence[Finding] | None = None) -> dict[str, Any]:
-    """What a command gets on stdin, but for ``root``; ``findings`` for agents only."""
+    """Return the JSON that a command gets on stdin, without ``root``; ``findings`` are for agents only."""
     told = {"schema": SCHEMA, **serialization.dump(pull_request)}
     return told if findings is None else {**told, "findings": serialization.dump(findings)}
 

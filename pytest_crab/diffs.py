@@ -40,7 +40,7 @@ class ChangedFile:
 
     @property
     def path(self) -> str:
-        """What the file is called after the diff, or was called before it was deleted."""
+        """The file's path after the diff; of a deleted file, the path before."""
         path = self.new if self.new is not None else self.old
         assert path is not None
         return path
@@ -132,7 +132,7 @@ def outside_paths(diff: str) -> Iterator[str]:
 
 
 def is_inside(path: str) -> bool:
-    """Whether ``path`` is relative, leads nowhere above its root and into no .git folder."""
+    """Return True if ``path`` is relative, does not lead above its root and enters no .git folder."""
     parts = PurePosixPath(path).parts
     return bool(parts) and not path.startswith("/") and ".." not in parts and ".git" not in map(str.lower, parts)
 

@@ -44,7 +44,7 @@ class ImageError(CrabError):
 
 
 class WorldError(CrabError):
-    """What the world failed with; ``passing``: it may be over in a moment, so the step may be tried again.
+    """A failure of the surroundings, not of a contestant; a step is tried again if ``passing`` is true.
 
     Never raised itself.
     """

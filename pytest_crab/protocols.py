@@ -73,7 +73,7 @@ class Snapshot(Protocol):
         """The tree that ``diff`` makes of ``onto`` (head). Raises DiffRejected with git's own words."""
 
     def changes(self, tree: str) -> tuple[FileChange, ...]:
-        """What turns the head tree into ``tree``, sorted by path."""
+        """Return the changes that turn the head tree into ``tree``, sorted by path."""
 
     def diff(self, tree: str) -> str:
         """The git diff from head to ``tree``, which ``apply`` takes."""
@@ -82,7 +82,7 @@ class Snapshot(Protocol):
         """A file's content in ``tree``; None if there is none."""
 
     def links(self, tree: str) -> Mapping[str, str]:
-        """Where each symbolic link of ``tree`` points, by path."""
+        """Return the target of each symbolic link of ``tree``, by path."""
 
     def clone(self, folder: Path) -> None:
         """Put a checkout of head with exactly the two commits into ``folder``, which must not exist."""
@@ -94,7 +94,7 @@ class Snapshot(Protocol):
         """
 
     def damage(self) -> str | None:
-        """What is wrong with what this machine keeps of the trees, found by reading all of it; None if nothing is."""
+        """Read all that this machine keeps of the trees; return what is wrong with it, None if nothing is."""
 
 
 class Source(Protocol):
@@ -112,7 +112,7 @@ class Source(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What a sandbox may use; sizes in MiB: one profile for oracles, a larger one for clients, one for installs."""
+    """The limits of a sandbox, sizes in MiB: one profile for oracles, a larger one for clients, one for installs."""
 
     memory: int = 2048
     processes: int = 128
@@ -147,7 +147,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completed:
-    """How a command ended; ``exit_code`` None: it was killed by the deadline, a cap or with its sandbox.
+    """The end of a command; ``exit_code`` is None if the deadline, a cap or the end of its sandbox killed it.
 
     ``too_much_disk`` is told where no file system of its own ends its writing.
     """
@@ -186,11 +186,11 @@ class Workspace(Protocol):
 
     @property
     def root(self) -> str:
-        """Where commands see the tree."""
+        """The path at which commands see the tree."""
 
     @property
     def models_url(self) -> str | None:
-        """Where commands reach the gateway (http://127.0.0.1:PORT), if the workspace was opened with models."""
+        """The gateway's address for commands (http://127.0.0.1:PORT); None if the workspace has no models."""
 
     @property
     def home(self) -> str | None:
@@ -317,14 +317,14 @@ class Models(Protocol):
         """
 
     def usage(self, access: ModelAccess) -> Usage:
-        """What this access has used so far, also after its end. Raises GatewayError."""
+        """Return the usage of this access so far, also after its end. Raises GatewayError."""
 
     def stop(self) -> None:
         """Break off every access of this process, from any thread; their steps raise Cancelled."""
 
 
 class Services(Protocol):
-    """What one step may use besides code, be it a reviewer's, an agent's, a scorer's or a curator's.
+    """Models, waiting and transcripts for one step of a reviewer, an agent, a scorer or a curator.
 
     Asking a model raises ModelError and GatewayError; whoever asks says whose failure a ModelError is.
     """
@@ -382,7 +382,7 @@ class Reviewer(Protocol):
     """
 
     def identity(self) -> Mapping[str, Any] | None:
-        """What decides the review besides the pull request."""
+        """Plain data that decides the review besides the pull request; None if only a resumed run may reuse the review."""
 
     def review(self, pull_request: PullRequest, checkout: Checkout) -> Review:
         """Review the pull request. Raises ReviewerError, ModelError, Cancelled."""
@@ -393,10 +393,10 @@ class Agent(Protocol):
 
     @property
     def simulated(self) -> bool:
-        """Whether every report says that this agent is simulated."""
+        """True if every report must say that this agent is simulated."""
 
     def identity(self) -> Mapping[str, Any] | None:
-        """What decides the revision besides pull request and findings."""
+        """Plain data that decides the revision besides pull request and findings; None if only a resumed run may reuse it."""
 
     def revise(self, pull_request: PullRequest, findings: Sequence[Finding], checkout: Checkout) -> Revision:
         """Revise the code. Raises AgentError, ModelError, Cancelled."""
@@ -417,7 +417,7 @@ class PrivilegedAgent(Protocol):
 
     @property
     def simulated(self) -> bool:
-        """Whether every report says that this agent is simulated."""
+        """True if every report must say that this agent is simulated."""
 
     def bind(self, instance: Instance) -> Agent:
         """The agent for this instance."""

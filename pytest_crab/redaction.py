@@ -46,5 +46,5 @@ class Redactor:
         return value
 
     def find(self, text: str) -> str | None:
-        """What stands for a secret that is in the text; None if there is none."""
+        """Return the stand-in of a secret that the text holds; None if it holds none."""
         return next((stand_in for secret, stand_in in self._secrets if secret in text), None)

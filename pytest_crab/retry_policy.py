@@ -1,4 +1,4 @@
-"""How often something is tried again, and how long is waited before: the one back-off of the package."""
+"""The back-off of the package: how often to try again, and how long to wait before."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
-    """How often to try again, and about how many seconds before the first time.
+    """A number of tries, and about how many seconds to wait before the first new one.
 
     Each further wait is twice as long, up to ``longest`` seconds.
     """

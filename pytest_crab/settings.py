@@ -40,7 +40,7 @@ class Api(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provider:
-    """Where models are asked; ``key_env`` names the variable that holds the key (None: it needs none)."""
+    """A provider of models; ``key_env`` names the variable that holds the key (None: it needs none)."""
 
     base_url: str
     api: Api
@@ -79,7 +79,7 @@ class Price:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSettings:
-    """How models are reached; ``trial_budget`` is US dollars per trial.
+    """Settings for reaching models; ``trial_budget`` is US dollars per trial.
 
     ``retries`` is how often a request is tried again, ``retry_wait`` the seconds before the first time; ``cassettes``
     is the folder of recordings (None: in the store), ``record`` whether answers are recorded at all, ``server_tools``
@@ -116,7 +116,7 @@ def _built_in(name: str) -> Provider:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What crab.yaml says; a relative path in a variant's settings counts from ``folder``."""
+    """The content of crab.yaml; a relative path in a variant's settings counts from ``folder``."""
 
     folder: Path
     models: ModelSettings = field(default_factory=ModelSettings)
@@ -125,7 +125,7 @@ class Settings:
     judges: Mapping[str, Variant] = field(default_factory=dict)
 
     def cassettes(self, store: Path) -> Path:
-        """Where recordings of models lie: where ``models`` says, else in the store."""
+        """Return the folder of recordings of models: the one that ``models`` names, else one in the store."""
         return self.folder / self.models.cassettes if self.models.cassettes else store / "cassettes"
 
 

@@ -1,4 +1,4 @@
-"""What runs prove and what they mean: rules from reports to proofs and verdicts (arXiv 2603.23448, section 4.2)."""
+"""Rules from runs to proofs, audits and verdicts (arXiv 2603.23448, section 4.2)."""
 
 from __future__ import annotations
 

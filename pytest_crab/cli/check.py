@@ -46,7 +46,7 @@ from pytest_crab.types import Instance
 
 @dataclass(slots=True)
 class Report:
-    """What was printed so far, counted."""
+    """Prints faults, warnings and gaps, and counts them."""
 
     checked: int = 0
     faulty: set[str] = field(default_factory=set)
@@ -178,7 +178,7 @@ def _since(instances: Sequence[Instance], since: date) -> list[Instance]:
 
 
 def _changed(instance: Instance, snapshot: Snapshot | None) -> int | None:
-    """How many lines the pull request changes; a diff of the set tells it without the source."""
+    """Return how many lines the pull request changes, or None where only its source, not here, says so."""
     authored = instance.source.sdist or instance.source.tree
     if authored is not None:
         return sum(diffs.counts(diff_text(instance, authored.head)))

@@ -1,4 +1,4 @@
-"""What the files of an instance must hold; read for check only, since collecting thousands must be quick."""
+"""Rules for the content of an instance's files; only ``check`` reads it, since collecting thousands must be quick."""
 
 from __future__ import annotations
 

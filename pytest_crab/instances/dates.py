@@ -14,9 +14,9 @@ def day(text: str) -> date:
 
 
 def why_not_since(instance: Instance, since: date) -> str | None:
-    """Why an instance does not count as merged since a day, in a few words; None if it does.
+    """Return why an instance does not count as merged since a day, in a few words; None if it does.
 
-    One without a date might be older, so it does not.
+    An instance without a date does not count, since it might be older.
     """
     merged = instance.pull_request.merged_at
     if merged is None:

@@ -1,4 +1,4 @@
-"""What the unchanged files of a set say, kept so that a large set is not read as YAML in every run."""
+"""An index of a set's loaded files, so that a large set is not read as YAML in every run."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Index:
 
     @property
     def changed(self) -> bool:
-        """Whether what was loaded is not what was kept."""
+        """True if an instance was read anew or is gone, so that the index must be written."""
         return self._read > 0 or len(self._seen) != len(self._kept)
 
     def load(self, path: Path) -> Instance:
@@ -61,7 +61,7 @@ class Index:
         return kept[1]
 
     def dump(self) -> bytes:
-        """What was loaded, to be kept."""
+        """Return the index as bytes, with a checksum first."""
         stream = io.BytesIO()
         _Pickler(stream, protocol=5).dump((_MADE_BY, _readers(), self._seen))
         content = stream.getvalue()
@@ -98,7 +98,7 @@ def _record(cls: Any, *values: Any) -> Any:
 
 @functools.cache
 def _slots(cls: Any) -> tuple[Callable[[Any, Any], None], ...]:
-    """What writes each field of a frozen record."""
+    """Return the setters of a frozen record's fields, in order."""
     return tuple(vars(cls)[field.name].__set__ for field in dataclasses.fields(cls))
 
 

@@ -62,7 +62,7 @@ def load_instance(path: Path, content: bytes | None = None) -> Instance:
 
 
 def has_its_files(instance: Instance) -> bool:
-    """Whether every file and folder that an instance names is still what ``load_instance`` asks for."""
+    """Return True if every file and folder that an instance names is still what ``load_instance`` asks for."""
     folder = Path(instance.folder)
     if instance.source.git is None and next(rules.source_faults(instance.source, folder), None) is not None:
         return False
@@ -123,7 +123,7 @@ def _faults(instance: Instance, folder: Path) -> Iterator[str]:
 
 
 def _faults_of_parts(data: dict[str, Any], folder: Path) -> Iterator[str]:
-    """What else is wrong where some part has wrong types: those have been reported, so they are passed over."""
+    """Yield the faults of those parts that can be read, where others have wrong types and are reported already."""
     heard: list[str] = []
     if facts := serialization.read(PullRequestFacts, data.get("pull_request"), heard):
         yield from rules.pull_request_faults(facts)

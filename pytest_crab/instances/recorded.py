@@ -1,4 +1,4 @@
-"""Where a set keeps recorded results: <set>/recorded/<reviewer>/<instance id>.json and .diff."""
+"""The files of a set's recorded results: <set>/recorded/<reviewer>/<instance id>.json and .diff."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
 
 
 def recorded_file(instance: Instance, reviewer: str, suffix: str) -> Path:
-    """Where the result (.json) or the revision (.diff) that this reviewer led to is recorded, whether or not it is."""
+    """Return the path of a reviewer's recorded result (.json) or revision (.diff); the file may be missing."""
     return Path(instance.folder).parent / FOLDER / reviewer / f"{instance.id}{suffix}"
 
 
 def is_recorded_name(reviewer: str) -> bool:
-    """Whether results can be recorded under this name: up to 60 letters, digits, dots, underscores and hyphens."""
+    """Return True if results can be recorded under a name: up to 60 letters, digits, dots, underscores and hyphens."""
     return _NAME.fullmatch(reviewer) is not None

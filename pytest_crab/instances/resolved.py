@@ -21,10 +21,10 @@ _SCHEMA = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """What came of one agent at one oracle with the human comment as the only finding (arXiv 2603.23448, 4.2.4).
+    """The outcome of one agent at one oracle with the human comment as the only finding (arXiv 2603.23448, 4.2.4).
 
     ``settings`` is the digest of what decides the agent's work and ``instance`` that of the instance: a mark holds for
-    these alone. ``attempts`` is how often the agent was asked, ``why`` what a comment that was not resolved ended as.
+    these alone. ``attempts`` counts how often the agent was asked; ``why`` is the reason of a comment that was not resolved.
     """
 
     resolved: bool

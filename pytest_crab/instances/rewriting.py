@@ -50,7 +50,7 @@ def _with_block(text: str, key: str, block: str) -> str:
 
 
 def _span(text: str, key: str) -> tuple[int, int]:
-    """Where the lines of a top-level key stand; where they would be added if there are none."""
+    """Return start and end of a top-level key's lines; both are the end of the text if the key is missing."""
     keys = [(match.group(1).strip("\"'"), match.start()) for match in _KEY.finditer(text)]
     for number, (name, start) in enumerate(keys):
         if name == key:

@@ -1,4 +1,4 @@
-"""What an instance's file must say beyond its types; each rule yields sentences that start with the key."""
+"""Rules for an instance's file beyond its types; each rule yields sentences that start with the key."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def pull_request_faults(facts: PullRequestFacts) -> Iterator[str]:
 
 
 def source_faults(source: Source, folder: Path) -> Iterator[str]:
-    """Where the code comes from, and that the files it names are in the instance's folder or set."""
+    """Yield the faults of a source; the files it names must lie in the instance's folder or set."""
     only = source.only
     if isinstance(only, GitSource):
         if not _REPOSITORY.fullmatch(only.url):
@@ -113,7 +113,7 @@ def source_faults(source: Source, folder: Path) -> Iterator[str]:
 
 
 def environment_faults(environment: Environment) -> Iterator[str]:
-    """What is installed is pinned, and every name and path is what it should be."""
+    """Yield the faults of an environment: packages must be pinned, names and paths well formed."""
     at = "environment"
     pin = (_PIN, "name==version") if environment.node is None else (_NPM_PIN, "name@1.2.3, which is npm's way")
     yield from _unmatched(f"{at}.packages", environment.packages, pin[0], f"it should be pinned, as {pin[1]}")

@@ -1,4 +1,4 @@
-"""What a new instance still lacks: the places that were left for its author, which nothing may take for written."""
+"""Placeholders that ``new`` left for the author: check and certify refuse an instance that still holds one."""
 
 from __future__ import annotations
 
