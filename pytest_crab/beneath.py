@@ -27,7 +27,7 @@ def parent(root: Path, path: str, *, make: bool = False) -> Iterator[tuple[int, 
     here = os.open(root, FOLDER)
     try:
         for part in above:
-            below = _entered(here, part, make=make)
+            below = _open_folder(here, part, make=make)
             if below is None:
                 yield None
                 return
@@ -38,7 +38,7 @@ def parent(root: Path, path: str, *, make: bool = False) -> Iterator[tuple[int, 
         os.close(here)
 
 
-def _entered(here: int, name: str, *, make: bool) -> int | None:
+def _open_folder(here: int, name: str, *, make: bool) -> int | None:
     try:
         return os.open(name, FOLDER, dir_fd=here)
     except OSError as error:

@@ -110,10 +110,10 @@ class CommandSettings:
 
         Raises the family's error if it did not end by itself with exit code 0.
         """
-        argv, opened = self._opened(checkout)
+        argv, opened = self._open(checkout)
         with opened as workspace:
             stdin = json.dumps({**request, "root": workspace.root}).encode()
-            env = {**self.env, **self._passed()}
+            env = {**self.env, **self._passed_variables()}
             completed = workspace.run(argv, stdin=stdin, env=env, seconds=self.timeout)
             yield Ran(workspace, self._stdout(completed))
 
@@ -126,7 +126,7 @@ class CommandSettings:
         """Return ``text`` with the values that ``pass_env`` passes replaced by their names."""
         return self._redactor().text(text)
 
-    def leaked(self, text: str) -> str | None:
+    def find_leak(self, text: str) -> str | None:
         """Return the name of a variable in ``pass_env`` whose value is in ``text``."""
         found = self._redactor().find(text)
         return None if found is None else found.strip("[]")
@@ -173,7 +173,7 @@ class CommandSettings:
 
     # --- the sandbox -------------------------------------------------------------------------------------------------
 
-    def _opened(self, checkout: Checkout) -> tuple[tuple[str, ...], AbstractContextManager[Workspace]]:
+    def _open(self, checkout: Checkout) -> tuple[tuple[str, ...], AbstractContextManager[Workspace]]:
         if self.place is Place.WORKSPACE:
             return self.command, checkout.workspace()
         program = self._program()
@@ -207,7 +207,7 @@ class CommandSettings:
                 beside = (prefix / name for name in ("bin", "lib", "lib64", "libexec", "pyvenv.cfg"))
                 yield from (path for path in beside if path.exists() and not self._too_wide(path))
 
-    def _passed(self) -> dict[str, str]:
+    def _passed_variables(self) -> dict[str, str]:
         return {name: os.environ[name] for name in self.pass_env if name in os.environ}
 
     def _redactor(self) -> Redactor:
@@ -220,22 +220,22 @@ class CommandSettings:
 
     def _stdout(self, completed: Completed) -> str:
         if completed.timed_out:
-            raise self._ended(f"did not end within {self.timeout:g} seconds", completed, "raise its timeout")
+            raise self._failure(f"did not end within {self.timeout:g} seconds", completed, "raise its timeout")
         if completed.out_of_memory:
-            raise self._ended("ran out of memory", completed, "let it use less")
+            raise self._failure("ran out of memory", completed, "let it use less")
         if completed.too_much_disk:
-            raise self._ended("wrote more to the disk than it may", completed, "let it write less")
+            raise self._failure("wrote more to the disk than it may", completed, "let it write less")
         if completed.too_much_output or len(completed.stdout) > MOST_OUTPUT:
-            raise self._ended("printed more than is read", completed, "print the answer only")
+            raise self._failure("printed more than is read", completed, "print the answer only")
         if completed.exit_code != 0:
             how = _ending(completed.exit_code)
-            raise self._ended(how, completed, "run it by hand on such an input")
+            raise self._failure(how, completed, "run it by hand on such an input")
         try:
             return completed.stdout.decode()
         except UnicodeDecodeError as error:
             raise self.bad_output([f"it is no UTF-8 ({error.reason} at byte {error.start})"]) from error
 
-    def _ended(self, how: str, completed: Completed, advice: str) -> Exception:
+    def _failure(self, how: str, completed: Completed, advice: str) -> Exception:
         last = last_line(self.redact(completed.stderr.decode(errors="replace")))
         shown = "".join(letter if letter.isprintable() else "?" for letter in last)
         words = f"its last line on stderr is {shown!r}" if shown else "it printed nothing on stderr"
@@ -288,7 +288,7 @@ def _digest(path: Path) -> str:
     return serialization.digest({str(file.relative_to(path)): _digest(file) for file in files})
 
 
-def redacted(settings: CommandSettings, finding: Finding) -> Finding:
+def redact_finding(settings: CommandSettings, finding: Finding) -> Finding:
     """The finding without any value that its reviewer got through ``pass_env``."""
 
     def clean(text: str | None) -> str | None:

@@ -74,7 +74,7 @@ def parse(diff: str) -> tuple[ChangedFile, ...]:
     patch = _read(diff)
     if not patch and diff.strip():
         raise ValueError("not a git diff: it names no file")
-    return tuple(_changed(file) for file in patch)
+    return tuple(_changed_file(file) for file in patch)
 
 
 def parse_hunks(diff: str) -> Iterator[tuple[ChangedFile, tuple[Hunk, ...]]]:
@@ -83,7 +83,7 @@ def parse_hunks(diff: str) -> Iterator[tuple[ChangedFile, tuple[Hunk, ...]]]:
     A text without any file yields nothing.
     """
     for file in _read(normalise(diff)):
-        yield _changed(file), tuple(map(_hunk, file))
+        yield _changed_file(file), tuple(map(_hunk, file))
 
 
 def normalise(diff: str) -> str:
@@ -144,7 +144,7 @@ def _read(diff: str) -> PatchSet:
         raise ValueError(f"not a git diff: {str(error)[:200]}") from None
 
 
-def _changed(file: PatchedFile) -> ChangedFile:
+def _changed_file(file: PatchedFile) -> ChangedFile:
     lines = [line for hunk in file for line in hunk]
     return ChangedFile(
         old=None if file.is_added_file else _path(file.source_file, "a/"),
@@ -172,17 +172,17 @@ def _hunk(hunk: PatchedHunk) -> Hunk:
 
 
 def _path(name: str, prefix: str) -> str:
-    return _unquoted(name).removeprefix(prefix)
+    return _unquote(name).removeprefix(prefix)
 
 
-def _unquoted(name: str) -> str:
+def _unquote(name: str) -> str:
     """Undo git's C-style quoting of a path with unusual bytes."""
     if not (len(name) >= 2 and name.startswith('"') and name.endswith('"')):
         return name
     raw = name[1:-1].encode("utf-8", "surrogateescape")
-    return _ESCAPE.sub(_unescaped, raw).decode("utf-8", "surrogateescape")
+    return _ESCAPE.sub(_unescape, raw).decode("utf-8", "surrogateescape")
 
 
-def _unescaped(match: re.Match[bytes]) -> bytes:
+def _unescape(match: re.Match[bytes]) -> bytes:
     code = match[1]
     return bytes([int(code, 8) & 0xFF]) if code.isdigit() else _LETTERS.get(code, code)

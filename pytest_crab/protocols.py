@@ -382,7 +382,7 @@ class Reviewer(Protocol):
     """
 
     def identity(self) -> Mapping[str, Any] | None:
-        """Plain data that decides the review besides the pull request; None if only a resumed run may reuse the review."""
+        """Plain data that decides the review besides the pull request; None if the review belongs to one run."""
 
     def review(self, pull_request: PullRequest, checkout: Checkout) -> Review:
         """Review the pull request. Raises ReviewerError, ModelError, Cancelled."""
@@ -396,7 +396,7 @@ class Agent(Protocol):
         """True if every report must say that this agent is simulated."""
 
     def identity(self) -> Mapping[str, Any] | None:
-        """Plain data that decides the revision besides pull request and findings; None if only a resumed run may reuse it."""
+        """Plain data that decides the revision besides pull request and findings; None if it belongs to one run."""
 
     def revise(self, pull_request: PullRequest, findings: Sequence[Finding], checkout: Checkout) -> Revision:
         """Revise the code. Raises AgentError, ModelError, Cancelled."""

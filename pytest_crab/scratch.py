@@ -40,7 +40,7 @@ def scratch(name: str) -> Iterator[Path]:
 
 
 @contextmanager
-def abandoned() -> Iterator[list[Path]]:
+def abandoned_folders() -> Iterator[list[Path]]:
     """The folders whose processes were killed, for removal; meanwhile no process can make a new one."""
     place = _place()
     locks: list[int] = []

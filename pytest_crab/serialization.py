@@ -147,12 +147,12 @@ def _plan(cls: Any) -> dict[str, tuple[str, bool, type | None, _Converter]]:
 def _record(cls: Any, value: Any, problems: list[str], at: str) -> Any:
     plan = _plan(cls)
     if type(value) is not dict and not isinstance(value, Mapping):
-        problems.append(f"{_name(at)} is {_show(value)}; it should be a mapping with {_listed(plan)}")
+        problems.append(f"{_name(at)} is {_show(value)}; it should be a mapping with {_commas(plan)}")
         return None
     before = len(problems)
     if not value.keys() <= plan.keys():
         problems.extend(
-            f"{_join(at, key)} is not a known key; the keys here are {_listed(plan)}"
+            f"{_join(at, key)} is not a known key; the keys here are {_commas(plan)}"
             for key in sorted(map(str, value.keys() - plan.keys()))
         )
     values = {}
@@ -198,7 +198,7 @@ def _member(kind: type[enum.Enum], value: Any, problems: list[str], at: str) -> 
     try:
         return kind(value)
     except ValueError:
-        problems.append(f"{_name(at)} is {_show(value)}; it should be one of {_listed(word.value for word in kind)}")
+        problems.append(f"{_name(at)} is {_show(value)}; it should be one of {_commas(word.value for word in kind)}")
         return None
 
 
@@ -239,5 +239,5 @@ def _show(value: Any) -> str:
     return cut(text, 60)
 
 
-def _listed(words: Any) -> str:
+def _commas(words: Any) -> str:
     return ", ".join(str(word) for word in words)

@@ -84,7 +84,7 @@ def prove(evidence: Evidence) -> Proof | tuple[str, ...]:
     for state, runs in states:
         if not runs:
             reasons.append(f"never ran on {state}")
-        elif any(_seen(run) != _seen(runs[0]) for run in runs):
+        elif any(_outcomes(run) != _outcomes(runs[0]) for run in runs):
             reasons.append(f"{len(runs)} runs on {state} do not agree, so it is flaky")
     expected = tuple(sorted(test.id for test in evidence.reference[0].tests)) if evidence.reference else ()
     altered = {name for _, runs in evidence.green() for run in runs for name in run.altered}
@@ -132,7 +132,7 @@ def _distinct(faults: Iterator[str | None]) -> list[str]:
     return list(dict.fromkeys(fault for fault in faults if fault))
 
 
-def _seen(run: Run) -> tuple[Any, ...]:
+def _outcomes(run: Run) -> tuple[Any, ...]:
     return run.ending, frozenset((test.id, test.outcome) for test in run.tests)
 
 
@@ -154,25 +154,25 @@ def not_red(proof: Proof, run: Run) -> str | None:
         return None
     if not run.tests:
         return "no test was collected"
-    told = ", ".join(sorted({f"{test.id} {_said(test)}" for test in run.tests if test.outcome != "passed"})[:3])
+    told = ", ".join(sorted({f"{test.id} {_outcome(test)}" for test in run.tests if test.outcome != "passed"})[:3])
     return f"no expected test failed ({told or 'all passed'})"
 
 
-def named(text: str, limit: int = _PLACE) -> str:
+def safe_name(text: str, limit: int = _PLACE) -> str:
     """Return a name that code under test may have chosen, so that it holds no sentence and not more than a name."""
     return _FOREIGN.sub("_", text)[:limit]
 
 
-def recorded(proof: Proof, run: Run) -> tuple[TestOutcome, ...]:
+def outcomes_for_record(proof: Proof, run: Run) -> tuple[TestOutcome, ...]:
     """Return the outcomes for the record: the expected tests', and a few others', in names that hold no sentence."""
     extra = [test for test in run.tests if test.id not in proof.expected][:_MOST_EXTRA]
     known = [test for test in run.tests if test.id in proof.expected][:_MOST_TESTS]
     return tuple(
         dataclasses.replace(
             test,
-            id=_shown(proof, test.id),
-            exception=None if test.exception is None else named(test.exception, _NAME),
-            where=None if test.where is None else named(test.where),
+            id=_label(proof, test.id),
+            exception=None if test.exception is None else safe_name(test.exception, _NAME),
+            where=None if test.where is None else safe_name(test.where),
         )
         for test in (*known, *extra)
     )
@@ -196,17 +196,17 @@ def _faults(proof: Proof, run: Run) -> Judgement | None:
     if not faulty:
         return None
     more = f" and {len(faulty) - 1} more" if len(faulty) > 1 else ""
-    where = f" in {named(faulty[0].where)}" if faulty[0].where else ""
-    return Judgement(reason=Reason.FAILED, detail=f"{faulty[0].id} {_said(faulty[0])}{where}{more}")
+    where = f" in {safe_name(faulty[0].where)}" if faulty[0].where else ""
+    return Judgement(reason=Reason.FAILED, detail=f"{faulty[0].id} {_outcome(faulty[0])}{where}{more}")
 
 
 def _absences(proof: Proof, run: Run) -> Judgement | None:
     skipped = [test for test in run.tests if test.outcome in _SKIPPED]
     if skipped:
-        return Judgement(reason=Reason.SKIPPED, detail=f"{_shown(proof, skipped[0].id)} {_said(skipped[0])}")
+        return Judgement(reason=Reason.SKIPPED, detail=f"{_label(proof, skipped[0].id)} {_outcome(skipped[0])}")
     faulty = [test for test in run.tests if test.outcome in _FAULTY]
     if faulty:
-        return Judgement(reason=Reason.NOT_COLLECTED, detail=f"{_shown(proof, faulty[0].id)} {_said(faulty[0])}")
+        return Judgement(reason=Reason.NOT_COLLECTED, detail=f"{_label(proof, faulty[0].id)} {_outcome(faulty[0])}")
     ids = [test.id for test in run.tests]
     missing = sorted(set(proof.expected) - set(ids))
     if run.tripwire is None:
@@ -216,7 +216,7 @@ def _absences(proof: Proof, run: Run) -> Judgement | None:
     if sorted(ids) != sorted(proof.expected):
         extra = sorted(set(ids) - set(proof.expected))
         return Judgement(
-            reason=Reason.NOT_COLLECTED, detail=f"{named(extra[0] if extra else ids[0])} was not in the proof"
+            reason=Reason.NOT_COLLECTED, detail=f"{safe_name(extra[0] if extra else ids[0])} was not in the proof"
         )
     return None
 
@@ -224,7 +224,7 @@ def _absences(proof: Proof, run: Run) -> Judgement | None:
 def _integrity(proof: Proof, run: Run) -> Judgement | None:
     new = sorted(set(run.altered) - set(proof.altered))
     if new:
-        return Judgement(reason=Reason.TAMPERED, detail=f"{named(new[0])} was replaced")
+        return Judgement(reason=Reason.TAMPERED, detail=f"{safe_name(new[0])} was replaced")
     if run.tripwire is not True:
         return Judgement(reason=Reason.TAMPERED, detail="tests that must fail did not")
     if run.exit_code != _FAILED:
@@ -234,12 +234,12 @@ def _integrity(proof: Proof, run: Run) -> Judgement | None:
     return None
 
 
-def _shown(proof: Proof, name: str) -> str:
-    return name if name in proof.expected else named(name)
+def _label(proof: Proof, name: str) -> str:
+    return name if name in proof.expected else safe_name(name)
 
 
-def _said(test: TestOutcome) -> str:
-    return f"{test.outcome}{f' with {named(test.exception, _NAME)}' if test.exception else ''}"
+def _outcome(test: TestOutcome) -> str:
+    return f"{test.outcome}{f' with {safe_name(test.exception, _NAME)}' if test.exception else ''}"
 
 
 def leaks(facts: Mapping[str, Any], *, version: str | None = None) -> tuple[str, ...]:

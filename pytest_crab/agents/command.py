@@ -31,7 +31,7 @@ class CommandAgent(CommandSettings):
         fingerprint = self.fingerprint()
         with self.ran(request(pull_request, findings), checkout) as ran:
             stdout, diff = ran.stdout, ran.workspace.diff()
-        name = self.leaked(diff)
+        name = self.find_leak(diff)
         if name is not None:
             sentence = (
                 f"the command agent {self.command[0]} wrote the value of {name} into the code; no secret is kept, "

@@ -18,7 +18,7 @@ from typing import TypeVar
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import FILE
 from pytest_crab.instances import load_instance
-from pytest_crab.instances.writing import written
+from pytest_crab.instances.writing import instance_yaml
 from pytest_crab.types import Instance
 
 R = TypeVar("R")
@@ -104,7 +104,7 @@ def write_instance(folder: Path, instance: Instance, files: Mapping[str, str]) -
         for name, text in files.items():
             (folder / name).parent.mkdir(exist_ok=True)
             (folder / name).write_bytes(text.encode())
-        (folder / FILE).write_bytes(written(instance).encode())
+        (folder / FILE).write_bytes(instance_yaml(instance).encode())
         load_instance(folder)
     except UnicodeEncodeError:
         problem = "a text holds half a surrogate pair, which is no text"

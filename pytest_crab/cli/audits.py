@@ -34,7 +34,7 @@ def audit(
     """
     pending = []
     for instance in instances:
-        if not lock.unaudited([instance]):
+        if not lock.count_unaudited([instance]):
             continue
         if instance.source.git is not None and not is_given(instance.required_environment):
             skip(instance, "its oracles are not audited: it has no environment; pytest-crab certify finds one")

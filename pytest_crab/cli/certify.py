@@ -86,7 +86,7 @@ def certify(
     a line is printed for each oracle, with why it is not proved if it is not; exits with 1 then, or if nothing could be
     reached. Runs the projects' own build code, in a sandbox that has the network.
     """
-    instances = _loaded(instance_files(names))
+    instances = _load(instance_files(names))
     asked = None if agent is None else crew_with(agent)
     settings = None if asked is None else asked.settings
     try:
@@ -99,7 +99,7 @@ def certify(
         work = {each.id: functools.partial(certify_instance, each, crew, world) for each in measured}
         try:
             with contextlib.closing(as_they_end(pool, work, "instances")) as ended:
-                done = {at: _told(certificate, name, write=write) for at, certificate in ended}
+                done = {at: _report(certificate, name, write=write) for at, certificate in ended}
             certificates = [done[instance.id] for instance in measured]
             found = (
                 [] if asked is None else resolve_all(certificates, asked, world, pool, attempts=attempts, write=write)
@@ -116,7 +116,7 @@ def certify(
     ctx.exit(1 if nothing or unknown or not sound or any(each.problems for each in certificates) else 0)
 
 
-def _loaded(files: Sequence[Path]) -> list[Instance]:
+def _load(files: Sequence[Path]) -> list[Instance]:
     """The instances, if nothing is wrong with any file and none is still to be written."""
     instances, faults = [], []
     for file in files:
@@ -133,7 +133,7 @@ def _loaded(files: Sequence[Path]) -> list[Instance]:
     return instances
 
 
-def _told(certificate: Certificate, runtime: str, *, write: bool) -> Certificate:
+def _report(certificate: Certificate, runtime: str, *, write: bool) -> Certificate:
     """The same certificate, once it was printed and written down."""
     _tell(certificate)
     if write and certificate.skipped is None:

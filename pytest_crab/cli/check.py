@@ -126,13 +126,13 @@ def check(
     report = Report()
     if since is not None and write:
         raise click.UsageError("--lock is for whole sets, and --since takes a part of one")
-    instances = list(_loaded(files, report))
+    instances = list(_load_sound(files, report))
     if since is not None:
         instances = _since(instances, since)
     for file in (
         file for folder in sorted({file.parent.parent for file in files}) for file in set_configuration(folder)
     ):
-        report.warning(_shown(file), "a pytest that is given this set runs or reads it")
+        report.warning(_display_path(file), "a pytest that is given this set runs or reads it")
     for sentence in duplicates(instances):
         report.fault("ids", sentence)
     counted = []
@@ -140,17 +140,17 @@ def check(
         for instance in instances:
             snapshot = _check_trees(instance, report, FileStore(store).cache, passing, fetch=fetch)
             if stats:
-                counted.append(Counted(instance=instance, changed=_changed(instance, snapshot)))
+                counted.append(Counted(instance=instance, changed=_count_changed_lines(instance, snapshot)))
     _check_locks(instances, report, write=write)
     if audit and not report.faults:
         _audit(instances, runtime, store, jobs, report)
     for line in statistics(counted) if stats else ():
         click.echo(line)
-    click.echo(report.summary(map(_shown, files)))
+    click.echo(report.summary(map(_display_path, files)))
     ctx.exit(1 if report.faults else 0)
 
 
-def _loaded(files: Iterable[Path], report: Report) -> Iterator[Instance]:
+def _load_sound(files: Iterable[Path], report: Report) -> Iterator[Instance]:
     """The instances whose files are sound enough to look further."""
     for file in files:
         report.checked += 1
@@ -158,7 +158,7 @@ def _loaded(files: Iterable[Path], report: Report) -> Iterator[Instance]:
             instance = load_instance(file)
         except BadInput as error:
             for problem in error.problems:
-                report.fault(_shown(file), problem)
+                report.fault(_display_path(file), problem)
             continue
         sentences = [*content_faults(instance), *unwritten(instance)]
         for sentence in sentences:
@@ -177,7 +177,7 @@ def _since(instances: Sequence[Instance], since: date) -> list[Instance]:
     return [instance for instance in instances if reasons[instance.id] is None]
 
 
-def _changed(instance: Instance, snapshot: Snapshot | None) -> int | None:
+def _count_changed_lines(instance: Instance, snapshot: Snapshot | None) -> int | None:
     """Return how many lines the pull request changes, or None where only its source, not here, says so."""
     authored = instance.source.sdist or instance.source.tree
     if authored is not None:
@@ -223,7 +223,7 @@ def _check_locks(instances: Iterable[Instance], report: Report, *, write: bool) 
     for instance in instances:
         sets.setdefault(Path(instance.folder).parent, []).append(instance)
     for folder, members in sorted(sets.items()):
-        where = _shown(folder / lock.FILE)
+        where = _display_path(folder / lock.FILE)
         whole = len(members) == sum(1 for _ in find_instances(folder))
         try:
             if not write:
@@ -242,11 +242,16 @@ def _check_locks(instances: Iterable[Instance], report: Report, *, write: bool) 
 
 def _audit(instances: Sequence[Instance], runtime: str, store: Path, jobs: int, report: Report) -> None:
     """Audit what is not on record; a fault for each oracle that fails, a line for each set without a lock."""
-    unlocked = {folder for folder in lock.unaudited(instances) if not (folder / lock.FILE).exists()}
+    unlocked = {folder for folder in lock.count_unaudited(instances) if not (folder / lock.FILE).exists()}
     for folder in sorted(unlocked):
-        report.fault(_shown(folder), f"it has no {lock.FILE} to record audits in; pytest-crab check --lock writes one")
+        report.fault(
+            _display_path(folder), f"it has no {lock.FILE} to record audits in; pytest-crab check --lock writes one"
+        )
     locked = [instance for instance in instances if Path(instance.folder).parent not in unlocked]
-    skip = lambda instance, why: report.not_checked(_where(instance), why)  # noqa: E731
+
+    def skip(instance: Instance, why: str) -> None:
+        report.not_checked(_where(instance), why)
+
     audited = 0
     for certificate in audit_instances(locked, runtime, store, jobs, skip):
         audited += certificate.proved
@@ -256,10 +261,10 @@ def _audit(instances: Sequence[Instance], runtime: str, store: Path, jobs: int, 
 
 
 def _where(instance: Instance) -> str:
-    return _shown(Path(instance.folder, FILE))
+    return _display_path(Path(instance.folder, FILE))
 
 
-def _shown(path: Path) -> str:
+def _display_path(path: Path) -> str:
     """The path as a person would type it here."""
     relative = os.path.relpath(path)
     return str(path) if relative.startswith("..") else relative

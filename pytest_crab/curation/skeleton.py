@@ -15,7 +15,7 @@ from pytest_crab.errors import BadInput
 from pytest_crab.instances.loading import FILE
 from pytest_crab.instances.unwritten import PLACEHOLDER
 from pytest_crab.instances.unwritten import STUB
-from pytest_crab.instances.writing import written
+from pytest_crab.instances.writing import instance_yaml
 from pytest_crab.types import Category
 from pytest_crab.types import Comment
 from pytest_crab.types import Instance
@@ -104,7 +104,7 @@ def instance_text(instance: Instance, diff: str, notes: Mapping[str, Sequence[st
     heading = ["# The pull request's hunks, to anchor comments at:"] if hunks else []
     before["comments"] = [*said, *heading, *hunks, *more]
     lines = _TOP.format(placeholder=PLACEHOLDER).splitlines()
-    for line in written(instance).splitlines():
+    for line in instance_yaml(instance).splitlines():
         key = line.partition(":")[0]
         lines += before.get(key, []) if key and not line.startswith((" ", "-")) else []
         lines.append(line)

@@ -39,7 +39,7 @@ class Index:
     """
 
     def __init__(self, data: bytes = b"") -> None:
-        self._kept: dict[str, tuple[bytes, Instance]] = _opened(data) if data else {}
+        self._kept: dict[str, tuple[bytes, Instance]] = _read_index(data) if data else {}
         self._seen: dict[str, tuple[bytes, Instance]] = {}
         self._read = 0
 
@@ -106,7 +106,7 @@ def _checksum(content: bytes | memoryview) -> bytes:
     return zlib.crc32(content).to_bytes(_CHECKSUM, "big")
 
 
-def _opened(data: bytes) -> dict[str, tuple[bytes, Instance]]:
+def _read_index(data: bytes) -> dict[str, tuple[bytes, Instance]]:
     if data[:_CHECKSUM] != _checksum(memoryview(data)[_CHECKSUM:]):
         return {}  # a disk may turn a letter of a comment, and it would still be an index
     stream = io.BytesIO(data)

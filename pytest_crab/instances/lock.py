@@ -27,7 +27,7 @@ FILE = "crab.lock"
 _SCHEMA = 1
 
 
-def locked(instance: Instance) -> dict[str, str]:
+def content_digests(instance: Instance) -> dict[str, str]:
     """Return the digests of what decides an instance: its file, environment, source, and every file that it names.
 
     Raises BadInput for a tree that cannot be read.
@@ -44,7 +44,7 @@ def locked(instance: Instance) -> dict[str, str]:
 
 def digest(instance: Instance) -> str:
     """Return one digest of all that decides an instance."""
-    return serialization.digest(locked(instance))
+    return serialization.digest(content_digests(instance))
 
 
 def named_files(instance: Instance) -> list[str]:
@@ -75,10 +75,10 @@ def write_lock(folder: Path, instances: Iterable[Instance]) -> None:
     members = list(instances)
     with locked_folder(folder):
         try:
-            audits = _recorded(folder)
+            audits = _read_audits(folder)
         except BadInput:
             audits = {}
-        _write(folder, {instance.id: locked(instance) for instance in members}, audits, members)
+        _write(folder, {instance.id: content_digests(instance) for instance in members}, audits, members)
 
 
 def record_audits(folder: Path, instance: Instance, passed: Collection[str]) -> bool:
@@ -89,7 +89,7 @@ def record_audits(folder: Path, instance: Instance, passed: Collection[str]) -> 
     with locked_folder(folder):  # other instances of the set may be certified at the same time
         if not (folder / FILE).exists():
             return False
-        instances, audits = _read(folder / FILE), dict(_recorded(folder))
+        instances, audits = _read(folder / FILE), dict(_read_audits(folder))
         audits[instance.id] = {name: value for name, value in audit_digests(instance).items() if name in passed}
         _write(folder, instances, audits, [instance])
     return True
@@ -116,7 +116,7 @@ def audit_digests(instance: Instance) -> dict[str, str]:
     return {comment.id: of(comment) for comment in checked}
 
 
-def unaudited(instances: Iterable[Instance]) -> dict[Path, int]:
+def count_unaudited(instances: Iterable[Instance]) -> dict[Path, int]:
     """Return how many oracles with checks have no audit on record that still holds, by the folder of their set.
 
     Sets where all have one are left out. Raises BadInput for a lock or a file that cannot be read.
@@ -126,7 +126,7 @@ def unaudited(instances: Iterable[Instance]) -> dict[Path, int]:
     for instance in instances:
         folder = Path(instance.folder).parent
         if folder not in recorded:
-            recorded[folder] = _recorded(folder)
+            recorded[folder] = _read_audits(folder)
         known = recorded[folder].get(instance.id, {})
         counts[folder] += sum(known.get(name) != value for name, value in audit_digests(instance).items())
     return {folder: count for folder, count in counts.items() if count}
@@ -146,7 +146,7 @@ def differences(folder: Path, instances: Iterable[Instance], *, whole: bool) -> 
         if was is None:
             yield f"{instance.id} is not in the lock; if it is new, run pytest-crab check --lock"
             continue
-        now = locked(instance)
+        now = content_digests(instance)
         changed = [
             name.removeprefix("file ") for name in sorted(was.keys() | now.keys()) if was.get(name) != now.get(name)
         ]
@@ -179,7 +179,7 @@ def _write(
     replace_text(folder / FILE, json.dumps(content, indent=1, sort_keys=True) + "\n")
 
 
-def _recorded(folder: Path) -> Mapping[str, Mapping[str, str]]:
+def _read_audits(folder: Path) -> Mapping[str, Mapping[str, str]]:
     """Return the audits on record, by instance and comment; none where there is no lock."""
     return _read(folder / FILE, "audits") if (folder / FILE).exists() else {}
 

@@ -45,7 +45,7 @@ def settings_digest(adapter: str, identity: Mapping[str, Any] | None, settings: 
 def marks_of(instance: Instance, agent: str) -> dict[str, Mark]:
     """The marks of the agent of this name, by comment. Raises BadInput for a file that is something else."""
     path = Path(instance.folder).parent / FILE
-    entries = _kept(path).get(agent, {}).get(instance.id, {})
+    entries = _read_marks(path).get(agent, {}).get(instance.id, {})
     problems: list[str] = []
     found = {comment: serialization.read(Mark, entry, problems, comment) for comment, entry in entries.items()}
     if problems:
@@ -60,7 +60,7 @@ def write_marks(folder: Path, agent: str, marks: Mapping[str, Mapping[str, Mark]
     BadInput for a file that is something else.
     """
     path = folder / FILE
-    agents = _kept(path)
+    agents = _read_marks(path)
     own = agents.setdefault(agent, {})
     for instance, found in marks.items():
         before = own.get(instance, {})
@@ -75,7 +75,7 @@ def _entry(mark: Mark, before: Any) -> dict[str, Any]:
     return dict(before) if same else entry
 
 
-def _kept(path: Path) -> dict[str, dict[str, dict[str, Any]]]:
+def _read_marks(path: Path) -> dict[str, dict[str, dict[str, Any]]]:
     if not path.exists():
         return {}
     try:

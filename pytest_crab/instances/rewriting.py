@@ -10,7 +10,7 @@ from pytest_crab.errors import BadInput
 from pytest_crab.instances.files import replace_text
 from pytest_crab.instances.loading import FILE
 from pytest_crab.instances.loading import load_instance
-from pytest_crab.instances.writing import written
+from pytest_crab.instances.writing import instance_yaml
 from pytest_crab.types import Instance
 
 _KEY = re.compile(r"^([A-Za-z_]+|\"[A-Za-z_]+\"|'[A-Za-z_]+') *:", re.MULTILINE)
@@ -23,7 +23,7 @@ def rewrite(instance: Instance) -> None:
     """
     path = Path(instance.folder, FILE)
     before = path.read_text("utf-8-sig")
-    wanted = written(instance)
+    wanted = instance_yaml(instance)
     text = before
     for key in ("environment", "tags"):
         text = _with_block(text, key, _block(wanted, key))

@@ -116,9 +116,9 @@ def environment_faults(environment: Environment) -> Iterator[str]:
     """Yield the faults of an environment: packages must be pinned, names and paths well formed."""
     at = "environment"
     pin = (_PIN, "name==version") if environment.node is None else (_NPM_PIN, "name@1.2.3, which is npm's way")
-    yield from _unmatched(f"{at}.packages", environment.packages, pin[0], f"it should be pinned, as {pin[1]}")
+    yield from _mismatches(f"{at}.packages", environment.packages, pin[0], f"it should be pinned, as {pin[1]}")
     yield from _node_faults(environment)
-    yield from _unmatched(f"{at}.system", environment.system, _SYSTEM, "it should be a Debian package's name")
+    yield from _mismatches(f"{at}.system", environment.system, _SYSTEM, "it should be a Debian package's name")
     if environment.dockerfile is not None and not _DOCKERFILE.fullmatch(environment.dockerfile):
         yield f"{at}.dockerfile is {environment.dockerfile!r}; it should be a name out of dockerfiles/, such as python"
     if environment.image is not None and not _IMAGE.fullmatch(environment.image):
@@ -135,7 +135,7 @@ def environment_faults(environment: Environment) -> Iterator[str]:
     if environment.timeout > _MOST_SECONDS:
         yield f"{at}.timeout is {environment.timeout}; it should be at most {_MOST_SECONDS} seconds"
     resolved = [environment.resolved] if environment.resolved is not None else []
-    yield from _unmatched(f"{at}.resolved", resolved, _MOMENT, "it should be a moment such as 2019-04-11T15:02:59Z")
+    yield from _mismatches(f"{at}.resolved", resolved, _MOMENT, "it should be a moment such as 2019-04-11T15:02:59Z")
     yield from _variable_faults(environment.env)
 
 
@@ -204,7 +204,7 @@ def _oracle_faults(oracle: Oracle, at: str, folder: Path) -> Iterator[str]:
         yield f"{at}.oracle.isolation is {oracle.isolation}; with runner {oracle.runner} it should be none"
     if oracle.runner is not Runner.PYTEST and oracle.plugins:
         yield f"{at}.oracle.plugins are pytest's; with runner {oracle.runner} there should be none"
-    yield from _unmatched(f"{at}.oracle.plugins", oracle.plugins, _MODULE, "it should be the name of a module")
+    yield from _mismatches(f"{at}.oracle.plugins", oracle.plugins, _MODULE, "it should be the name of a module")
 
 
 def oracle_faults(comments: Iterable[Comment]) -> Iterator[str]:
@@ -276,7 +276,7 @@ def _is_day(text: str) -> bool:
     return bool(_DAY.fullmatch(text))
 
 
-def _unmatched(key: str, values: Iterable[str], pattern: re.Pattern[str], wanted: str) -> Iterator[str]:
+def _mismatches(key: str, values: Iterable[str], pattern: re.Pattern[str], wanted: str) -> Iterator[str]:
     for number, value in enumerate(values):
         if not pattern.fullmatch(value):
             yield f"{key}[{number}] is {value!r}; {wanted}"

@@ -34,7 +34,7 @@ class _Dumper(_DUMPER):  # type: ignore[misc]
 _Dumper.add_representer(str, _Dumper.represent_text)
 
 
-def written(instance: Instance) -> str:
+def instance_yaml(instance: Instance) -> str:
     """Return the text of an instance.yaml; what load_instance makes of it in a folder is ``instance`` again.
 
     Texts must be encodable: half a surrogate pair raises UnicodeEncodeError.

@@ -191,7 +191,7 @@ def forecast_lines(told: Forecast, environments: str, disk_budget: int | None) -
 def unaudited_lines(instances: Iterable[Instance]) -> Iterator[str]:
     """Yield a line for each set with oracles whose accepts and rejects crab.lock does not say to hold."""
     try:
-        for folder, count in sorted(lock.unaudited(instances).items()):
+        for folder, count in sorted(lock.count_unaudited(instances).items()):
             place = os.path.relpath(folder)
             yield (
                 f"crab: {place}: {format_count(count, 'oracle')} not audited since the last change; "

@@ -19,7 +19,7 @@ from pytest_crab.atomic import write_atomically
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import find_instances
 from pytest_crab.instances import load_instance
-from pytest_crab.instances.lock import locked
+from pytest_crab.instances.lock import content_digests
 from pytest_crab.plugin.items import InstanceFile
 from pytest_crab.plugin.paths import INSTANCE_FILE
 from pytest_crab.plugin.paths import is_file
@@ -153,7 +153,7 @@ def _digest(folder: Path) -> str:
 def _state(file: Path) -> dict[str, str]:
     """Return what decides an instance; of one that cannot be read, and is never run, the fault."""
     try:
-        return locked(load_instance(file))
+        return content_digests(load_instance(file))
     except (BadInput, OSError) as error:
         return {"fault": str(error)}
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from pytest_crab.commands import CommandSettings
-from pytest_crab.commands import redacted
+from pytest_crab.commands import redact_finding
 from pytest_crab.commands import request
 from pytest_crab.diffs import touched_paths
 from pytest_crab.errors import AgentError
@@ -34,7 +34,7 @@ class CommandReviewer(CommandSettings):
         review = read_review(stdout, problems, root=root, files=touched_paths(pull_request.diff))
         if review is None:
             raise self.bad_output(problems)
-        findings = tuple(redacted(self, finding) for finding in review.findings)
+        findings = tuple(redact_finding(self, finding) for finding in review.findings)
         version = fingerprint if review.version is None else self.redact(review.version)
         set_aside = tuple(map(self.redact, review.set_aside))
         return dataclasses.replace(review, findings=findings, version=version, set_aside=set_aside)

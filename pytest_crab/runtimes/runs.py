@@ -17,7 +17,7 @@ from pytest_crab.harness.inside import tree
 from pytest_crab.locks import lock_file
 from pytest_crab.locks import locked_file
 from pytest_crab.locks import try_lock_file
-from pytest_crab.scratch import abandoned
+from pytest_crab.scratch import abandoned_folders
 from pytest_crab.scratch import machine_folder
 from pytest_crab.serialization import digest
 
@@ -91,7 +91,7 @@ def sweep_folders() -> list[str]:
     Of two sweepers one does it, and the other waits for that.
     """
     with locked_file(machine_folder() / "sweep.lock"):
-        with abandoned() as folders:
+        with abandoned_folders() as folders:
             for folder in folders:
                 remove_folder(folder)
         runs = [lock.stem for lock in sorted(_runs().glob("*.lock")) if _sweep(lock)]

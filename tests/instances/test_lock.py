@@ -117,36 +117,36 @@ def checked(write_instance: Write, tmp_path: Path) -> Path:
         file.write(CHECKED)
     folder = tmp_path / "set"
     lock.write_lock(folder, load_instances(folder))
-    assert lock.unaudited(load_instances(folder)) == {folder: 1}
+    assert lock.count_unaudited(load_instances(folder)) == {folder: 1}
     first, _ = load_instances(folder)
     assert lock.record_audits(folder, first, ["c0"])
     return folder
 
 
 def test_an_audit_on_record_holds_until_what_decides_it_changes(checked: Path) -> None:
-    assert lock.unaudited(load_instances(checked)) == {}
+    assert lock.count_unaudited(load_instances(checked)) == {}
     assert differences(checked) == []
     (checked / "b" / "reference.diff").write_text((checked / "b" / "reference.diff").read_text() + "\n")
-    assert lock.unaudited(load_instances(checked)) == {}
+    assert lock.count_unaudited(load_instances(checked)) == {}
     with (checked / "a" / "oracles" / "test_c0.py").open("a") as file:
         file.write("# weaker\n")
-    assert lock.unaudited(load_instances(checked)) == {checked: 1}
+    assert lock.count_unaudited(load_instances(checked)) == {checked: 1}
 
 
 def test_a_new_lock_keeps_only_the_audits_that_hold(checked: Path) -> None:
     lock.write_lock(checked, load_instances(checked))
-    assert lock.unaudited(load_instances(checked)) == {}
+    assert lock.count_unaudited(load_instances(checked)) == {}
     with (checked / "a" / "head.diff").open("a") as file:
         file.write("\n")
     lock.write_lock(checked, load_instances(checked))
-    assert lock.unaudited(load_instances(checked)) == {checked: 1}
+    assert lock.count_unaudited(load_instances(checked)) == {checked: 1}
     assert json.loads((checked / lock.FILE).read_text())["audits"] == {}
 
 
 def test_an_oracle_that_failed_its_audit_is_taken_off_the_record(checked: Path) -> None:
     first, _ = load_instances(checked)
     assert lock.record_audits(checked, first, [])
-    assert lock.unaudited(load_instances(checked)) == {checked: 1}
+    assert lock.count_unaudited(load_instances(checked)) == {checked: 1}
 
 
 def test_audits_are_recorded_in_a_lock_only(checked: Path) -> None:
@@ -159,6 +159,6 @@ def test_audits_are_recorded_in_a_lock_only(checked: Path) -> None:
 def test_a_damaged_lock_is_written_anew_without_its_audits(checked: Path) -> None:
     (checked / lock.FILE).write_text("{")
     with pytest.raises(BadInput, match="check --lock"):
-        lock.unaudited(load_instances(checked))
+        lock.count_unaudited(load_instances(checked))
     lock.write_lock(checked, load_instances(checked))
-    assert lock.unaudited(load_instances(checked)) == {checked: 1}
+    assert lock.count_unaudited(load_instances(checked)) == {checked: 1}

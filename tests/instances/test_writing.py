@@ -11,14 +11,14 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from pytest_crab.instances import load_instance
-from pytest_crab.instances.writing import written
+from pytest_crab.instances.writing import instance_yaml
 from pytest_crab.types import Comment
 from pytest_crab.types import Environment
 from pytest_crab.types import Instance
 
 
 def again(folder: Path, instance: Instance) -> Instance:
-    (folder / "instance.yaml").write_bytes(written(instance).encode())
+    (folder / "instance.yaml").write_bytes(instance_yaml(instance).encode())
     return load_instance(folder)
 
 
@@ -42,7 +42,7 @@ def test_a_written_instance_is_read_as_the_same(write_instance: Callable[..., Pa
 def test_defaults_are_left_out_and_lines_stand_as_they_are(write_instance: Callable[..., Path]) -> None:
     instance = load_instance(write_instance())
     facts = dataclasses.replace(instance.pull_request, body="One.\n\n  Two: #3\n")
-    text = written(dataclasses.replace(instance, pull_request=facts))
+    text = instance_yaml(dataclasses.replace(instance, pull_request=facts))
     assert "  body: |\n    One.\n\n      Two: #3\n" in text
     assert "workdir" not in text
     assert "folder" not in text
@@ -69,4 +69,4 @@ def test_any_text_comes_back(tmp_path: Path, write_instance: Callable[..., Path]
 def test_half_a_pair_is_no_text(write_instance: Callable[..., Path]) -> None:
     instance = load_instance(write_instance())
     with pytest.raises(UnicodeEncodeError):
-        written(dataclasses.replace(instance, tags={"t": "\ud800"})).encode()
+        instance_yaml(dataclasses.replace(instance, tags={"t": "\ud800"})).encode()

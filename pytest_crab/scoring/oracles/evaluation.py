@@ -139,7 +139,7 @@ def _judge(
         assert one.proof is not None
         run = runs[one.comment.id]
         judgement = broken.get(one.comment.id) or verdict.judge(one.proof, run)
-        tests = verdict.recorded(one.proof, run)
+        tests = verdict.outcomes_for_record(one.proof, run)
         scores[one.comment.id] = score_of(one.comment, judgement, tests=tests, proof=one.proof)
     return scores, _breaks_tests(context, answers.runs.get(PASS_TO_PASS))
 

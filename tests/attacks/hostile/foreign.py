@@ -16,7 +16,7 @@ from hostile.shape import Refusal
 
 from pytest_crab import serialization
 from pytest_crab.instances import load_instance
-from pytest_crab.instances.lock import locked
+from pytest_crab.instances.lock import content_digests
 from pytest_crab.plugin.trust import TRUSTED
 
 REFUSED = "refused before the run"
@@ -56,7 +56,7 @@ def foreign(
             (place / path).write_text(text)
         if store:
             (place / ".crab").mkdir()
-            digest = serialization.digest({"ledger": locked(load_instance(file))})
+            digest = serialization.digest({"ledger": content_digests(load_instance(file))})
             (place / ".crab" / TRUSTED).write_text(json.dumps({digest: str(place)}))
         return Foreign(place)
 

@@ -51,7 +51,7 @@ from pytest_crab.types import Run
 from pytest_crab.types import TestOutcome
 from pytest_crab.types import Trial
 from pytest_crab.verdict import judge
-from pytest_crab.verdict import recorded
+from pytest_crab.verdict import outcomes_for_record
 
 
 def _trial(review: Review) -> Trial:
@@ -344,7 +344,7 @@ def _judged(folder: Path) -> str:
         Run(id="c0", ending=Ending.COMPLETED, exit_code=1, tripwire=True, tests=tuple(told), altered=altered)
         for told, altered in ((tests, ()), (tests[1:], ()), ([replace(tests[0], outcome="passed")], (SENTENCE,)))
     ]
-    told = " ".join(f"{judge(proof, run)} {recorded(proof, run)}" for run in runs)
+    told = " ".join(f"{judge(proof, run)} {outcomes_for_record(proof, run)}" for run in runs)
     assert "what was said" not in told
     assert len(told) < 50_000
     return "bounded"
