@@ -22,6 +22,7 @@ from pytest_crab.plugin.items import TrialItem
 from pytest_crab.plugin.options import Options
 from pytest_crab.plugin.paths import named_path
 from pytest_crab.plugin.resources import Resources
+from pytest_crab.plugin.selection import Shards
 from pytest_crab.report.files import TrialLog
 from pytest_crab.report.files import write_summary
 from pytest_crab.report.files import write_trials
@@ -42,8 +43,7 @@ class Recorder:
     """Records trials as their reports arrive, and completes the record; registered on the controller.
 
     ``summary`` is there once the session has ended. ``problems`` are files that could not be written, ``given_up`` the
-    sentences on reviewers whose trials were not all run, ``empty_shard`` how many instances other shards have, where
-    this one has none.
+    sentences on reviewers whose trials were not all run.
     """
 
     def __init__(
@@ -52,17 +52,18 @@ class Recorder:
         contestants: Contestants,
         resources: Resources,
         gate: RunGate | None,
+        shards: Shards | None,
         config: pytest.Config,
     ) -> None:
         self.summary: Summary | None = None
         self.problems: list[str] = []
         self.given_up: dict[str, None] = {}
-        self.empty_shard = 0
         self.trials: dict[TrialId, Trial] = {}
         self._options = options
         self._contestants = contestants
         self._resources = resources
         self._gate = gate
+        self._shards = shards
         self._config = config
         self._expected: dict[str, Planned | None] = {}
         self._reported: dict[str, Trial] = {}
@@ -103,6 +104,11 @@ class Recorder:
         result = yield
         vars(report).pop("crab_trial", None)
         return result
+
+    @property
+    def empty_shard(self) -> int:
+        """The number of instances in other shards, if this one has none; else 0."""
+        return 0 if self._shards is None else self._shards.elsewhere
 
     def reported(self, node: str) -> Trial | None:
         """Return the trial that an item's report carried."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from pytest_crab.plugin import xdist
@@ -16,8 +14,8 @@ from pytest_crab.plugin.options import runs_items
 from pytest_crab.plugin.recorder import Recorder
 from pytest_crab.plugin.resources import Resources
 from pytest_crab.plugin.runner import Runner
-from pytest_crab.plugin.shards import Shards
-from pytest_crab.plugin.since import Since
+from pytest_crab.plugin.selection import Shards
+from pytest_crab.plugin.selection import Since
 from pytest_crab.plugin.table import Header
 from pytest_crab.plugin.table import RecordedAgreement
 from pytest_crab.plugin.table import Table
@@ -44,7 +42,8 @@ def register(config: pytest.Config) -> None:
     if measures and not is_worker:
         resources.choice  # noqa: B018 - decided now, so that a runtime that cannot work is a usage error
     gate = RunGate(options, contestants, config) if options.gated and not is_worker else None
-    recorder = Recorder(options, contestants, resources, gate, config) if measures and not is_worker else None
+    shards = None if options.shard is None else Shards(options.shard)
+    recorder = Recorder(options, contestants, resources, gate, shards, config) if measures and not is_worker else None
     runner = Runner(options, contestants, resources, config) if measures else None
 
     named = {name: name in options.reviewers for name in contestants.by_reviewer}
@@ -58,7 +57,7 @@ def register(config: pytest.Config) -> None:
         else None,
         "gate": gate,
         "since": None if options.since is None else Since(options.since),
-        "shards": None if options.shard is None else Shards(options.shard, _empty_shard_notice(config, recorder)),
+        "shards": shards,
         "disk": _disk(options, resources, recorder, config),
         "table": None if recorder is None else Table(options, recorder, config),
         "agreement": RecordedAgreement(recorder) if recorder is not None and contestants.replays else None,
@@ -88,15 +87,3 @@ def _disk(options: Options, resources: Resources, recorder: Recorder | None, con
     from pytest_crab.plugin.disk import Disk  # imports docker
 
     return Disk(options, resources, recorder, config, options.disk_budget)
-
-
-def _empty_shard_notice(config: pytest.Config, recorder: Recorder | None) -> Callable[[int], None]:
-    """Return the function that takes an empty shard to the recorder, from a worker of pytest-xdist with its output."""
-
-    def notice(count: int) -> None:
-        if recorder is not None:
-            recorder.empty_shard = count
-        elif hasattr(config, "workeroutput"):
-            config.workeroutput[xdist.EMPTY_SHARD] = count
-
-    return notice

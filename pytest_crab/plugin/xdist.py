@@ -13,9 +13,6 @@ from pytest_crab.plugin.recorder import Recorder
 from pytest_crab.plugin.resources import Resources
 from pytest_crab.types import Trial
 
-#: The key in a worker's output of how many instances other shards have, where its own shard has none.
-EMPTY_SHARD = "crab_empty_shard"
-
 
 class Worker:
     """Sends trials on their reports as plain data; registered in a worker."""
@@ -57,13 +54,6 @@ class Controller:
             report.crab_trial = serialization.read(Trial, report.crab_trial, problems)
             assert not problems, problems
         return report
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: Any) -> None:
-        """Note that this shard is empty, which only workers know: they collect."""
-        count = getattr(node, "workeroutput", {}).get(EMPTY_SHARD)
-        if count:
-            self._recorder.empty_shard = count
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport) -> None:
