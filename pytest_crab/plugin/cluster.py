@@ -12,7 +12,7 @@ import pytest
 from pytest_crab import runtimes
 from pytest_crab.errors import CrabError
 from pytest_crab.plugin.contestants import Contestants
-from pytest_crab.plugin.options import Options
+from pytest_crab.plugin.option_table import Options
 from pytest_crab.runtimes.runs import Run
 
 if TYPE_CHECKING:

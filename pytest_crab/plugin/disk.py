@@ -17,7 +17,8 @@ from pytest_crab.errors import CrabError
 from pytest_crab.formats import format_count
 from pytest_crab.formats import format_size
 from pytest_crab.plugin.items import TrialItem
-from pytest_crab.plugin.options import Options
+from pytest_crab.plugin.option_table import Options
+from pytest_crab.plugin.options import runs_trials
 from pytest_crab.plugin.recorder import Recorder
 from pytest_crab.plugin.resources import Resources
 from pytest_crab.runtimes import pruning
@@ -33,7 +34,7 @@ class Disk:
         self._options = options
         self._resources = resources
         self._recorder = recorder
-        self._measures = options.runs_trials(config)
+        self._measures = runs_trials(options, config)
         self._size = size
         self._budget: DiskBudget | None = None
         self._waiting = Waiting({})

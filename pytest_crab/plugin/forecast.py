@@ -31,7 +31,7 @@ from pytest_crab.instances import lock
 from pytest_crab.plugin.contestants import Contestants
 from pytest_crab.plugin.items import Planned
 from pytest_crab.plugin.items import TrialItem
-from pytest_crab.plugin.options import Options
+from pytest_crab.plugin.option_table import Options
 from pytest_crab.plugin.recorder import Recorder
 from pytest_crab.plugin.resources import Resources
 from pytest_crab.runtimes.hiding import hide_set

@@ -34,7 +34,8 @@ from pytest_crab.instances.resolved import settings_digest
 from pytest_crab.plugin.contestants import Contestants
 from pytest_crab.plugin.items import Planned
 from pytest_crab.plugin.items import TrialItem
-from pytest_crab.plugin.options import Options
+from pytest_crab.plugin.option_table import Options
+from pytest_crab.plugin.options import runs_trials
 from pytest_crab.report.loading import load_summary
 from pytest_crab.report.summary import Gate
 from pytest_crab.report.summary import ReviewerSummary
@@ -70,7 +71,7 @@ class RunGate:
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Refuse what is not comparable, before the terminal asks for lines: other instances, agent or runtime."""
-        if not self._options.runs_trials(self._config):
+        if not runs_trials(self._options, self._config):
             return
         self._items = [item for item in session.items if isinstance(item, TrialItem)]
         if self._before is None or not self._items:

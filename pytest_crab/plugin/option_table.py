@@ -1,13 +1,22 @@
-"""Every option of the plugin, once: its name, its type, its default and its help."""
+"""Every option of the plugin, once: its name, its type, its default, its help, and its value in a run."""
 
+# ruff: noqa: RUF009 - _option returns a field
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from dataclasses import field
+from dataclasses import fields
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING
 from typing import Any
 
 from pytest_crab.plugin import option_types as kinds
 from pytest_crab.plugin.option_types import OptionType
+
+if TYPE_CHECKING:
+    from pytest_crab.gate.terms import GateTerms
 
 
 @dataclass(frozen=True)
@@ -36,114 +45,142 @@ class Option:
         return self.dest.upper()
 
 
+def _option(type: OptionType, default: Any, help: str, **more: Any) -> Any:  # noqa: A002 - the names of Option
+    """Return the field of an option; its name is the option's with underscores, unless it has a ``name``."""
+    return field(metadata={"type": type, "default": default, "help": help, **more})
+
+
 # Help texts are half sentences in lower case that say what the value does, not what it is.
-OPTIONS = (
-    Option(
-        "reviewer",
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """The values of all options, read once at the edge."""
+
+    reviewers: tuple[str, ...] = _option(
         kinds.NAME,
         (),
         "measure this reviewer; repeatable (built in: claude-code, codex, command, devin, human, hunks, none, "
         "pr-agent, reflexion, replay, ruff, single-shot; others in crab.yaml)",
+        name="reviewer",
         many=True,
         short="--reviewer",
-    ),
-    Option(
-        "agent",
+    )
+    agent: str | None = _option(
         kinds.NAME,
         None,
         "let this coding agent act on the findings (built in: anthropic, claude-code, codex, command, mini, reference, "
         "replay, suggestions; others in crab.yaml)",
         short="--agent",
-    ),
-    Option("runtime", kinds.RUNTIME, "auto", "run code in docker, in local sandboxes, or in what is there (auto)"),
-    Option("jobs", kinds.COUNT, min(4, os.cpu_count() or 1), "run so many trials at a time"),
-    Option("cluster", kinds.ADDRESS, None, "run the trials on the Dask cluster whose scheduler has this address"),
-    Option("repeat", kinds.COUNT, 1, "run every trial so many times"),
-    Option(
-        "since",
-        kinds.DAY,
-        None,
-        "run only instances that were merged since this day, as models may know the older ones",
-    ),
-    Option("shard", kinds.SHARD, None, "run only this part of the instances, as in 2/4"),
-    Option("control", kinds.SWITCH, False, "also run the agent with no findings, and show the net lift"),
-    Option(
-        "placebo",
-        kinds.REPORT,
-        None,
-        "also hand the agent findings of other pull requests, taken from this earlier report",
-    ),
-    Option(
-        "first",
+    )
+    runtime: str = _option(kinds.RUNTIME, "auto", "run code in docker, in local sandboxes, or in what is there (auto)")
+    jobs: int = _option(kinds.COUNT, min(4, os.cpu_count() or 1), "run so many trials at a time")
+    cluster: str | None = _option(
+        kinds.ADDRESS, None, "run the trials on the Dask cluster whose scheduler has this address"
+    )
+    repeat: int = _option(kinds.COUNT, 1, "run every trial so many times")
+    since: date | None = _option(
+        kinds.DAY, None, "run only instances that were merged since this day, as models may know the older ones"
+    )
+    shard: tuple[int, int] | None = _option(kinds.SHARD, None, "run only this part of the instances, as in 2/4")
+    control: bool = _option(kinds.SWITCH, False, "also run the agent with no findings, and show the net lift")
+    placebo: Path | None = _option(
+        kinds.REPORT, None, "also hand the agent findings of other pull requests, taken from this earlier report"
+    )
+    first: tuple[int, ...] = _option(
         kinds.COUNT,
         (),
         "also run the agent with only the first so many findings of every review; repeatable",
         many=True,
-    ),
-    Option(
-        "attribute",
+    )
+    attribute: bool = _option(
         kinds.SWITCH,
         False,
         "run the agent again with one finding at a time where an oracle was caught, and say which finding did it",
-    ),
-    Option("store", kinds.FOLDER, ".crab", "keep finished steps in this folder"),
-    Option("fresh", kinds.STEP, (), "forget what the store knows of this step first; repeatable", many=True),
-    Option(
-        "replay",
+    )
+    store: Path = _option(kinds.FOLDER, ".crab", "keep finished steps in this folder")
+    fresh: tuple[str, ...] = _option(
+        kinds.STEP, (), "forget what the store knows of this step first; repeatable", many=True
+    )
+    replay: bool = _option(
         kinds.SWITCH,
         False,
         "let recorded answers of models stand for live ones; a request without a recording is an error",
-    ),
-    Option("budget", kinds.DOLLARS, None, "ask no model any more once the run has cost so many US dollars"),
-    Option(
-        "give-up",
+    )
+    budget: float | None = _option(
+        kinds.DOLLARS, None, "ask no model any more once the run has cost so many US dollars"
+    )
+    give_up: int = _option(
         kinds.COUNT_OR_NONE,
         5,
         "run no more trials of a reviewer whose first N failed alike, as with a wrong key; 0: go on",
-    ),
-    Option("plan", kinds.SWITCH, False, "say what is stored and what would run, and run nothing"),
-    Option(
-        "report",
-        kinds.FOLDER,
-        None,
-        "write trials.jsonl and summary.json into this folder (default: report in the store)",
-    ),
-    Option("junit", kinds.FILE, None, "write a JUnit file with one case per oracle"),
-    Option("fail-under", kinds.RATE, None, "let the rate of caught oracles decide the exit status"),
-    Option(
-        "baseline", kinds.BASELINE, None, "compare with this earlier run and let the difference decide the exit status"
-    ),
-    Option(
-        "margin",
+    )
+    plan: bool = _option(kinds.SWITCH, False, "say what is stored and what would run, and run nothing")
+    report: Path = _option(
+        kinds.FOLDER, None, "write trials.jsonl and summary.json into this folder (default: report in the store)"
+    )
+    junit: Path | None = _option(kinds.FILE, None, "write a JUnit file with one case per oracle")
+    fail_under: float | None = _option(kinds.RATE, None, "let the rate of caught oracles decide the exit status")
+    baseline: Path | None = _option(
+        kinds.BASELINE, None, "compare with this earlier run and let the difference decide the exit status"
+    )
+    margin: tuple[tuple[str, float], ...] = _option(
         kinds.MARGIN,
         (),
         "allow the rate, or that of a label (security=10), to be so far below the baseline's; repeatable (default: 5)",
         many=True,
-    ),
-    Option(
-        "gate-looks",
-        kinds.COUNT,
-        1,
-        "divide the gate's chance of an error among so many runs or repeats after which it is looked at",
-    ),
-    Option(
-        "gate-unit",
+    )
+    gate_looks: int = _option(
+        kinds.COUNT, 1, "divide the gate's chance of an error among so many runs or repeats after which it is looked at"
+    )
+    gate_unit: str = _option(
         kinds.UNIT,
         "repository",
         "let the gate speak for repositories like these, or with pull-request for these repositories only",
-    ),
-    Option("allow-difference", kinds.CONDITION, None, "compare with the baseline though this one thing differs"),
-    Option("max-broken", kinds.SHARE, 0.05, "exit 9 if a larger share of oracles is broken, under a gate"),
-    Option("max-unknown", kinds.SHARE, 0.05, "pass no gate if a larger share of oracles is unknown for another reason"),
-    Option("errors-as-misses", kinds.SWITCH, False, "count unknown oracles as missed, as the c-CRAB paper does"),
-    Option(
-        "disk-budget",
+    )
+    allow_difference: str | None = _option(
+        kinds.CONDITION, None, "compare with the baseline though this one thing differs"
+    )
+    max_broken: float = _option(kinds.SHARE, 0.05, "exit 9 if a larger share of oracles is broken, under a gate")
+    max_unknown: float = _option(
+        kinds.SHARE, 0.05, "pass no gate if a larger share of oracles is unknown for another reason"
+    )
+    errors_as_misses: bool = _option(kinds.SWITCH, False, "count unknown oracles as missed, as the c-CRAB paper does")
+    disk_budget: int | None = _option(
         kinds.SIZE,
         None,
         "run repository by repository, and remove images once they and the store's cache take more than this",
-    ),
-    Option("allow-unconfined", kinds.SWITCH, False, "run code without a sandbox where bubblewrap does not work"),
-    Option("trust", kinds.SWITCH, False, "run the Dockerfiles and installs of instance sets from outside this folder"),
-    Option("base-image", kinds.IMAGE, "python:{python}-slim", "build environments on this image", flag=False),
-    Option("proof-runs", kinds.COUNT, 2, "prove every oracle with so many runs of each state", flag=False),
-)
+    )
+    allow_unconfined: bool = _option(kinds.SWITCH, False, "run code without a sandbox where bubblewrap does not work")
+    trust: bool = _option(
+        kinds.SWITCH, False, "run the Dockerfiles and installs of instance sets from outside this folder"
+    )
+    base_image: str = _option(kinds.IMAGE, "python:{python}-slim", "build environments on this image", flag=False)
+    proof_runs: int = _option(kinds.COUNT, 2, "prove every oracle with so many runs of each state", flag=False)
+
+    @property
+    def gated(self) -> bool:
+        """True if a gate decides the exit status."""
+        return self.fail_under is not None or self.baseline is not None
+
+    @property
+    def terms(self) -> GateTerms:
+        """The terms of a gate against a baseline."""
+        from pytest_crab.gate.terms import MARGIN
+        from pytest_crab.gate.terms import GateTerms
+
+        margins = dict(self.margin)
+        return GateTerms(
+            margin=margins.pop("", MARGIN),
+            margins=margins,
+            looks=self.gate_looks,
+            unit=self.gate_unit,
+            allowed=self.allow_difference,
+        )
+
+    @property
+    def part(self) -> str | None:
+        """The shard as records name it, as in 2/4; None: the run is a whole."""
+        return None if self.shard is None else "{}/{}".format(*self.shard)
+
+
+#: Every option, in the order of its field.
+OPTIONS = tuple(Option(**{"name": each.name.replace("_", "-"), **each.metadata}) for each in fields(Options))

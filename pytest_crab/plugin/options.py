@@ -5,10 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import date
-from pathlib import Path
-from typing import TYPE_CHECKING
+from dataclasses import fields
 from typing import Any
 from typing import Literal
 
@@ -16,10 +13,8 @@ import pytest
 
 from pytest_crab.plugin.option_table import OPTIONS
 from pytest_crab.plugin.option_table import Option
+from pytest_crab.plugin.option_table import Options
 from pytest_crab.plugin.option_types import SWITCH
-
-if TYPE_CHECKING:
-    from pytest_crab.gate.terms import GateTerms
 
 
 def register(parser: pytest.Parser) -> None:
@@ -55,90 +50,23 @@ def _is_taken(parser: pytest.Parser, flag: str) -> bool:
     return f"{flag}=x" not in unknown
 
 
-@dataclass(frozen=True)
-class Options:
-    """The values of all options, read once at the edge."""
+def read_options(config: pytest.Config) -> Options:
+    """Read every option. Raises pytest.UsageError that names all bad values."""
+    problems: list[str] = []
+    names = [each.name for each in fields(Options)]
+    values = {name: _value(option, config, os.environ, problems) for name, option in zip(names, OPTIONS, strict=True)}
+    if problems:
+        raise pytest.UsageError("\n".join(problems))
+    store, invocation = config.rootpath / values["store"], config.invocation_params.dir
+    for name in ("report", "junit", "baseline", "placebo"):
+        values[name] = invocation / values[name] if values[name] else None
+    reviewers = tuple(dict.fromkeys(values["reviewers"]))
+    return Options(**{**values, "reviewers": reviewers, "store": store, "report": values["report"] or store / "report"})
 
-    reviewers: tuple[str, ...]
-    agent: str | None
-    runtime: str
-    jobs: int
-    cluster: str | None
-    repeat: int
-    since: date | None
-    shard: tuple[int, int] | None
-    control: bool
-    placebo: Path | None
-    first: tuple[int, ...]
-    attribute: bool
-    store: Path
-    fresh: tuple[str, ...]
-    replay: bool
-    budget: float | None
-    give_up: int
-    plan: bool
-    report: Path
-    junit: Path | None
-    fail_under: float | None
-    baseline: Path | None
-    terms: GateTerms
-    max_broken: float
-    max_unknown: float
-    disk_budget: int | None
-    errors_as_misses: bool
-    allow_unconfined: bool
-    trust: bool
-    base_image: str
-    proof_runs: int
 
-    def runs_trials(self, config: pytest.Config) -> bool:
-        """Return whether this run is to measure anything."""
-        return not self.plan and runs_items(config)
-
-    @property
-    def gated(self) -> bool:
-        """True if a gate decides the exit status."""
-        return self.fail_under is not None or self.baseline is not None
-
-    @property
-    def part(self) -> str | None:
-        """The shard as records name it, as in 2/4; None: the run is a whole."""
-        return None if self.shard is None else "{}/{}".format(*self.shard)
-
-    @classmethod
-    def read(cls, config: pytest.Config) -> Options:
-        """Read every option. Raises pytest.UsageError that names all bad values."""
-        from pytest_crab.gate.terms import MARGIN
-        from pytest_crab.gate.terms import GateTerms
-
-        problems: list[str] = []
-        values = {option.name.replace("-", "_"): _value(option, config, os.environ, problems) for option in OPTIONS}
-        if problems:
-            raise pytest.UsageError("\n".join(problems))
-        reviewers = tuple(dict.fromkeys(values.pop("reviewer")))
-        here = config.rootpath
-        store = here / values.pop("store")
-        invocation = config.invocation_params.dir
-        report, junit = values.pop("report"), values.pop("junit")
-        baseline, placebo = values.pop("baseline"), values.pop("placebo")
-        margins = dict(values.pop("margin"))
-        terms = GateTerms(
-            margin=margins.pop("", MARGIN),
-            margins=margins,
-            looks=values.pop("gate_looks"),
-            unit=values.pop("gate_unit"),
-            allowed=values.pop("allow_difference"),
-        )
-        return cls(
-            reviewers=reviewers,
-            store=store,
-            terms=terms,
-            report=invocation / report if report else store / "report",
-            junit=invocation / junit if junit else None,
-            baseline=invocation / baseline if baseline else None,
-            placebo=invocation / placebo if placebo else None,
-            **values,
-        )
+def runs_trials(options: Options, config: pytest.Config) -> bool:
+    """Return whether this run is to measure anything."""
+    return not options.plan and runs_items(config)
 
 
 def runs_items(config: pytest.Config) -> bool:

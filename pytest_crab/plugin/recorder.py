@@ -19,7 +19,7 @@ from pytest_crab.plugin.contestants import Contestants
 from pytest_crab.plugin.gate import RunGate
 from pytest_crab.plugin.items import Planned
 from pytest_crab.plugin.items import TrialItem
-from pytest_crab.plugin.options import Options
+from pytest_crab.plugin.option_table import Options
 from pytest_crab.plugin.paths import named_path
 from pytest_crab.plugin.resources import Resources
 from pytest_crab.plugin.selection import Shards

@@ -9,8 +9,10 @@ from pytest_crab.plugin.contestants import build_contestants
 from pytest_crab.plugin.forecast import Forecaster
 from pytest_crab.plugin.gate import RunGate
 from pytest_crab.plugin.items import Items
-from pytest_crab.plugin.options import Options
+from pytest_crab.plugin.option_table import Options
+from pytest_crab.plugin.options import read_options
 from pytest_crab.plugin.options import runs_items
+from pytest_crab.plugin.options import runs_trials
 from pytest_crab.plugin.recorder import Recorder
 from pytest_crab.plugin.resources import Resources
 from pytest_crab.plugin.runner import Runner
@@ -29,9 +31,9 @@ def register(config: pytest.Config) -> None:
     pytest calls the hooks of the last one first: at the end trials are stopped, then the record is completed, then the
     table is printed.
     """
-    options = Options.read(config)
+    options = read_options(config)
     is_worker = hasattr(config, "workerinput")
-    measures = options.runs_trials(config)
+    measures = runs_trials(options, config)
     if options.plan and hasattr(config.option, "dist"):
         config.option.dist = "no"  # a plan needs what this process collects, and under pytest-xdist workers collect
     contestants = build_contestants(options, config)

@@ -16,8 +16,9 @@ from pytest_crab.errors import CrabError
 from pytest_crab.errors import StoreError
 from pytest_crab.lazy import lazy
 from pytest_crab.models import Gateway
-from pytest_crab.plugin.options import Options
+from pytest_crab.plugin.option_table import Options
 from pytest_crab.plugin.options import runs_items
+from pytest_crab.plugin.options import runs_trials
 from pytest_crab.protocols import Runtime
 from pytest_crab.report.pull_requests import subject_of
 from pytest_crab.report.pull_requests import write_subject
@@ -64,7 +65,7 @@ class Resources:
     @lazy
     def choice(self) -> Choice:
         """The runtime and why. Raises pytest.UsageError if the one that was named cannot work."""
-        if self._options.cluster is not None and self._options.runs_trials(self._config):
+        if self._options.cluster is not None and runs_trials(self._options, self._config):
             return Choice(name=self._options.runtime, reason="as each worker has it")
         if "runtime" in self._shared:
             return Choice(name=self._shared["runtime"], reason=self._shared["why_runtime"])

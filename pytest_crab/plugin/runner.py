@@ -24,7 +24,7 @@ from pytest_crab.errors import CrabError
 from pytest_crab.plugin.contestants import Contestants
 from pytest_crab.plugin.items import TrialItem
 from pytest_crab.plugin.items import Unmeasured
-from pytest_crab.plugin.options import Options
+from pytest_crab.plugin.option_table import Options
 from pytest_crab.plugin.progress import ProgressLine
 from pytest_crab.plugin.resources import Resources
 from pytest_crab.plugin.signals import Signals

@@ -10,7 +10,7 @@ from pytest_crab.benchmarks.recorded import read_recording
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_count
 from pytest_crab.plugin.contestants import Contestants
-from pytest_crab.plugin.options import Options
+from pytest_crab.plugin.option_table import Options
 from pytest_crab.plugin.recorder import Recorder
 from pytest_crab.plugin.resources import Resources
 from pytest_crab.plugin.runner import Runner
