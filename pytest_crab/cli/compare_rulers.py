@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,13 +21,16 @@ from pytest_crab.formats import format_dollars
 from pytest_crab.formats import format_percent
 from pytest_crab.formats import format_table
 from pytest_crab.report.judge_text import judge_lines
+from pytest_crab.report.judging import questions_of
 from pytest_crab.report.loading import trials_file
 from pytest_crab.report.rulers import BINARY
 from pytest_crab.report.rulers import Cell
 from pytest_crab.report.rulers import RulerComparison
 from pytest_crab.report.rulers import RulerPair
 from pytest_crab.report.rulers import compare_rulers as compare
+from pytest_crab.report.rulers import reviews_of
 from pytest_crab.scoring.judges.bench import JudgeBench
+from pytest_crab.scoring.judges.votes import JudgePlan
 from pytest_crab.scoring.similarity import MEASURES
 from pytest_crab.scoring.similarity import missing_library
 from pytest_crab.text import one_line
@@ -42,6 +47,10 @@ SHOWN = 10
 @click.option(
     "--jobs", type=click.IntRange(min=1), default=4, show_default=True, help="With --judge: questions at a time."
 )
+@click.option("--plan", is_flag=True, help="With --judge: print how many votes are stored and needed; ask nothing.")
+@click.option(
+    "--check-judge", "check", is_flag=True, help="With --judge: also count the labels that order or length change."
+)
 @click.option("--replay", is_flag=True, help="With --judge: answer from recordings alone.")
 @store_option("With --judge: the folder in which judgements are kept.")
 @click.option("--all", "everything", is_flag=True, help="Print every comment on which rulers differ.")
@@ -53,6 +62,8 @@ def compare_rulers(
     judges: tuple[str, ...],
     budget: float | None,
     jobs: int,
+    plan: bool,
+    check: bool,
     replay: bool,
     store: Path,
     everything: bool,
@@ -64,14 +75,17 @@ def compare_rulers(
     rulers rank reviewers alike (Kendall's tau-b), and the comments that one ruler counts as hit and another as missed.
     Only a judge asks a model.
     """
-    if similarity and (missing := missing_library()) is not None:
-        raise click.UsageError(f"--similarity needs {missing}: pip install 'pytest-crab[similarity]'")
-    if taken := {*BINARY, *MEASURES} & {*judges}:
-        raise click.UsageError(f"--judge {min(taken)}: a ruler has this name; give the judge another in crab.yaml")
+    _require_rulers(judges, similarity=similarity, only_with_judges={"--plan": plan, "--check-judge": check})
     try:
         with open_judges(judges, store, jobs=jobs, budget=budget, replay=replay) as benches:
-            decide = {bench.name: bench.decide for bench in benches}
-            found = compare(trials_file(report), similarities=similarity, judges=decide)
+            file = trials_file(report)
+            if plan:
+                for bench in benches:
+                    click.echo(_plan_line(bench.name, bench.plan(questions_of(reviews_of(file), file.parent))))
+                return
+            found = compare(file, similarities=similarity, judges={bench.name: bench.decide for bench in benches})
+            if check:
+                found = _with_checks(found, benches)
             costs = [_cost_line(bench) for bench in benches]
     except CrabError as error:
         raise click.ClickException(str(error)) from error
@@ -82,6 +96,16 @@ def compare_rulers(
         click.echo(line)
     for line in costs:
         click.echo(line)
+
+
+def _require_rulers(judges: Sequence[str], *, similarity: bool, only_with_judges: Mapping[str, bool]) -> None:
+    if similarity and (missing := missing_library()) is not None:
+        raise click.UsageError(f"--similarity needs {missing}; install the extra pytest-crab[similarity]")
+    if taken := {*BINARY, *MEASURES} & {*judges}:
+        raise click.UsageError(f"--judge {min(taken)}: a ruler has this name; give the judge another in crab.yaml")
+    for option, is_given in only_with_judges.items():
+        if is_given and not judges:
+            raise click.UsageError(f"{option} is about a judge; name one with --judge")
 
 
 def _lines(found: RulerComparison, *, everything: bool) -> Iterator[str]:
@@ -135,6 +159,21 @@ def _cell_lines(cell: Cell, rulers: Sequence[str]) -> Iterator[str]:
         yield f"    comment: {one_line(cell.text, 120)}"
     if cell.matched is not None:
         yield f"    finding: {one_line(cell.matched, 120)}"
+
+
+def _with_checks(found: RulerComparison, benches: Sequence[JudgeBench]) -> RulerComparison:
+    judges = [
+        dataclasses.replace(judge, checks=bench.check_forms())
+        for judge, bench in zip(found.judges, benches, strict=True)
+    ]
+    return dataclasses.replace(found, judges=tuple(judges))
+
+
+def _plan_line(name: str, plan: JudgePlan) -> str:
+    cost = "cost not known: no stored vote has one" if plan.cost_usd is None else f"{format_dollars(plan.cost_usd)} USD"
+    return (
+        f"{name}: {format_count(plan.votes, 'vote')}, {plan.stored} stored, {plan.votes - plan.stored} to ask, {cost}"
+    )
 
 
 def _cost_line(bench: JudgeBench) -> str:

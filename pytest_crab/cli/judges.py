@@ -28,6 +28,9 @@ def open_judges(
 
     ``budget`` is US dollars for all of them; ``replay`` answers from recordings alone. Raises BadInput.
     """
+    if not names:
+        yield []
+        return
     settings = load_settings(Path.cwd())
     kept = FileStore(store.absolute())
     with scratch("judge") as folder:

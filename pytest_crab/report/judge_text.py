@@ -30,6 +30,9 @@ def judge_lines(found: JudgeReport, *, by_label: bool = False) -> Iterator[str]:
         if own.unknown_findings or own.unknown_bugs:
             findings, bugs = format_count(own.unknown_findings, "finding"), format_count(own.unknown_bugs, "comment")
             yield f"  {name}: not known of {findings} and {bugs}, which do not count"
+    for check in found.checks:
+        asked = format_count(check.compared, "question")
+        yield f"  the label of {check.changed} of {asked} changes if the question is {check.form}"
     for reason, count in list(found.unknown.items())[:_SHOWN]:
         yield f"  {count} unknown: {one_line(reason, 200)}"
     if by_label:

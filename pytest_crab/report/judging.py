@@ -15,6 +15,7 @@ from pytest_crab.report.pull_requests import Subject
 from pytest_crab.report.pull_requests import read_subject
 from pytest_crab.scoring.judges.votes import Decide
 from pytest_crab.scoring.judges.votes import Decision
+from pytest_crab.scoring.judges.votes import FormCheck
 from pytest_crab.scoring.judges.votes import Gold
 from pytest_crab.scoring.judges.votes import Question
 from pytest_crab.scoring.judges.votes import label_of_finding
@@ -55,12 +56,22 @@ class ReviewerSignal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeReport:
-    """All findings by one judge, the measures of each reviewer, and the reasons of unknown labels with their counts."""
+    """All findings by one judge, the measures of each reviewer, and the reasons of unknown labels with their counts.
+
+    ``checks`` are those of other forms of the questions, where they were asked for.
+    """
 
     judge: str
     reviewers: tuple[ReviewerSignal, ...]
     findings: tuple[JudgedFinding, ...]
     unknown: Mapping[str, int] = field(default_factory=dict)
+    checks: tuple[FormCheck, ...] = ()
+
+
+def questions_of(trials: Sequence[Trial], report: Path) -> Iterator[Question]:
+    """Yield every question that ``judge_trials`` asks. Raises BadInput."""
+    for own in _by_trial(trials, report).values():
+        yield from (question for _, _, question in own)
 
 
 def judge_trials(trials: Sequence[Trial], report: Path, decide: Decide) -> dict[TrialId, TrialJudgement]:
@@ -69,13 +80,7 @@ def judge_trials(trials: Sequence[Trial], report: Path, decide: Decide) -> dict[
     Trials without the findings' texts, or whose pull request the report does not hold, are left out. Raises BadInput,
     and what ``decide`` raises.
     """
-    asked = {
-        trial.id: list(_questions(trial, subject))
-        for trial in trials
-        if trial.review is not None
-        and not trial.review.count
-        and (subject := read_subject(report, trial.instance)) is not None
-    }
+    asked = _by_trial(trials, report)
     decisions = decide(question for own in asked.values() for _, _, question in own)
     return {
         trial.id: _judgement(
@@ -103,6 +108,16 @@ def judge_report(judge: str, trials: Sequence[Trial], judgements: Mapping[TrialI
         findings=tuple(findings),
         unknown=dict(Counter(finding.reason for finding in findings if finding.label is None).most_common()),
     )
+
+
+def _by_trial(trials: Sequence[Trial], report: Path) -> dict[TrialId, list[tuple[int, str, Question]]]:
+    return {
+        trial.id: list(_questions(trial, subject))
+        for trial in trials
+        if trial.review is not None
+        and not trial.review.count
+        and (subject := read_subject(report, trial.instance)) is not None
+    }
 
 
 def _questions(trial: Trial, subject: Subject) -> Iterator[tuple[int, str, Question]]:

@@ -104,6 +104,15 @@ class RulerComparison:
     judges: tuple[JudgeReport, ...] = ()
 
 
+def reviews_of(trials_file: Path) -> list[Trial]:
+    """Return the last record of each trial that is measured. Raises BadInput where none has a review."""
+    last = {trial.id: trial for trial in read_trials(trials_file)}
+    trials = [trial for trial in last.values() if trial.review is not None and trial.arm is None]
+    if not trials:
+        raise BadInput(str(trials_file), ["no trial in it has a review; name the report of a run that asked reviewers"])
+    return trials
+
+
 def compare_rulers(
     trials_file: Path, *, similarities: bool = False, judges: Mapping[str, Decide] | None = None
 ) -> RulerComparison:
@@ -112,11 +121,7 @@ def compare_rulers(
     ``judges`` decide questions by their names, which are then rulers. The last record of a trial counts. Raises
     BadInput for a damaged report, and where no review is on record, and what the judges raise.
     """
-    last = {trial.id: trial for trial in read_trials(trials_file)}
-    trials = [trial for trial in last.values() if trial.review is not None and trial.arm is None]
-    if not trials:
-        raise BadInput(str(trials_file), ["no trial in it has a review; name the report of a run that asked reviewers"])
-    report = trials_file.parent
+    trials, report = reviews_of(trials_file), trials_file.parent
     judged = {name: judge_trials(trials, report, decide) for name, decide in (judges or {}).items()}
     hit_rulers = (*BINARY, *judged)
     rulers = (*hit_rulers, *(similarity.measures() if similarities else ()))

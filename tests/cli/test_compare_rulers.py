@@ -123,7 +123,8 @@ def label(asked: Asked) -> Reply:
     """Hit where finding and comment name the same line; noise on line 99; an answer outside the labels on line 98."""
     text = asked.body["messages"][0]["content"]
     data = text.partition("----- begin ")[2]
-    issue, finding = (re.findall(r"Line (\d+)", part)[-1] for part in data.split("Comment to label"))
+    finding = re.findall(r"Comment to label, on [^\n]*\nLine (\d+)", data)[0]
+    issue = re.findall(r"Known issue, in [^\n]*\nLine (\d+)", data)[0]
     word = {"99": "NOISE", "98": "CONFIRMED"}.get(finding, "VALID_SUGGESTION")
     return say(json.dumps({"classification": "BUG_HIT" if issue == finding else word, "reason": "r"}), pieces=1)
 
@@ -202,11 +203,24 @@ def test_a_judgement_is_paid_for_once_and_shown(
     assert "every judgement was stored" in again
 
 
+def test_a_judge_is_planned_and_checked(tmp_path: Path, provider: ScriptedProvider, judged: list[Trial]) -> None:
+    code, output = compare(tmp_path, judged, "--judge", "scripted", "--plan")
+    assert (code, provider.asked) == (0, []), output
+    assert "8 votes, 0 stored, 8 to ask" in output
+    code, output = compare(tmp_path, judged, "--judge", "scripted", "--check-judge", "--json")
+    assert code == 0, output
+    (judge,) = json.loads(output)["judges"]
+    assert [(check["form"], check["compared"]) for check in judge["checks"]] == [("swapped", 6), ("padded", 6)]
+    assert judge["checks"][1]["changed"] == 0
+    assert len(provider.asked) == 3 * 8
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
         (["--judge", "nobody"], 1, "names no judge 'nobody'"),
         (["--judge", "tests"], 2, "a ruler has this name"),
+        (["--plan"], 2, "name one with --judge"),
     ],
 )
 def test_a_judge_that_cannot_be_one_is_refused(
@@ -216,6 +230,16 @@ def test_a_judge_that_cannot_be_one_is_refused(
     assert exit_code == code
     assert said in output
     assert not provider.asked
+
+
+def test_without_a_judge_crab_yaml_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "crab.yaml").write_text("judges: [wrong]")
+    code, output = compare(tmp_path, [trial("alpha", "one", [CAUGHT], [10])])
+    assert code == 0, output
+    code, output = compare(tmp_path, [trial("alpha", "one", [CAUGHT], [10])], "--judge", "any")
+    assert code == 1
+    assert "judges is no mapping" in output
 
 
 def test_the_text_names_reviewers_rulers_and_texts(tmp_path: Path) -> None:

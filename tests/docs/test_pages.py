@@ -12,6 +12,7 @@ from pytest_crab.agents import AGENTS
 from pytest_crab.instances.document import read_document
 from pytest_crab.plugin.option_table import OPTIONS
 from pytest_crab.reviewers import REVIEWERS
+from pytest_crab.scoring.judges import JUDGES
 from pytest_crab.settings import load_settings
 from pytest_crab.types import Instance
 
@@ -72,12 +73,12 @@ def test_no_page_names_a_place_of_one_machine_or_a_registry(page: Path) -> None:
 
 
 def test_crab_yaml_examples_load_and_name_what_exists(tmp_path: Path) -> None:
-    examples = [(page, text) for page, text in yaml_blocks() if re.match(r"(reviewers|agents):", text)]
+    examples = [(page, text) for page, text in yaml_blocks() if re.match(r"(reviewers|agents|judges):", text)]
     assert len(examples) > 3
     for page, text in [*examples, ("docs/examples", (ROOT / "docs/examples/crab.yaml").read_text())]:
         (tmp_path / "crab.yaml").write_text(text)
         settings = load_settings(tmp_path)
-        for family, variants in ((REVIEWERS, settings.reviewers), (AGENTS, settings.agents)):
+        for family, variants in ((REVIEWERS, settings.reviewers), (AGENTS, settings.agents), (JUDGES, settings.judges)):
             assert {variant.use for variant in variants.values()} <= set(family.table), page
 
 

@@ -14,6 +14,7 @@ from pytest_crab import serialization
 from pytest_crab import types
 from pytest_crab.agents import AGENTS
 from pytest_crab.reviewers import REVIEWERS
+from pytest_crab.scoring.judges import JUDGES
 from pytest_crab.trial.retries import RETRIES
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -72,7 +73,9 @@ def test_needed_keys_are_called_needed(heading: str) -> None:
     assert said == needed
 
 
-ADAPTERS = [(family.noun, name, path) for family in (REVIEWERS, AGENTS) for name, path in sorted(family.table.items())]
+ADAPTERS = [
+    (family.noun, name, path) for family in (REVIEWERS, AGENTS, JUDGES) for name, path in sorted(family.table.items())
+]
 
 
 @pytest.mark.parametrize(("noun", "name", "path"), ADAPTERS, ids=[f"{noun}-{name}" for noun, name, _ in ADAPTERS])
@@ -89,3 +92,4 @@ def test_adapters_page_lists_every_name() -> None:
     page = REFERENCE / "reviewers-and-agents.md"
     assert sorted(keys(page, "Reviewers")) == sorted(REVIEWERS.table)
     assert sorted(keys(page, "Agents")) == sorted(AGENTS.table)
+    assert sorted(keys(page, "Judges")) == sorted(JUDGES.table)

@@ -30,6 +30,7 @@ from pytest_crab.settings import ModelSettings
 from pytest_crab.settings import Price
 from pytest_crab.settings import Provider
 from pytest_crab.store import FileStore
+from pytest_crab.testing.provider import Asked
 from pytest_crab.testing.provider import Reply
 from pytest_crab.testing.provider import ScriptedProvider
 from pytest_crab.testing.provider import fail
@@ -226,6 +227,38 @@ def test_a_finding_that_orders_the_judge_is_data(provider: ScriptedProvider, mak
     assert after.strip() == ""
     assert GOLD.body in data
     assert "shop.py, lines 9 to 9" in data
+
+
+def test_other_forms_of_a_question_are_counted(provider: ScriptedProvider, make_bench: Callable[..., Any]) -> None:
+    def swayed(asked: Asked) -> Reply:
+        """A judge that takes a long comment for a good one, and does not mind the order."""
+        text = asked.body["messages"][0]["content"]
+        return label("VALID_SUGGESTION" if "careful reading" in text else "NOISE")
+
+    provider.script = swayed
+    bench = make_bench()
+    bench.decide([question(), question("Another.")])
+    checks = {check.form: (check.compared, check.changed) for check in bench.check_forms()}
+    assert checks == {"swapped": (2, 0), "padded": (2, 2)}
+    texts = [asked.body["messages"][0]["content"] for asked in provider.asked]
+    assert len(texts) == len(set(texts)) == 6
+    assert [text.index("Known issue") < text.index("Comment to label") for text in texts].count(False) == 2
+
+
+def test_a_plan_counts_votes_and_takes_the_cost_of_stored_ones(
+    provider: ScriptedProvider, make_bench: Callable[..., Any]
+) -> None:
+    provider.script = label("NOISE")
+    bench = make_bench(votes=2)
+    asked = [question(f"Finding {n}.") for n in range(3)]
+    assert (bench.plan(asked).votes, bench.plan(asked).stored, bench.plan(asked).cost_usd) == (6, 0, None)
+    assert not provider.asked
+    bench.decide(asked[:1])
+    plan = bench.plan(asked)
+    assert (plan.votes, plan.stored) == (6, 2)
+    assert plan.cost_usd == pytest.approx(4 * bench.usage.cost_usd / 2)
+    bench.decide(asked)
+    assert bench.plan(asked).cost_usd == 0.0
 
 
 def test_settings_of_a_judge_are_checked(tmp_path: Path) -> None:

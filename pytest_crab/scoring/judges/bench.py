@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,8 +17,11 @@ from pytest_crab.errors import Cancelled
 from pytest_crab.errors import CrabError
 from pytest_crab.errors import StoreError
 from pytest_crab.protocols import Models
+from pytest_crab.scoring.judges.votes import FORMS
 from pytest_crab.scoring.judges.votes import Decision
+from pytest_crab.scoring.judges.votes import FormCheck
 from pytest_crab.scoring.judges.votes import Judge
+from pytest_crab.scoring.judges.votes import JudgePlan
 from pytest_crab.scoring.judges.votes import Question
 from pytest_crab.scoring.judges.votes import Vote
 from pytest_crab.scoring.judges.votes import VoteStep
@@ -31,7 +36,8 @@ from pytest_crab.types import total_usage
 class JudgeBench:
     """A named judge with its gateway and its store; ``secrets`` names the variables whose values no transcript holds.
 
-    ``asked`` are the votes that were not in the store, so what this bench has paid for.
+    ``asked`` are the votes that were not in the store, so what this bench has paid for; ``decided`` are the questions
+    with their decisions.
     """
 
     name: str
@@ -41,6 +47,7 @@ class JudgeBench:
     secrets: Sequence[str] = ()
     jobs: int = 4
     asked: list[Vote] = field(default_factory=list)
+    decided: dict[str, tuple[Question, Decision]] = field(default_factory=dict)
 
     def decide(self, questions: Iterable[Question]) -> dict[str, Decision]:
         """Return the decision on each question by its digest, asking equal ones once.
@@ -56,12 +63,37 @@ class JudgeBench:
 
         with ThreadPoolExecutor(max_workers=self.jobs) as pool:
             try:
-                return dict(zip(unique, pool.map(ask, unique.values()), strict=True))
+                found = dict(zip(unique, pool.map(ask, unique.values()), strict=True))
             except BaseException:
                 self.cache.cancelled.set()
                 if self.models is not None:
                     self.models.stop()
                 raise
+        self.decided |= {digest: (unique[digest], decision) for digest, decision in found.items()}
+        return found
+
+    def check_forms(self) -> tuple[FormCheck, ...]:
+        """Decide again on all questions so far, in each other form, and count the labels that change."""
+        plain = [(question, found) for question, found in self.decided.values() if not question.form]
+        return tuple(self._check(form, plain) for form in FORMS)
+
+    def _check(self, form: str, plain: Sequence[tuple[Question, Decision]]) -> FormCheck:
+        others = [dataclasses.replace(question, form=form) for question, _ in plain]
+        again = self.decide(others)
+        labels = [(found.label, again[other.digest].label) for (_, found), other in zip(plain, others, strict=True)]
+        known = [(one, other) for one, other in labels if one is not None and other is not None]
+        return FormCheck(form=form, compared=len(known), changed=sum(one != other for one, other in known))
+
+    def plan(self, questions: Iterable[Question]) -> JudgePlan:
+        """Return the votes that these questions need. Asks nothing. Raises BadInput, StoreError."""
+        identity = self.judge.identity()
+        unique = {question.digest: question for question in questions}
+        steps = [step for question in unique.values() for step in self._steps(question, identity)]
+        stored = [vote for step in steps for vote in self.cache.find(step).values()]
+        costs = [vote.usage.cost_usd for vote in stored if vote.usage is not None and vote.usage.cost_usd is not None]
+        missing = len(steps) - len(stored)
+        cost = 0.0 if not missing else missing * sum(costs) / len(costs) if costs else None
+        return JudgePlan(votes=len(steps), stored=len(stored), cost_usd=cost)
 
     @property
     def usage(self) -> Usage | None:
@@ -70,8 +102,7 @@ class JudgeBench:
 
     def _decide(self, question: Question, identity: Mapping[str, Any]) -> Decision:
         votes: list[Vote] = []
-        for number in range(1, self.judge.votes + 1):
-            step = VoteStep(self.judge, identity, question, number, self._services(question, number))
+        for step in self._steps(question, identity):
             try:
                 found = self.cache.results(step)
             except (Cancelled, StoreError):
@@ -82,6 +113,10 @@ class JudgeBench:
             if not found.reused:
                 self.asked.append(found[""])
         return decide(votes)
+
+    def _steps(self, question: Question, identity: Mapping[str, Any]) -> Iterator[VoteStep]:
+        for number in range(1, self.judge.votes + 1):
+            yield VoteStep(self.judge, identity, question, number, self._services(question, number))
 
     def _services(self, question: Question, number: int) -> StepServices:
         return StepServices(

@@ -6,7 +6,6 @@ The labels are the paper's. The prompt is ours: it shows the same fields, as dat
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +16,8 @@ from pytest_crab.clients.prompting import as_data
 from pytest_crab.errors import ModelRefused
 from pytest_crab.parsing.json_in_text import pieces
 from pytest_crab.protocols import Services
+from pytest_crab.scoring.judges.votes import PADDED
+from pytest_crab.scoring.judges.votes import SWAPPED
 from pytest_crab.scoring.judges.votes import Question
 from pytest_crab.scoring.judges.votes import Vote
 from pytest_crab.statistics.signal import LABELS
@@ -54,7 +55,7 @@ class CrEvaluator(ChatSettings):
         Raises ModelError, GatewayError.
         """
         with self.chat(services) as chat:
-            content = as_data(self.instructions(), "\n".join(_data(question)), " and from its review")
+            content = as_data(self.instructions(), _data(question), " and from its review")
             try:
                 label, reason = read_label(chat.ask([{"role": "user", "content": content}]))
             except ModelRefused as error:
@@ -85,14 +86,26 @@ def _quote(text: str) -> str:
     return json.dumps(" ".join(text.split())[:_LONGEST_QUOTE])
 
 
-def _data(question: Question) -> Iterator[str]:
+#: Put behind a finding to see whether its length decides.
+_PADDING = (
+    "This remark follows from a careful reading of the change and of the code around it. It is meant to help the "
+    "author. Every part of the change was looked at in the same way, and the remark stands on its own."
+)
+
+
+def _data(question: Question) -> str:
     gold, finding = question.gold, question.finding
-    yield f"Known issue, in {_place(gold.path, gold.lines, gold.side)}:"
-    yield gold.body.strip()
-    yield ""
     lines = None if finding.start is None else (finding.start, finding.end or finding.start)
-    yield f"Comment to label, on {_place(finding.path, lines, finding.side)}:"
-    yield from (text.strip() for text in (finding.title, finding.body) if text)
+    texts = [finding.title, finding.body, _PADDING if question.form == PADDED else None]
+    parts = [
+        [f"Known issue, in {_place(gold.path, gold.lines, gold.side)}:", gold.body.strip()],
+        [
+            f"Comment to label, on {_place(finding.path, lines, finding.side)}:",
+            *(text.strip() for text in texts if text),
+        ],
+    ]
+    shown = reversed(parts) if question.form == SWAPPED else parts
+    return "\n\n".join("\n".join(part) for part in shown)
 
 
 def _place(path: str | None, lines: tuple[int, int] | None, side: Side) -> str:

@@ -17,6 +17,9 @@ from pytest_crab.types import Finding
 from pytest_crab.types import Side
 from pytest_crab.types import Usage
 
+#: Other forms of a question: finding and issue in the other order, and a finding with words that say nothing.
+FORMS = SWAPPED, PADDED = ("swapped", "padded")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gold:
@@ -30,12 +33,16 @@ class Gold:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A finding and a known issue of one pull request, which is named by a digest of its content."""
+    """A finding and a known issue of one pull request, which is named by a digest of its content.
+
+    ``form`` is how they are shown: as the judge does, or in one of FORMS, which should change no label.
+    """
 
     instance: str
     pull_request: str
     finding: Finding
     gold: Gold
+    form: str = ""
 
     @property
     def digest(self) -> str:
@@ -60,6 +67,27 @@ class Decision:
     label: str | None
     reason: str
     votes: tuple[Vote, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormCheck:
+    """Of ``compared`` questions with a label in both forms, how many have another one in this form."""
+
+    form: str
+    compared: int
+    changed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgePlan:
+    """The votes that questions need, and how many are stored; ``cost_usd`` is an estimate for the others.
+
+    It takes the mean cost of the stored votes; None: the cost of none is known.
+    """
+
+    votes: int
+    stored: int
+    cost_usd: float | None
 
 
 #: Returns the decisions on these questions, by the questions' digests.
@@ -117,6 +145,7 @@ class VoteStep:
             "finding": question.finding,
             "gold": question.gold,
             "vote": self._number,
+            **({"form": question.form} if question.form else {}),
         }
         return {"": serialization.digest(inputs)}
 
