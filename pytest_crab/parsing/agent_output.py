@@ -12,7 +12,7 @@ from pytest_crab.types import Usage
 
 
 class AgentOutput(NamedTuple):
-    """What an agent said beside its diff; ``problems`` are sentences about a usage that none can be."""
+    """The words of an agent beside its diff; ``problems`` are sentences about a usage that cannot be true."""
 
     usage: Usage | None = None
     notes: str | None = None

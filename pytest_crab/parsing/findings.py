@@ -119,7 +119,7 @@ def read_answer(text: str, problems: list[str]) -> Mapping[str, Any] | None:
 
 
 def read_usage(value: Any, problems: list[str]) -> Usage | None:
-    """What a step used, from its plain data; None is "not measured"."""
+    """Return a step's usage from its plain data; None is "not measured"."""
     if value is None:
         return None
     return serialization.read(Usage, _known(Usage, value), problems, "usage")

@@ -124,7 +124,7 @@ def _last_list(text: str, found: list[Piece]) -> tuple[Items | None, int]:
 
 
 def _looks_like_findings(text: str, piece: Piece, *, lists: bool = True) -> bool:
-    """Whether what cannot be read begins with a key of a finding, or of a list of them."""
+    """Return True if a text that cannot be read begins with a key of a finding, or of a list of them."""
     key = _KEY.match(text, piece.start)
     return piece.thinking or (key is not None and (lists or key["field"] is not None))
 
@@ -147,13 +147,13 @@ def _items(value: Any) -> Items | None:
 
 
 def _has_text(item: Any) -> bool:
-    """Whether an entry of a list is meant as a finding: it has a place or words of one."""
+    """Return True if an entry of a list is meant as a finding: it has a path, a title or a body."""
     names = (*_NAMES["path"], *_NAMES["title"], *_NAMES["body"])
     return isinstance(item, Mapping) and any(isinstance(item.get(name), str) for name in names)
 
 
 def _is_finding(value: Any) -> bool:
-    """Whether an object by itself is a finding: it has words, and a place or a title."""
+    """Return True if an object by itself is a finding: it has words, and a place or a title."""
     if not isinstance(value, Mapping) or _SCHEMA & value.keys():
         return False
     path, title, body = ([value.get(name) for name in _NAMES[field]] for field in ("path", "title", "body"))

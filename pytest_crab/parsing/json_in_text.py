@@ -70,7 +70,7 @@ def _pieces(text: str) -> Iterator[Piece | None]:
 
 
 def stands_alone(text: str, piece: Piece) -> bool:
-    """Whether only fences stand on a value's lines, or words with a colon before it where it ends the answer."""
+    """Return True if only fences share a value's lines, or words with a colon before a value that ends the answer."""
     before = text[text.rfind("\n", 0, piece.start) + 1 : piece.start]
     after = text[piece.end :].partition("\n")[0]
     if not re.fullmatch(r"[\s`*.;]*", after):

@@ -37,7 +37,7 @@ class FileStore:
 
     @property
     def cache(self) -> Path:
-        """Where sources and environments keep what can be made again."""
+        """The folder in which sources and environments keep what can be made again."""
         return self.folder / "cache"
 
     def get(self, step: str, key: str) -> Any | None:
@@ -147,7 +147,7 @@ class FileStore:
 
 
 def sentence(what: str, path: Path, error: OSError) -> str:
-    """What failed with a file of the store, why, and what to do."""
+    """Return the sentence on a failure with a file of the store: what, why, and what to do."""
     advice = {
         errno.ENOSPC: "free some space and run again, finished steps are kept",
         errno.EACCES: "make it readable and writable, or choose another folder with --crab-store",

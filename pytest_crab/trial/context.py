@@ -95,7 +95,7 @@ class TrialContext:
 
     @lazy
     def environment(self) -> Mapping[str, Any]:
-        """What decides the image and how it is run."""
+        """Plain data that decides the image and how it is run."""
         return self.world.runtime.identity(self.instance, self._commits)
 
     @lazy
@@ -155,7 +155,7 @@ class TrialContext:
         )
 
     def take_wasted(self) -> Usage | None:
-        """What failed attempts have used so far; from here on it stands on the result of their step."""
+        """Return the usage of failed attempts so far, and forget it: the caller puts it on the result of their step."""
         used = total_usage(self.wasted)
         self.wasted.clear()
         return used
@@ -214,7 +214,7 @@ class TrialContext:
         return found
 
     def _is_damage(self, error: CrabError) -> bool:
-        """Whether it was what this machine keeps of the instance's trees, which can be fetched once more."""
+        """Return True if the cause is this machine's copy of the instance's trees, which can be fetched again."""
         return isinstance(error, SourceError) and "snapshot" in vars(self) and self.snapshot.damage() is not None
 
     @contextlib.contextmanager

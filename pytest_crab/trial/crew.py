@@ -1,4 +1,4 @@
-"""Who takes part in a trial: plain specs that any process can build, and the adapters built from them."""
+"""The crew of a trial, its reviewer and agent: plain specs that any process can build, and the adapters."""
 
 from __future__ import annotations
 
@@ -71,29 +71,29 @@ class Crew:
 
     @property
     def privileged_reviewer(self) -> bool:
-        """Whether the reviewer is shown the answer."""
+        """True if the reviewer sees the answer."""
         return privileged(self.reviewer)
 
     @property
     def reviewer_label(self) -> str:
-        """What is said of the reviewer beside its name: privileged, leaky or nothing."""
+        """The word that reports put beside the reviewer's name: privileged, leaky or nothing."""
         return "privileged" if self.privileged_reviewer else "leaky" if leaky(self.reviewer) else ""
 
     @property
     def privileged_agent(self) -> bool:
-        """Whether the agent is shown the answer."""
+        """True if the agent sees the answer."""
         return privileged(self.agent)
 
     @property
     def built_in(self) -> bool:
-        """Whether reviewer and agent are code of this package that runs nobody else's."""
+        """True if reviewer and agent are code of this package that runs no other code."""
         specs = (self.spec.reviewer_spec.path, self.spec.agent_spec.path)
         foreign = {table[name] for table in (REVIEWERS.table, AGENTS.table) for name in _FOREIGN if name in table}
         return all(path in {*REVIEWERS.table.values(), *AGENTS.table.values()} - foreign for path in specs)
 
     @property
     def simulated(self) -> bool:
-        """Whether the agent understands no finding and only looks at locations; one that does not say so does not."""
+        """True if the agent says that it understands no finding and only looks at locations."""
         return bool(getattr(self.agent, "simulated", False))
 
     def reviewer_for(self, instance: Instance) -> Reviewer:

@@ -1,4 +1,4 @@
-"""How often a step is tried again, by what it failed with, and how long is waited; never for a verdict."""
+"""The retries of a step, by the class of its failure; a verdict is never tried again."""
 
 from __future__ import annotations
 

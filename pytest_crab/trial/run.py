@@ -121,7 +121,7 @@ class TrialRun:
 
     @property
     def revises(self) -> bool:
-        """Whether a scorer needs a revision."""
+        """True if a scorer needs a revision."""
         return any(map(_revises, self.scorers))
 
     def run(self) -> None:

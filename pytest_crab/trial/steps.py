@@ -54,7 +54,7 @@ class _AdapterStep(Generic[R]):
 
     @property
     def _is_free(self) -> bool:
-        """Whether the adapter asks no model unless it reports so; one that does not say does."""
+        """Return True if the adapter says that it asks no model where it reports no usage."""
         return bool(getattr(self._adapter, "free", False))
 
     @contextlib.contextmanager
@@ -74,7 +74,7 @@ class _AdapterStep(Generic[R]):
         return True
 
     def _identity(self, who: str, identity: Mapping[str, Any] | None, spec: AdapterSpec) -> Mapping[str, Any]:
-        """What an adapter says of itself; one that cannot say is known by its settings and the token of the run."""
+        """Return the adapter's identity; without one, its settings and the run's resume token stand for it."""
         facts = self._context.facts
         facts[f"{who}-identity"] = settings_digest(spec.path, identity, spec.settings)
         if identity is not None and "client" in identity:

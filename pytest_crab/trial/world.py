@@ -1,4 +1,4 @@
-"""What the trials of one run share: runtime, store, limits and what is to be forgotten."""
+"""The world of a run, which its trials share: runtime, store, limits, and which stored results to make anew."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "DEVIN_AP
 
 
 def versions_here(shard: str | None = None) -> dict[str, str]:
-    """What of this process is on every record: the package, Python, the harness, and the shard if there are several."""
+    """Return the versions for every record: the package, Python, the harness, and the shard if there are several."""
     here = {
         "pytest_crab": metadata.version("pytest-crab"),
         "python": platform.python_version(),
@@ -100,7 +100,7 @@ class World:
 
     @property
     def unconfined(self) -> bool:
-        """Whether the runtime itself runs oracles without a sandbox."""
+        """True if the runtime itself runs oracles without a sandbox."""
         return bool(getattr(self.runtime, "unconfined", False))
 
     def hidden(self) -> dict[Path, str]:

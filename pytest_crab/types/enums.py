@@ -13,14 +13,14 @@ class StrEnum(str, enum.Enum):
 
 
 class Provenance(StrEnum):
-    """Where a pull request comes from: written for this repository, or a real one."""
+    """The origin of a pull request: written for a set (authored), or a real one of a forge (github)."""
 
     AUTHORED = "authored"
     GITHUB = "github"
 
 
 class Kind(StrEnum):
-    """What an oracle does: run the code, or inspect its source (arXiv 2603.23448, section 4.2.3)."""
+    """The kind of an oracle: it runs the code, or it inspects its source (arXiv 2603.23448, section 4.2.3)."""
 
     BEHAVIORAL = "behavioral"
     STRUCTURAL = "structural"
@@ -42,14 +42,14 @@ class Category(StrEnum):
 
 
 class Side(StrEnum):
-    """Which version of the file a line number counts in: left is base, right is head."""
+    """The version of a file in which a line number counts: left is base, right is head."""
 
     LEFT = "left"
     RIGHT = "right"
 
 
 class Runner(StrEnum):
-    """What runs an oracle: pytest, node's own test runner, or the jest that the environment has."""
+    """The test runner of an oracle: pytest, node's own, or the jest that the environment has."""
 
     PYTEST = "pytest"
     NODE = "node"
@@ -57,14 +57,14 @@ class Runner(StrEnum):
 
 
 class Isolation(StrEnum):
-    """Whether an oracle imports the project (none) or runs it as another process of another user (process)."""
+    """The isolation of an oracle: it imports the project (none), or runs it as a process of another user (process)."""
 
     NONE = "none"
     PROCESS = "process"
 
 
 class Unit(StrEnum):
-    """What one score is about."""
+    """The unit of one score."""
 
     COMMENT = "comment"
     FINDING = "finding"
@@ -73,7 +73,7 @@ class Unit(StrEnum):
 
 
 class Artefact(StrEnum):
-    """What a scorer may need of a trial."""
+    """A part of a trial that a scorer may need."""
 
     REVIEW = "review"
     REVISION = "revision"
@@ -82,7 +82,7 @@ class Artefact(StrEnum):
 
 
 class Verdict(StrEnum):
-    """What is known about one oracle after a trial (design: a trial)."""
+    """The verdict on one oracle after a trial: caught, missed, or unknown where nothing was measured."""
 
     CAUGHT = "caught"
     MISSED = "missed"
@@ -90,7 +90,7 @@ class Verdict(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why a verdict is what it is; each reason belongs to exactly one verdict."""
+    """The reason of a verdict; each reason belongs to exactly one verdict."""
 
     GREEN = "green"
 
@@ -125,9 +125,9 @@ class Reason(StrEnum):
 
 
 class Ending(StrEnum):
-    """How one run in the workspace ended.
+    """The end of one run in the workspace.
 
-    ``lost``: its sandbox did, and nothing inside was left to tell how; ``tampered``: another process wrote into the
+    ``lost``: its sandbox ended, and nothing inside could report how; ``tampered``: another process wrote into the
     harness's report.
     """
 

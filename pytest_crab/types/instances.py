@@ -24,7 +24,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PullRequestFacts:
-    """What is publicly known about the pull request; only title and body are shown to a reviewer."""
+    """Public facts of the pull request; a reviewer sees title and body only."""
 
     number: int
     title: str
@@ -77,7 +77,7 @@ class TreeSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """Where the code comes from: exactly one of the three."""
+    """The source of the code: exactly one of the three."""
 
     git: GitSource | None = None
     sdist: SdistSource | None = None
@@ -97,7 +97,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """What the code runs in; paths are relative to the tree, ``timeout`` is seconds per oracle.
+    """The environment that the code runs in; paths are relative to the tree, ``timeout`` is seconds per oracle.
 
     With ``node``, a version, it is node's: ``packages`` are npm's, and node or jest runs its oracles.
     ``resolved`` is the moment as of which the packages were chosen (2019-04-11T15:02:59Z): files that were uploaded
@@ -136,7 +136,7 @@ class Oracle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comment:
-    """What a human wrote in review; ``lines`` are 1-based and inclusive on ``side``, None is the whole file.
+    """A review comment of a human; ``lines`` are 1-based and inclusive on ``side``, None is the whole file.
 
     ``labels`` are words of any dimension (severity, context); ``category`` and ``kind`` are two more dimensions, with
     the closed words of arXiv 2603.23448. A comment without an oracle has no kind, and no oracle scores it.

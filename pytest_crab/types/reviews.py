@@ -1,4 +1,4 @@
-"""What contestants are shown, and what they give back."""
+"""Records between a trial and its reviewer and agent: pull request, findings, review, revision, usage."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class PullRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What a step used; None is "not measured", zero is a measurement, and what no step could use is a ValueError.
+    """Tokens, money and requests of one step. None is "not measured", zero is a measurement; raises ValueError below 0.
 
     ``models`` are the names of the models that answered, sorted, as the gateway saw them asked for. ``tries`` is how
     often providers were asked for it, each request again where that may help; it says nothing of what was used.
@@ -60,7 +60,7 @@ FREE = Usage(input_tokens=0, output_tokens=0, cost_usd=0.0, requests=0, models=(
 
 
 def total_usage(usages: Iterable[Usage | None]) -> Usage | None:
-    """What several attempts used together, in which one unknown makes the whole unknown; None if there is none."""
+    """Return the sum over several attempts; one unknown makes a sum unknown. None if there is no attempt."""
     found = [usage or Usage() for usage in usages]
     if not found:
         return None
@@ -96,7 +96,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Review:
-    """What a reviewer said about one pull request; no findings is a review too.
+    """The findings of a reviewer on one pull request; a review may have none.
 
     ``count`` is how many findings there were where their text is not on record; None: ``findings`` are all.
     ``transcript`` is the key in the store of what a client printed. ``set_aside`` has one sentence for each finding
@@ -113,13 +113,13 @@ class Review:
 
     @property
     def size(self) -> int:
-        """How many findings there are or were."""
+        """The number of findings that there are or were."""
         return len(self.findings) if self.count is None else self.count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Revision:
-    """What an agent made of the findings: a git diff from head; an empty one is a revision too.
+    """An agent's answer to the findings: a git diff from head, which may be empty.
 
     ``transcript`` is the key in the store of what a client printed. ``rejected`` says why what the agent left is no
     diff; such a revision is kept in the store, so that the agent is not asked again, and is on no record.

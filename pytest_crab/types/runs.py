@@ -38,7 +38,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proof:
-    """That an oracle is red at head and green at the reference: ``expected`` are the tests seen green there.
+    """The proof that an oracle is red at head and green at the reference; ``expected`` are the tests green there.
 
     ``altered`` are the names that the project itself changes in the interpreter at the reference, and so may change.
     ``flake_bound`` is the 95% upper bound on the chance that a run disagrees, given that all ``runs``, of every state

@@ -94,7 +94,7 @@ class CommentResult:
 
     @property
     def side(self) -> Side:
-        """Which version of the file the lines count in."""
+        """The version of the file in which the lines count."""
         return self.place.side
 
     @property
@@ -119,7 +119,7 @@ class CommentResult:
 
     @property
     def reason(self) -> Reason:
-        """Why the verdict is what it is."""
+        """The reason of the verdict."""
         return self.score.reason
 
     @property

@@ -118,12 +118,12 @@ class Trial:
 
     @property
     def usages(self) -> tuple[Usage | None, ...]:
-        """What the review and the revision used, of those that there are; None: not measured."""
+        """The usage of the review and of the revision, of those that there are; None: not measured."""
         return tuple(step.usage for step in (self.review, self.revision) if step is not None)
 
     @property
     def failed_usages(self) -> tuple[Usage, ...]:
-        """What attempts used that came to nothing, whether or not a later one came to something."""
+        """The usage of failed attempts, also where a later one succeeded."""
         holders = (self.review, self.revision, self)
         return tuple(one.failed for one in holders if one is not None and one.failed is not None)
 
@@ -136,7 +136,7 @@ class Trial:
 
     @property
     def damage(self) -> bool | None:
-        """Whether the revision broke the tests of pass_to_pass; None: not measured."""
+        """True if the revision broke the tests of pass_to_pass; None: not measured."""
         values = (score.value for score in self.scores if score.unit is Unit.TRIAL and score.subject == PASS_TO_PASS)
         value = next(values, None)
         return None if value is None else bool(value)
