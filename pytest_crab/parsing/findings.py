@@ -60,13 +60,13 @@ def review_of(
     """
     values = answer.get("findings")
     if isinstance(values, list):
-        answer = {"findings": [_mended(value, root, files) for value in values]}
+        answer = {"findings": [_mend(value, root, files) for value in values]}
     before = len(problems)
     findings, set_aside = _findings(answer, problems, None, files)
     return Review(findings=findings, set_aside=set_aside) if len(problems) == before else None
 
 
-def _mended(value: object, root: str | None, files: Collection[str]) -> object:
+def _mend(value: object, root: str | None, files: Collection[str]) -> object:
     if not isinstance(value, Mapping):
         return value
     item = {key: part for key, part in with_lines(value).items() if part not in (None, "")}
@@ -122,7 +122,7 @@ def read_usage(value: Any, problems: list[str]) -> Usage | None:
     """Return a step's usage from its plain data; None is "not measured"."""
     if value is None:
         return None
-    return serialization.read(Usage, _known(Usage, value), problems, "usage")
+    return serialization.read(Usage, _known_keys(Usage, value), problems, "usage")
 
 
 def _findings(
@@ -154,7 +154,7 @@ def _findings(
 
 def _finding(value: object, problems: list[str], at: str, root: str | None, files: Collection[str]) -> Finding | None:
     value = with_lines(value) if isinstance(value, Mapping) else value
-    finding = serialization.read(Finding, _known(Finding, value), problems, at)
+    finding = serialization.read(Finding, _known_keys(Finding, value), problems, at)
     if finding is None:
         return None
     before = len(problems)
@@ -204,7 +204,7 @@ def one_line(fault: str) -> str:
     return " ".join(fault.split())[:300].encode(errors="replace").decode()
 
 
-def _known(cls: type, value: object) -> object:
+def _known_keys(cls: type, value: object) -> object:
     """The keys that the record has; null stands for an absent key, and foreign keys are the reviewer's own business."""
     if not isinstance(value, Mapping):
         return value

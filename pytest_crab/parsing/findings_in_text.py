@@ -70,12 +70,12 @@ def _variants(text: str) -> Iterator[str]:
     try:
         inner = json.loads(text)
     except (ValueError, RecursionError):
-        inner = _unescaped(text) if '\\"' in text else None
+        inner = _unescape(text) if '\\"' in text else None
     others = (inner if isinstance(inner, str) else text, html.unescape(text), text.translate(_QUOTES))
     yield from (other for other in others if other != text)
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     return text.replace("\\n", "\n").replace('\\"', '"').replace("\\\\", "\\")
 
 

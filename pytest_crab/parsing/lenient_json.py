@@ -40,14 +40,14 @@ def decode(text: str, start: int) -> tuple[Any, int]:
     try:
         return _STRICT.raw_decode(text, start)
     except (ValueError, RecursionError):
-        mended, end = _mended(text, start)
+        mended, end = _mend(text, start)
     try:
         return _STRICT.decode(mended), end
     except (ValueError, RecursionError):
         raise Unreadable(cut=False) from None
 
 
-def _mended(text: str, start: int) -> tuple[str, int]:
+def _mend(text: str, start: int) -> tuple[str, int]:
     """The value at ``start`` as strict JSON, and the place behind it. Raises Unreadable."""
     out: list[str] = []
     depth: list[str] = []
@@ -89,10 +89,10 @@ def _value(token: re.Match[str]) -> str:
     word = token[0]
     if token.lastgroup == "word":
         return word if _NUMBER.fullmatch(word) else _WORDS.get(word, f"\0{word}")
-    return f'"{_ESCAPE.sub(_escaped, word[1:-1])}"'
+    return f'"{_ESCAPE.sub(_escape, word[1:-1])}"'
 
 
-def _escaped(match: re.Match[str]) -> str:
+def _escape(match: re.Match[str]) -> str:
     code = match[1]
     if code is None:
         return '\\"'

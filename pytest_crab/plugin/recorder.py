@@ -32,7 +32,7 @@ from pytest_crab.report.summary import summarise
 from pytest_crab.report.transcripts import write_transcripts
 from pytest_crab.report.write_report import render
 from pytest_crab.store import FileStore
-from pytest_crab.trial import unmeasured
+from pytest_crab.trial import unmeasured_trial
 from pytest_crab.types import Instance
 from pytest_crab.types import Reason
 from pytest_crab.types import Trial
@@ -194,7 +194,7 @@ class Recorder:
             if planned is None or planned.trial_id in self.trials:
                 continue
             fault = self._faults.get(node)
-            yield unmeasured(
+            yield unmeasured_trial(
                 planned.instance,
                 self._contestants.by_reviewer[planned.trial_id.reviewer],
                 Reason.NOT_RUN if fault is None else Reason.BROKEN,

@@ -32,7 +32,7 @@ from pytest_crab.report.explain import explain
 from pytest_crab.runtimes.slots import Slots
 from pytest_crab.text import one_line
 from pytest_crab.trial import run_trial
-from pytest_crab.trial import unmeasured
+from pytest_crab.trial import unmeasured_trial
 from pytest_crab.types import Instance
 from pytest_crab.types import PullRequest
 from pytest_crab.types import Reason
@@ -86,7 +86,7 @@ class Runner:
         trial = self._wait(trial_id)
         given_up = self._giving_up.sentence(trial_id.reviewer)
         if trial is None and given_up is not None:
-            return unmeasured(
+            return unmeasured_trial(
                 instance,
                 self._contestants.by_reviewer[trial_id.reviewer],
                 Reason.NOT_RUN,

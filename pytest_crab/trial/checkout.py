@@ -72,7 +72,7 @@ class TrialCheckout:
     def _refuse(self, path: Path) -> None:
         """Raise the family's error if a path is, holds or lies in a place that is hidden from contestants."""
         real = path.resolve()
-        hidden = self._world.hidden()
+        hidden = self._world.hidden_places()
         others = [folder for folder in (*real.parents, *_folders_in(real)) if (folder / INSTANCE_FILE).is_file()]
         hidden.update((folder, "an instance") for folder in others)
         for place, what in hidden.items():

@@ -90,7 +90,7 @@ class TrialContext:
     @lazy
     def snapshot(self) -> Snapshot:
         """The instance's trees. Raises SourceUnreachable or SourceError."""
-        with self._timed("fetch"):
+        with self._time("fetch"):
             return source_for(self.instance).fetch(self.instance, self.world.cache)
 
     @lazy
@@ -101,7 +101,7 @@ class TrialContext:
     @lazy
     def image(self) -> Image:
         """The image, found or built. Raises ImageError, EngineError."""
-        with self._timed("image") as clock:
+        with self._time("image") as clock:
             image = self.world.runtime.prepare(self.instance, self.snapshot, self._commits)
             clock.reused = not image.facts.get("built", False)
         self.facts["image"] = image.key
@@ -199,7 +199,7 @@ class TrialContext:
             if self.world.cancelled.wait(pause):
                 raise Cancelled(f"the run was stopped while {step.name} was to be tried again")
 
-    def stored(self, step: Step[R]) -> dict[str, R]:
+    def stored_results(self, step: Step[R]) -> dict[str, R]:
         """Those results of a step that the store has. Raises what the step's keys need, and StoreError."""
         return self._cache.find(step)
 
@@ -208,7 +208,7 @@ class TrialContext:
         return StepCache(store=self.world.store, fresh=self.world.fresh, cancelled=self.world.cancelled)
 
     def _perform_once(self, step: Step[R]) -> StepResults[R]:
-        with self._timed(step.name, step=True) as clock:
+        with self._time(step.name, step=True) as clock:
             found = self._cache.results(step)
             clock.reused, clock.deadline, clock.reruns = found.reused, step.deadline, step.reruns
         return found
@@ -218,7 +218,7 @@ class TrialContext:
         return isinstance(error, SourceError) and "snapshot" in vars(self) and self.snapshot.damage() is not None
 
     @contextlib.contextmanager
-    def _timed(self, name: str, *, step: bool = False) -> Iterator[StepClock]:
+    def _time(self, name: str, *, step: bool = False) -> Iterator[StepClock]:
         """Time a part of the trial and record it; a stopped run begins none. Raises Cancelled."""
         if self.world.cancelled.is_set():
             raise Cancelled(f"the run was stopped before {name}")

@@ -86,7 +86,7 @@ class _Planner:
     def look_up_review(self) -> Review | None:
         """Return the stored review; with it, the later steps that it makes needless are known."""
         run = self._run
-        review = run.context.stored(ReviewStep(run.context, run.reviewer, run.repeat)).get("")
+        review = run.context.stored_results(ReviewStep(run.context, run.reviewer, run.repeat)).get("")
         self._note("review", review)
         if not run.revises or (review is not None and not review.size and not run.crew.spec.control):
             self.states["revision"] = self.states["verdict"] = NEEDLESS
@@ -98,7 +98,7 @@ class _Planner:
         """Return the stored revision that answers this review."""
         run = self._run
         step = RevisionStep(run.context, run.agent, run.first_findings(review).findings, run.repeat)
-        revision = run.context.stored(step).get("")
+        revision = run.context.stored_results(step).get("")
         self._note("revision", revision)
         return revision
 
@@ -110,5 +110,5 @@ class _Planner:
     def _count(self, steps: Iterable[Step[Any]]) -> None:
         """Note for steps with several results how many of them would be made."""
         for step in steps:
-            count, stored = len(step.keys()), len(self._run.context.stored(step))
+            count, stored = len(step.keys()), len(self._run.context.stored_results(step))
             self.states[step.name] = STORED if stored == count else f"{RUNS} ({count - stored} of {count})"

@@ -67,7 +67,7 @@ def run_trial(
     return run.trial()
 
 
-def unmeasured(
+def unmeasured_trial(
     instance: Instance,
     crew: Crew,
     reason: Reason,
@@ -82,7 +82,7 @@ def unmeasured(
         **_identity(instance, crew, repeat),
         runtime=runtime,
         comments=_places(instance, {}),
-        scores=_unscored(scorers_for(instance), instance, (), Judgement(reason=reason, detail=sentence)),
+        scores=_score_unmeasured(scorers_for(instance), instance, (), Judgement(reason=reason, detail=sentence)),
         error=sentence,
         versions=versions_here(shard),
     )
@@ -264,11 +264,11 @@ class TrialRun:
 
     def _open(self) -> tuple[Score, ...]:
         """A score without a label for each comment that has none of its scorer's yet."""
-        return _unscored(self.scorers, self.instance, self.scores, Judgement(reason=Reason.NOT_RUN))
+        return _score_unmeasured(self.scorers, self.instance, self.scores, Judgement(reason=Reason.NOT_RUN))
 
     def _assign(self, judgement: Judgement) -> None:
         """Give this judgement to every comment that has no score yet."""
-        self.scores.extend(_unscored(self.scorers, self.instance, self.scores, judgement))
+        self.scores.extend(_score_unmeasured(self.scorers, self.instance, self.scores, judgement))
 
     def _fail(self, reason: Reason, sentence: str) -> None:
         failed = self.context.attempts
@@ -318,7 +318,7 @@ def _places(instance: Instance, resolvable: dict[str, bool]) -> tuple[ScoredComm
     )
 
 
-def _unscored(
+def _score_unmeasured(
     scorers: Sequence[Scorer], instance: Instance, scores: Sequence[Score], judgement: Judgement
 ) -> tuple[Score, ...]:
     done = {(score.scorer, score.subject) for score in scores if score.unit is Unit.COMMENT}

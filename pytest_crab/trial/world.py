@@ -103,7 +103,7 @@ class World:
         """True if the runtime itself runs oracles without a sandbox."""
         return bool(getattr(self.runtime, "unconfined", False))
 
-    def hidden(self) -> dict[Path, str]:
+    def hidden_places(self) -> dict[Path, str]:
         """The places, links resolved, that no contestant may see, and what lies there."""
         engines = [os.environ.get("DOCKER_HOST", "").removeprefix("unix://"), *_ENGINES]
         engines.append(f"{os.environ.get('XDG_RUNTIME_DIR', '/run/user')}/docker.sock")

@@ -28,7 +28,7 @@ from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.settings import ModelSettings
 from pytest_crab.trial import Crew
 from pytest_crab.trial import CrewSpec
-from pytest_crab.trial import unmeasured
+from pytest_crab.trial import unmeasured_trial
 from pytest_crab.types import Instance
 from pytest_crab.types import Reason
 from pytest_crab.types import Trial
@@ -135,7 +135,7 @@ def record(instance: Instance) -> TrialAnswer:
 
 
 def trial_of(instance: Instance) -> Trial:
-    return unmeasured(instance, CREW, Reason.NOT_RUN, "as was said", runtime="local")
+    return unmeasured_trial(instance, CREW, Reason.NOT_RUN, "as was said", runtime="local")
 
 
 @pytest.fixture

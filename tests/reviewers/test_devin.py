@@ -30,7 +30,7 @@ from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.testing.checkout import FakeCheckout
 from pytest_crab.trial import Crew
 from pytest_crab.trial import CrewSpec
-from pytest_crab.trial import unmeasured
+from pytest_crab.trial import unmeasured_trial
 from pytest_crab.types import Finding
 from pytest_crab.types import GitSource
 from pytest_crab.types import Instance
@@ -477,7 +477,7 @@ def test_crew_and_record_say_that_it_is_leaky(instance: Instance) -> None:
     )
     crew = Crew.build(spec)
     assert (crew.leaky, crew.privileged, crew.reviewer_label) == (("ours",), (), "leaky")
-    assert unmeasured(instance, crew, Reason.NOT_RUN, "not now").leaky == ("ours",)
+    assert unmeasured_trial(instance, crew, Reason.NOT_RUN, "not now").leaky == ("ours",)
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ from pytest_crab.errors import BadInput
 from pytest_crab.errors import Cancelled
 from pytest_crab.store import FileStore
 from pytest_crab.trial import CrewSpec
-from pytest_crab.trial import unmeasured
+from pytest_crab.trial import unmeasured_trial
 from pytest_crab.trial.world import secrets_of
 from pytest_crab.types import Instance
 from pytest_crab.types import PullRequest
@@ -397,7 +397,7 @@ class ClusterExecutor(Executor):
     def _break(self, job: _Job, sentence: str) -> None:
         """Put a trial on the record as broken, with its reason."""
         work, plan = job.work, self._plan
-        trial = unmeasured(
+        trial = unmeasured_trial(
             work.instance,
             work.crew,
             Reason.BROKEN,
