@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from pytest_crab.runtimes import holding
-from pytest_crab.runtimes.pruning import LOCAL_FOLDERS
-from pytest_crab.runtimes.pruning import Inventory
-from pytest_crab.runtimes.pruning import Kept
-from pytest_crab.runtimes.pruning import size_of
+from pytest_crab.runtimes.inventory import LOCAL_FOLDERS
+from pytest_crab.runtimes.inventory import Inventory
+from pytest_crab.runtimes.inventory import Kept
+from pytest_crab.runtimes.inventory import remove_unused
+from pytest_crab.runtimes.inventory import size_of
 
 T = TypeVar("T")
 
@@ -115,10 +115,8 @@ class DiskBudget:
         self._inventory.close()
 
     def _remove(self, kept: Kept) -> bool:
-        with holding.removing(kept.key) as free:
-            if not free or not self._inventory.remove(kept):
-                return False
-            holding.forget(kept.key)
+        if not remove_unused(self._inventory, kept):
+            return False
         log.info("removed %s to keep within the disk budget", kept.name)
         self.removed.append(kept.name)
         return True

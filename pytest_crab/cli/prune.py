@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import click
@@ -21,24 +22,33 @@ from pytest_crab.store.files import STEPS
 @click.option(
     "--step", "steps", multiple=True, type=click.Choice(STEPS), help="Remove stored results of this step; repeatable."
 )
-@click.option("--older-than", type=float, default=0.0, metavar="DAYS", help="Only what is older than so many days.")
+@click.option(
+    "--older-than",
+    type=float,
+    default=0.0,
+    metavar="DAYS",
+    help="Only what is unused for so many days.",
+)
 @click.option(
     "--dry-run", is_flag=True, help="Say what of the store and the environments would be removed; remove nothing."
 )
 def prune(*, folder: Path, environments: bool, steps: tuple[str, ...], older_than: float, dry_run: bool) -> None:
     """Remove what dead runs left behind; with options also environments and stored steps."""
-    from pytest_crab.runtimes import pruning
+    from pytest_crab.runtimes import leavings
+    from pytest_crab.runtimes.inventory import EngineImages
+    from pytest_crab.runtimes.inventory import LocalFolders
+    from pytest_crab.runtimes.inventory import prune as prune_inventory
 
     store = FileStore(folder)
     try:
-        lines = [] if dry_run else [f"removed {thing}" for thing in pruning.leavings()]
+        lines = [] if dry_run else [f"removed {thing}" for thing in leavings.sweep()]
         things = list(_forgotten(store, steps, older_than, dry_run=dry_run))
-        things += pruning.halves(store.cache, dry_run=dry_run)
+        things += leavings.remove_halves(store.cache, dry_run=dry_run)
         if environments and runs.any_alive():
             raise click.ClickException("a run is going on, and its environments are in use: prune them when it is over")
-        if environments:
-            things += pruning.environments(store.cache, older_than_days=older_than, dry_run=dry_run)
-            things += pruning.images(older_than_days=older_than, dry_run=dry_run)
+        for inventory in (LocalFolders(store.cache), EngineImages()) if environments else ():
+            with closing(inventory):
+                things += prune_inventory(inventory, older_than_days=older_than, dry_run=dry_run)
     except (CrabError, OSError) as error:
         raise click.ClickException(str(error)) from error
     lines += [f"{'would remove' if dry_run else 'removed'} {thing}" for thing in things]

@@ -21,7 +21,7 @@ from pytest_crab.plugin.option_table import Options
 from pytest_crab.plugin.options import runs_trials
 from pytest_crab.plugin.recorder import Recorder
 from pytest_crab.plugin.resources import Resources
-from pytest_crab.runtimes import pruning
+from pytest_crab.runtimes.inventory import inventory as inventory_of
 from pytest_crab.store import FileStore
 
 
@@ -124,7 +124,7 @@ class Disk:
         if self._recorder is None or not self._measures or self._budget is not None:
             return
         cache = FileStore(self._options.store).cache
-        inventory = pruning.inventory(self._resources.choice.name, cache)
+        inventory = inventory_of(self._resources.choice.name, cache)
         if inventory is None:
             raise pytest.UsageError("--crab-disk-budget needs the docker or the local runtime, whose images it removes")
         self._budget = DiskBudget(self._size, inventory, cache)

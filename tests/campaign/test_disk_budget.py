@@ -21,11 +21,11 @@ from pytest_crab.campaign.disk import total
 from pytest_crab.formats import format_size
 from pytest_crab.formats import parse_size
 from pytest_crab.runtimes import holding
-from pytest_crab.runtimes import pruning
+from pytest_crab.runtimes import inventory
 from pytest_crab.runtimes.holding import Holds
-from pytest_crab.runtimes.pruning import Kept
-from pytest_crab.runtimes.pruning import LocalFolders
-from pytest_crab.runtimes.pruning import layers
+from pytest_crab.runtimes.inventory import Kept
+from pytest_crab.runtimes.inventory import LocalFolders
+from pytest_crab.runtimes.inventory import layers
 from pytest_crab.runtimes.runs import Run
 
 KEYS = [digit * 32 for digit in "abcd"]
@@ -149,11 +149,13 @@ def test_pruning_passes_over_what_a_run_has_taken_meanwhile(machine: Path, tmp_p
         built(cache, key)
     Holds(run).take("shop-1", KEYS[0])
     for dry in (True, False):
-        told = list(pruning.environments(cache, older_than_days=0, dry_run=dry))
+        told = list(inventory.prune(LocalFolders(cache), older_than_days=0, dry_run=dry))
         assert told == [f"environment built/{KEYS[1]}"]
     assert there(cache) == "a"
     run.close()
-    assert list(pruning.environments(cache, older_than_days=0, dry_run=False)) == [f"environment built/{KEYS[0]}"]
+    assert list(inventory.prune(LocalFolders(cache), older_than_days=0, dry_run=False)) == [
+        f"environment built/{KEYS[0]}"
+    ]
     assert there(cache) == ""
 
 
@@ -162,11 +164,11 @@ def test_what_somebody_who_was_killed_left_half_removed_is_in_nobodys_way(machin
     for key in KEYS[:2]:
         built(cache, key)
         built(cache, f"{key}.gone")
-    inventory = LocalFolders(cache)
-    (first, _) = inventory.kept()
-    assert inventory.remove(first)
+    here = LocalFolders(cache)
+    (first, _) = here.kept()
+    assert here.remove(first)
     assert there(cache) == "bb"
-    list(pruning.environments(cache, older_than_days=0, dry_run=False))
+    list(inventory.prune(LocalFolders(cache), older_than_days=0, dry_run=False))
     assert there(cache) == ""
 
 
@@ -193,13 +195,13 @@ def test_an_image_that_another_run_removes_meanwhile_is_not_there(
 ) -> None:
     import docker
 
-    monkeypatch.setattr(pruning, "builder", lambda: f"test-disk.{os.getpid()}")
+    monkeypatch.setattr(inventory, "builder", lambda: f"test-disk.{os.getpid()}")
     client = docker.from_env().api
     with tarfile.open(tmp_path / "image.tar", "w") as archive:
         archive.addfile(tarfile.TarInfo("nothing"))
     names = [f"pytest-crab/test-disk-{os.getpid()}:{key}" for key in KEYS[:2]]
     for name, key in zip(names, KEYS, strict=False):
-        labels = {pruning.BUILDER_LABEL: pruning.builder(), pruning.KEY_LABEL: key, pruning.BELOW_LABEL: "0"}
+        labels = {inventory.BUILDER_LABEL: inventory.builder(), inventory.KEY_LABEL: key, inventory.BELOW_LABEL: "0"}
         changes = [f"LABEL {label}={text}" for label, text in labels.items()]
         client.import_image_from_file(str(tmp_path / "image.tar"), *name.split(":"), changes=changes)
     real = holding.record_of
@@ -210,7 +212,7 @@ def test_an_image_that_another_run_removes_meanwhile_is_not_there(
         return real(key)
 
     monkeypatch.setattr(holding, "record_of", record_of)
-    images = pruning.EngineImages()
+    images = inventory.EngineImages()
     try:
         assert [each.name for each in images.kept()] == [names[1]]
     finally:

@@ -16,9 +16,8 @@ from click.testing import CliRunner
 from pytest_crab import serialization
 from pytest_crab.cli import main
 from pytest_crab.runtimes import holding
-from pytest_crab.runtimes import pruning
+from pytest_crab.runtimes import inventory
 from pytest_crab.runtimes.images import BUILDER_LABEL
-from pytest_crab.runtimes.images import FACTS_LABEL
 from pytest_crab.runtimes.images import KEY_LABEL
 from pytest_crab.runtimes.images import builder
 from pytest_crab.runtimes.runs import Run
@@ -79,7 +78,7 @@ def test_nothing_outside_a_store_goes_by_a_link_in_it(store: FileStore, tmp_path
     (store.cache / "built" / "mine").mkdir()
 
     prune("--store", str(store.folder), "--step", "review", "--step", "proof")
-    list(pruning.environments(store.cache, older_than_days=0, dry_run=False))
+    list(inventory.prune(inventory.LocalFolders(store.cache), older_than_days=0, dry_run=False))
     assert [file for file in [*kept, store.cache / "built" / "mine"] if not file.exists()] == []
 
 
@@ -102,19 +101,19 @@ def test_what_a_killed_run_left_goes(store: FileStore, tmp_path: Path) -> None:
 def test_images_that_are_in_use_or_gone_by_now_keep_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import docker
 
-    label = f"pytest-crab.test-prune-{os.getpid()}"  # so that only images of the test's own are looked at
-    monkeypatch.setattr(pruning, "FACTS_LABEL", label)
+    own = f"test-prune.{os.getpid()}"  # so that only images of the test's own are looked at
+    monkeypatch.setattr(inventory, "builder", lambda: own)
+    images = inventory.EngineImages()
     client = docker.from_env().api
     used, gone, free = (f"pytest-crab/test-pruned-{os.getpid()}:{word}" for word in ("used", "gone", "free"))
     for name in (used, gone, free):
         (tmp_path / name[-4:]).write_text(name)
         with tarfile.open(tmp_path / "image.tar", "w") as archive:
             archive.add(tmp_path / name[-4:], arcname="name")
-        key = f"{os.getpid()}-{name[-4:]}"  # no run uses it
-        changes = [f"LABEL {label}={{}} {BUILDER_LABEL}={builder()} {KEY_LABEL}={key}"]
+        changes = [f"LABEL {BUILDER_LABEL}={own} {KEY_LABEL}={name.rpartition(':')[2]}"]
         client.import_image_from_file(str(tmp_path / "image.tar"), *name.split(":"), changes=changes)
     container = client.create_container(used, ["true"])["Id"]
-    assert set(pruning.images(older_than_days=0, dry_run=True)) == {f"image {gone}", f"image {free}"}
+    assert set(inventory.prune(images, older_than_days=0, dry_run=True)) == {f"image {gone}", f"image {free}"}
     removing = holding.removing
 
     def remove_too(key: str) -> Any:
@@ -124,10 +123,11 @@ def test_images_that_are_in_use_or_gone_by_now_keep_no_other(tmp_path: Path, mon
 
     monkeypatch.setattr(holding, "removing", remove_too)
     try:
-        told = set(pruning.images(older_than_days=0, dry_run=False))
+        told = set(inventory.prune(images, older_than_days=0, dry_run=False))
         assert {f"image {free}"} <= told <= {f"image {free}", f"image {gone}"}
         assert [bool(client.images(name=name)) for name in (used, gone, free)] == [True, False, False]
     finally:
+        images.close()
         client.remove_container(container)
         for name in (used, gone, free):
             with contextlib.suppress(docker.errors.ImageNotFound):
@@ -169,8 +169,8 @@ def test_images_are_only_named_in_a_dry_run(store: FileStore, tmp_path: Path, mo
     client = docker.from_env().api
     with tarfile.open(tmp_path / "image.tar", "w") as archive:
         archive.addfile(tarfile.TarInfo("nothing"))
-    name = f"pytest-crab/test-prune:{os.getpid()}"
-    label = f"LABEL {FACTS_LABEL}={{}} {BUILDER_LABEL}={builder()} {KEY_LABEL}={os.getpid()}-named"
+    name = f"pytest-crab/test-prune:{os.getpid()}-named"
+    label = f"LABEL {BUILDER_LABEL}={builder()} {KEY_LABEL}={os.getpid()}-named"
     client.import_image_from_file(str(tmp_path / "image.tar"), *name.split(":"), changes=[label])
     try:
         told = prune("--store", str(store.folder), "--environments", "--dry-run", "--older-than", "0")
@@ -193,7 +193,7 @@ def test_images_that_others_built_are_not_named(
     with tarfile.open(tmp_path / "image.tar", "w") as archive:
         archive.addfile(tarfile.TarInfo("nothing"))
     name = f"pytest-crab/test-prune:{os.getpid()}-other"
-    label = f"LABEL {FACTS_LABEL}={{}} {BUILDER_LABEL}=1234.another {KEY_LABEL}={os.getpid()}-other"
+    label = f"LABEL {BUILDER_LABEL}=1234.another {KEY_LABEL}={os.getpid()}-other"
     client.import_image_from_file(str(tmp_path / "image.tar"), *name.split(":"), changes=[label])
     try:
         told = prune("--store", str(store.folder), "--environments", "--dry-run", "--older-than", "0")

@@ -19,8 +19,8 @@ from pytest_crab.campaign.disk import Waiting
 from pytest_crab.campaign.disk import total
 from pytest_crab.runtimes.base import LOCAL_BASE
 from pytest_crab.runtimes.interpreters import running_version
-from pytest_crab.runtimes.pruning import EngineImages
-from pytest_crab.runtimes.pruning import size_of
+from pytest_crab.runtimes.inventory import EngineImages
+from pytest_crab.runtimes.inventory import size_of
 
 MB = 1024**2
 #: A base that has what oracles need, so that nothing is installed while an image is built.

@@ -14,8 +14,8 @@ from pytest_crab.campaign.disk import DiskBudget
 from pytest_crab.errors import BadInput
 from pytest_crab.errors import CrabError
 from pytest_crab.formats import parse_size
-from pytest_crab.runtimes import pruning
 from pytest_crab.runtimes.holding import Holds
+from pytest_crab.runtimes.inventory import inventory as inventory_of
 
 #: A worker's own setting: what --crab-disk-budget is where pytest runs trials itself.
 DISK_BUDGET = "CRAB_DISK_BUDGET"
@@ -39,7 +39,7 @@ class WorkerDisk:
 
     def __init__(self, runtime: str, cache: Path, holds: Holds | None, warn: Callable[[str], None]) -> None:
         size = disk_budget()
-        inventory = None if size is None else pruning.inventory(runtime, cache)
+        inventory = None if size is None else inventory_of(runtime, cache)
         self._budget = None if size is None or inventory is None else DiskBudget(size, inventory, cache)
         self._holds = holds
         self._warn = warn

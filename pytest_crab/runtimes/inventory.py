@@ -1,4 +1,7 @@
-"""What nobody needs any more: dead runs' leavings, images of the engine, environments of the cache."""
+"""The environments that a user has on this machine: listed by label or folder, removed when no run uses them.
+
+A disk budget and ``pytest-crab prune`` both remove by ``remove_unused``.
+"""
 
 from __future__ import annotations
 
@@ -18,115 +21,29 @@ import docker
 import docker.errors
 
 from pytest_crab.errors import EngineError
-from pytest_crab.runtimes import cgroups
 from pytest_crab.runtimes import holding
-from pytest_crab.runtimes import venvs
 from pytest_crab.runtimes.images import BELOW_LABEL
 from pytest_crab.runtimes.images import BUILDER_LABEL
-from pytest_crab.runtimes.images import FACTS_LABEL
 from pytest_crab.runtimes.images import KEY_LABEL
 from pytest_crab.runtimes.images import builder
 from pytest_crab.runtimes.runs import Run
 from pytest_crab.runtimes.runs import remove_folder
-from pytest_crab.runtimes.runs import sweep_folders
 from pytest_crab.serialization import digest
 
 #: The folders of the cache that hold environments of the local runtime.
 LOCAL_FOLDERS = ("built", "venvs")
-_GONE = ".gone"
+#: The ending of a folder that is being removed.
+GONE = ".gone"
+#: The name of an environment's folder.
 _NAME = re.compile(rf"[0-9a-f]{{{holding.LENGTH}}}")
-#: Half removed, or half built.
-_HALF = re.compile(rf"{_NAME.pattern}({re.escape(_GONE)}|{re.escape(venvs.NEW)})")
-
-
-def leavings() -> list[str]:
-    """Remove what dead runs of this user left on this machine; a line for each. No engine, no containers."""
-    from pytest_crab.runtimes.engine import Engine
-
-    removed = [f"scratch of run {name}" for name in [*cgroups.sweep(), *sweep_folders()]]
-    engine = Engine(Run(), timeout=30)
-    try:
-        removed += [f"container {name[:12]}" for name in engine.sweep()]
-    except EngineError:
-        return removed  # prune may be called where there is no engine
-    finally:
-        engine.close()
-    return removed
-
-
-def images(*, older_than_days: float, dry_run: bool) -> Iterator[str]:
-    """Remove the images that this user built on this machine so long ago; a line for each. Raises EngineError.
-
-    They serve all of the user's stores here; those of others who share the engine stay. What a run that began meanwhile
-    has taken stays, here and in ``environments``, and so does what a container was made of.
-    """
-    from pytest_crab.runtimes.engine import Engine
-
-    labels = [FACTS_LABEL, f"{BUILDER_LABEL}={builder()}"]
-    engine = Engine(Run(), timeout=120)
-    try:
-        with engine.calling("listing images") as client:
-            found: list[dict[str, Any]] = client.images(filters={"label": labels})
-            used = {container["ImageID"] for container in client.containers(all=True)} if dry_run else set()
-        for image in found:
-            if image["Id"] in used or time.time() - image["Created"] < older_than_days * 86400:
-                continue
-            name = next(iter(image.get("RepoTags") or ()), image["Id"])
-            key = str((image.get("Labels") or {}).get(KEY_LABEL, ""))
-            with holding.removing(key) as free:
-                if not free:
-                    continue
-                if not dry_run:
-                    with engine.calling(f"removing the image {name}") as client:
-                        if not _removed(client, name):
-                            continue
-            yield f"image {name}"
-    finally:
-        engine.close()
-
-
-def environments(cache: Path, *, older_than_days: float, dry_run: bool) -> Iterator[str]:
-    """Remove environments of the local runtime that were made so long ago; a line for each. Raises OSError.
-
-    What lies behind a link stays, and so does what is not called as an environment is: a store may be somebody else's.
-    """
-    for place in LOCAL_FOLDERS:
-        for folder in () if (cache / place).is_symlink() else sorted((cache / place).glob("*")):
-            if not _NAME.fullmatch(folder.name):
-                continue
-            try:
-                age = time.time() - folder.stat().st_mtime
-            except FileNotFoundError:
-                continue  # it went with another
-            if age < older_than_days * 86400:
-                continue
-            with holding.removing(folder.name) as free:
-                if not free:
-                    continue
-                if not dry_run:
-                    _vanish(folder)
-            yield f"environment {place}/{folder.name}"
-
-
-def halves(cache: Path, *, dry_run: bool) -> Iterator[str]:
-    """Remove what killed builds and removals left of environments; a line for each. Raises OSError."""
-    for place in LOCAL_FOLDERS:
-        for folder in () if (cache / place).is_symlink() else sorted((cache / place).glob("*")):
-            if not _HALF.fullmatch(folder.name):
-                continue
-            with holding.removing(folder.name) as free:
-                if not free:
-                    continue
-                if not dry_run:
-                    remove_folder(folder)
-            yield f"half an environment {place}/{folder.name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """One environment on this machine: ``layers`` are bytes by what they are shared under, the base's left out.
+    """One environment on this machine.
 
-    ``used`` is when a run of this user took it last, ``instances`` are those that it was taken for.
+    ``layers`` are bytes by the name under which environments share them, without the base's. ``used`` is when a run of
+    this user took it last, ``instances`` are the ids of the instances for which it was taken.
     """
 
     name: str
@@ -137,20 +54,56 @@ class Kept:
 
 
 class Inventory(Protocol):
-    """The environments of one runtime that may be removed, since they can be made again."""
+    """The environments of one runtime, all of which can be made again; ``noun`` is what one of them is called."""
+
+    noun: str
 
     def kept(self) -> list[Kept]:
-        """What is there now. Raises EngineError, OSError."""
+        """Return the environments that are there now. Raises EngineError, OSError."""
+
+    def is_pinned(self, kept: Kept) -> bool:
+        """Return whether something other than a run keeps one from being removed. Raises EngineError."""
 
     def remove(self, kept: Kept) -> bool:
-        """Remove one; False: something else still uses it. Raises EngineError, OSError."""
+        """Remove one; return False if something else still uses it. Raises EngineError, OSError."""
 
     def close(self) -> None:
         """Give back connections."""
 
 
+def remove_unused(inventory: Inventory, kept: Kept) -> bool:
+    """Remove an environment unless a living run or something else uses it; return whether it is gone.
+
+    Raises EngineError, OSError.
+    """
+    with holding.removing(kept.key) as free:
+        if not free or not inventory.remove(kept):
+            return False
+        holding.forget(kept.key)
+    return True
+
+
+def prune(inventory: Inventory, *, older_than_days: float, dry_run: bool) -> Iterator[str]:
+    """Remove the environments that no run has used for so long; yield a line for each. Raises EngineError, OSError."""
+    for kept in inventory.kept():
+        if time.time() - kept.used < older_than_days * 86400:
+            continue
+        if _is_removable(inventory, kept) if dry_run else remove_unused(inventory, kept):
+            yield f"{inventory.noun} {kept.name}"
+
+
+def _is_removable(inventory: Inventory, kept: Kept) -> bool:
+    with holding.removing(kept.key) as free:
+        return free and not inventory.is_pinned(kept)
+
+
 class EngineImages:
-    """The images that this user built on this machine, and no base: implements Inventory."""
+    """The images that this user built on this machine, and no base: implements Inventory.
+
+    Images of other users of the engine, and of those whose locks lie in another folder for temporary files, stay.
+    """
+
+    noun = "image"
 
     def __init__(self) -> None:
         from pytest_crab.runtimes.engine import Engine
@@ -170,6 +123,11 @@ class EngineImages:
                 if not isinstance(error.__cause__, docker.errors.NotFound):
                     raise  # else another run has removed it
         return kept
+
+    def is_pinned(self, kept: Kept) -> bool:
+        """See Inventory; a container was made of it."""
+        with self._engine.calling("listing containers") as client:
+            return bool(client.containers(all=True, filters={"ancestor": kept.name}))
 
     def remove(self, kept: Kept) -> bool:
         """See Inventory; never forced, so that the engine keeps what any container was made of."""
@@ -193,12 +151,12 @@ class EngineImages:
         if image["Id"] not in self._layers:
             with self._engine.calling("reading the history of an image") as client:
                 rows = client.history(image["Id"])  # type: ignore[no-untyped-call]
-            self._layers[image["Id"]] = layers(rows, int(image["Labels"][BELOW_LABEL]), int(image["Size"]))
+            self._layers[image["Id"]] = layers(rows, int(image["Labels"].get(BELOW_LABEL, 0)), int(image["Size"]))
         return self._layers[image["Id"]]
 
 
 def layers(rows: Sequence[Mapping[str, Any]], below: int, whole: int) -> dict[str, int]:
-    """Bytes by layer from an image's history, newest first, without the ``below`` rows of its base.
+    """Return the bytes by layer of an image's history, newest first, without the ``below`` rows of its base.
 
     A layer's name is the digest of all rows up to it: only images that were built on the same layer share its name.
     ``whole`` is the image's size. Where an engine keeps layers packed beside unpacked, only that tells, and each layer
@@ -228,7 +186,7 @@ def _removed(client: docker.APIClient, name: str) -> bool:
 
 def _vanish(folder: Path) -> None:
     """Remove a folder that is whole or not there at any moment, whenever this is killed."""
-    gone = folder.with_name(f"{folder.name}{_GONE}")
+    gone = folder.with_name(f"{folder.name}{GONE}")
     remove_folder(gone)  # of somebody who was killed
     with suppress(FileNotFoundError):
         folder.rename(gone)
@@ -238,20 +196,23 @@ def _vanish(folder: Path) -> None:
 class LocalFolders:
     """The environments that the local runtime keeps in a store's cache: implements Inventory."""
 
+    noun = "environment"
+
     def __init__(self, cache: Path) -> None:
         self._cache = cache
         self._sizes: dict[Path, int] = {}
 
     def kept(self) -> list[Kept]:
-        """See Inventory; a folder is measured once, since it does not change when it is whole."""
-        folders = [folder for place in LOCAL_FOLDERS for folder in sorted((self._cache / place).glob("*"))]
-        whole = (folder for folder in folders if (folder / "complete").exists() or (folder / "layout.json").exists())
+        """See Inventory; a whole folder is measured once, since it does not change."""
         kept: list[Kept] = []
-        for folder in whole:
-            if len(folder.name) == holding.LENGTH:
-                with suppress(FileNotFoundError):  # another run has removed it
-                    kept.append(self._read(folder))
+        for folder in folders(self._cache, _NAME):
+            with suppress(FileNotFoundError):  # another run has removed it
+                kept.append(self._read(folder))
         return kept
+
+    def is_pinned(self, kept: Kept) -> bool:  # noqa: ARG002 - only runs use them
+        """See Inventory."""
+        return False
 
     def remove(self, kept: Kept) -> bool:
         """See Inventory; the folder is not there from one moment to the next."""
@@ -266,20 +227,31 @@ class LocalFolders:
         name = str(folder.relative_to(self._cache))
         record = holding.record_of(folder.name)
         made = folder.stat().st_mtime  # raises where it went meanwhile, so that its size was none
-        self._sizes[folder] = taken
+        if (folder / "complete").exists() or (folder / "layout.json").exists():
+            self._sizes[folder] = taken
         record = record or holding.Record(used=made, instances=frozenset())
         return Kept(name=name, key=folder.name, layers={name: taken}, used=record.used, instances=record.instances)
 
 
+def folders(cache: Path, name: re.Pattern[str]) -> Iterator[Path]:
+    """Yield the folders for environments in a store's cache whose names match.
+
+    What lies behind a link is left out, and so is what has another name: a store may be somebody else's.
+    """
+    for place in LOCAL_FOLDERS:
+        if not (cache / place).is_symlink():
+            yield from (folder for folder in sorted((cache / place).glob("*")) if name.fullmatch(folder.name))
+
+
 def inventory(runtime: str, cache: Path) -> Inventory | None:
-    """The environments of a built-in runtime; None for another runtime, of which nothing is known."""
+    """Return the environments of a built-in runtime; None for another runtime, of which nothing is known."""
     if runtime == "docker":
         return EngineImages()
     return LocalFolders(cache) if runtime == "local" else None
 
 
 def size_of(place: Path) -> int:
-    """The bytes that a folder or file takes on disk; what is linked twice is counted once, what vanishes is not."""
+    """Return the bytes that a folder or file takes on disk; what is linked twice is counted once."""
     seen: dict[tuple[int, int], int] = {}
     inside = (Path(path, name) for path, _, names in os.walk(place) for name in names)
     for file in (place, *inside):
