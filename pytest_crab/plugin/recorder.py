@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from collections.abc import Generator
-from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from pytest_crab import serialization
 from pytest_crab.campaign.giving_up import was_given_up
 from pytest_crab.errors import CrabError
 from pytest_crab.instances.recorded import FOLDER
@@ -82,14 +83,28 @@ class Recorder:
             if isinstance(item, TrialItem):
                 self._expected[item.nodeid] = item.planned
 
-    def expect(self, ids: Iterable[str]) -> None:
-        """Note items that workers of pytest-xdist will run; an id is resolved when it matters."""
+    @pytest.hookimpl(optionalhook=True, tryfirst=True)
+    def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
+        """Note the items that workers will run, of which each reports the same ids; one is resolved when it matters."""
         for node in ids:
             self._expected.setdefault(node, None)
 
-    def note_crash(self, node: str) -> None:
-        """Note an item whose worker process died."""
-        self._faults[node] = "the worker process that ran this trial died; run again, finished steps are kept"
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport) -> None:
+        """Note that a worker died and took a trial with it: broken, not missed."""
+        self._faults[crashitem] = "the worker process that ran this trial died; run again, finished steps are kept"
+        if self.planned(crashitem) is not None:
+            report.crab_item = True  # type: ignore[attr-defined]
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_report_from_serializable(self) -> Generator[None, Any, Any]:
+        """Read the trial of a worker's report."""
+        report = yield
+        if report is not None and "crab_trial" in vars(report):
+            problems: list[str] = []
+            report.crab_trial = serialization.read(Trial, report.crab_trial, problems)
+            assert not problems, problems
+        return report
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None, object, object]:
@@ -146,10 +161,6 @@ class Recorder:
         session.exitstatus = self._finish(status)
         if self._complete:
             self._resources.leave_run(complete=True)
-
-    def pytest_unconfigure(self) -> None:
-        """Let a later run take this one up."""
-        self._resources.leave_run(complete=False)
 
     def _finish(self, status: int) -> int:
         """Write the files and return the exit status."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_crab.plugin import xdist
 from pytest_crab.plugin.contestants import build_contestants
 from pytest_crab.plugin.forecast import Forecaster
 from pytest_crab.plugin.gate import RunGate
@@ -66,10 +65,6 @@ def register(config: pytest.Config) -> None:
         "recorder": recorder,
         "runner": runner,
     }
-    if is_worker:
-        plugins["xdist"] = xdist.Worker()
-    elif recorder is not None and config.pluginmanager.hasplugin("xdist"):
-        plugins["xdist"] = xdist.Controller(resources, recorder)
     for name, plugin in plugins.items():
         if plugin is not None:
             config.pluginmanager.register(plugin, f"crab-{name}")

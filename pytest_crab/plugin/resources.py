@@ -6,6 +6,7 @@ import logging
 import threading
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 from typing import cast
 
 import pytest
@@ -44,7 +45,7 @@ RUNTIME = Family(noun="runtime", verb="execute", table=runtimes.RUNTIMES)
 class Resources:
     """The shared parts of a run in this process. Nothing is started, connected or written before it is needed.
 
-    A worker of pytest-xdist takes over what the controller decided (see ``shared``).
+    A worker of pytest-xdist takes over the decisions of its controller.
     """
 
     def __init__(self, options: Options, settings: Settings, config: pytest.Config) -> None:
@@ -56,6 +57,8 @@ class Resources:
         self._guard = threading.Lock()
         self._subjects: set[str] = set()
         self._closed = False
+        config.add_cleanup(self.close)
+        config.add_cleanup(self.leave_run)
         known = options.runtime in ("auto", *runtimes.RUNTIMES)
         if not known and config.hook.pytest_crab_make_runtime(name=options.runtime, config=config) is None:
             raise pytest.UsageError(
@@ -90,20 +93,22 @@ class Resources:
             raise pytest.UsageError(str(error)) from error
         return self._open_run.token
 
-    def leave_run(self, *, complete: bool) -> None:
+    def leave_run(self, *, complete: bool = False) -> None:
         """Give the token back; ``complete``: every trial came to its end, so no later run takes it over."""
         if self._open_run is not None:
             self._open_run.close(complete=complete)
             self._open_run = None
 
-    def shared(self) -> dict[str, str]:
-        """Return what was decided once for the run, as plain data for workers of pytest-xdist."""
-        return {
-            "runtime": self.choice.name,
-            "why_runtime": self.choice.reason,
-            "resume": self.resume,
-            "gateway": str(self._gateway_folder()),
-        }
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Send a worker of pytest-xdist the decisions that are made once for the run."""
+        if runs_trials(self._options, self._config):
+            node.workerinput["crab"] = {
+                "runtime": self.choice.name,
+                "why_runtime": self.choice.reason,
+                "resume": self.resume,
+                "gateway": str(self._gateway_folder()),
+            }
 
     @lazy
     def run(self) -> Run:
@@ -153,10 +158,6 @@ class Resources:
             write_subject(self._options.report, subject_of(instance, pull_request.diff))
         except OSError as error:
             log.warning("%s: what it is about cannot be written for the report: %s", instance.id, error)
-
-    def pytest_unconfigure(self) -> None:
-        """Leave nothing behind, whatever happened."""
-        self.close()
 
     def close(self) -> None:
         """Leave nothing of this process behind."""

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from pytest_crab import serialization
 from pytest_crab.campaign.executor import AHEAD
 from pytest_crab.campaign.executor import AHEAD_ON_BUDGET
 from pytest_crab.campaign.executor import Campaign
@@ -228,6 +229,16 @@ class Runner:
                 sentence = one_line(f"pytest-crab or one of its hooks failed: {call.excinfo.exconly()}")
                 report.crab_fault = sentence  # type: ignore[attr-defined]
         return report
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_report_to_serializable(
+        self, report: pytest.TestReport | pytest.CollectReport
+    ) -> Generator[None, dict[str, Any] | None, dict[str, Any] | None]:
+        """In a worker of pytest-xdist write a report's trial as plain data."""
+        data = yield
+        if self._is_worker and data is not None and "crab_trial" in data:
+            data["crab_trial"] = serialization.dump(vars(report)["crab_trial"])
+        return data
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:

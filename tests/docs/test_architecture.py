@@ -26,6 +26,15 @@ def names_of(path: Path) -> set[str]:
     return found
 
 
+def test_the_table_of_plugins_has_each_that_is_registered() -> None:
+    section = PAGE.partition("## The plugin")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (`[^|]+) \|", section, re.MULTILINE)
+    registration = (ROOT / "pytest_crab" / "plugin" / "registration.py").read_text("utf-8")
+    made = set(re.findall(r"(?<![.\w])([A-Z]\w+)\(", registration)) | {"Inert"}
+    assert "Runner" in made
+    assert set(re.findall(r"`(\w+)`", " ".join(rows))) == made
+
+
 @pytest.mark.parametrize(("file", "name"), WALK)
 def test_every_function_of_the_walk_exists(file: str, name: str) -> None:
     assert name in names_of(ROOT / file)
