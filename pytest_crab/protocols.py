@@ -97,8 +97,8 @@ class Snapshot(Protocol):
         """Read all that this machine keeps of the trees; return what is wrong with it, None if nothing is."""
 
 
-class Source(Protocol):
-    """A way to get an instance's code."""
+class Fetcher(Protocol):
+    """Brings the trees of instances of one kind of source to this machine."""
 
     def identity(self, instance: Instance) -> Mapping[str, Any]:
         """Plain data that decides the trees, without reaching anything but the instance's own files."""

@@ -16,8 +16,8 @@ from pytest_crab.benchmarks.archives import to_record
 from pytest_crab.benchmarks.native import Import
 from pytest_crab.benchmarks.native import import_rows
 from pytest_crab.errors import BadInput
-from pytest_crab.sources.history import Fork
-from pytest_crab.sources.history import fork
+from pytest_crab.sources.merge_base import Fork
+from pytest_crab.sources.merge_base import find_fork
 from pytest_crab.types import Comment
 from pytest_crab.types import GitSource
 from pytest_crab.types import Instance
@@ -179,7 +179,7 @@ def _comment(row: AnnotatedPull, at: int, comment: AnnotatedComment) -> Comment:
 def _merge_base(url: str, row: AnnotatedPull) -> tuple[str, str]:
     """Return the merge base where a mirror has the history, else the row's commit of the target branch; and which."""
     try:
-        known = fork(url, row.source_commit, row.target_commit)
+        known = find_fork(url, row.source_commit, row.target_commit)
     except ValueError:
         known = None
     return (known.merge_base, "merge base") if isinstance(known, Fork) else (row.source_commit, "unchecked")

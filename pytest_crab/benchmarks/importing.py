@@ -21,8 +21,8 @@ from pytest_crab.benchmarks.rows import Row
 from pytest_crab.benchmarks.rows import read_rows
 from pytest_crab.benchmarks.rows import to_instance
 from pytest_crab.errors import BadInput
-from pytest_crab.sources.history import Fork
-from pytest_crab.sources.history import fork
+from pytest_crab.sources.merge_base import Fork
+from pytest_crab.sources.merge_base import find_fork
 from pytest_crab.types import Comment
 from pytest_crab.types import Kind
 from pytest_crab.types import Oracle
@@ -157,7 +157,7 @@ def _base(row: Row, done: ReleaseImport) -> tuple[str, dict[str, str]]:
     tags = {"category": "inferred", "kind": "inferred"}
     reviewed = row.commit_to_review
     try:
-        known = fork(row.url, row.base_commit, reviewed.head_commit)
+        known = find_fork(row.url, row.base_commit, reviewed.head_commit)
     except ValueError:
         known = f"{row.url} is no repository"
     if not isinstance(known, Fork):

@@ -37,9 +37,9 @@ from pytest_crab.instances.loading import duplicates
 from pytest_crab.instances.unwritten import unwritten
 from pytest_crab.protocols import Snapshot
 from pytest_crab.scratch import scratch
-from pytest_crab.sources import coherence
-from pytest_crab.sources import source_for
-from pytest_crab.sources import trees
+from pytest_crab.sources import consistency
+from pytest_crab.sources import fetcher_for
+from pytest_crab.sources import snapshot_store
 from pytest_crab.store import FileStore
 from pytest_crab.types import Instance
 
@@ -193,9 +193,9 @@ def _check_trees(instance: Instance, report: Report, cache: Path, passing: Path,
         if snapshot is None:
             report.not_checked(where, "diffs and lines, since the source is not on this machine; --fetch brings it")
             return None
-        for sentence in coherence.faults(instance, snapshot):
+        for sentence in consistency.faults(instance, snapshot):
             report.fault(where, sentence)
-        for sentence in coherence.warnings(instance, snapshot):
+        for sentence in consistency.warnings(instance, snapshot):
             report.warning(where, sentence)
     except SourceUnreachable as error:
         report.not_checked(where, f"diffs and lines: {error}")
@@ -208,8 +208,8 @@ def _check_trees(instance: Instance, report: Report, cache: Path, passing: Path,
 
 def _snapshot(instance: Instance, cache: Path, passing: Path, *, fetch: bool) -> Snapshot | None:
     """The instance's trees, if they are here or may be fetched; what is made of the set's own tree is not kept."""
-    source = source_for(instance)
-    found = trees.find(cache, source.identity(instance))
+    source = fetcher_for(instance)
+    found = snapshot_store.find(cache, source.identity(instance))
     if found is None and instance.source.tree is not None:
         return source.fetch(instance, passing)
     if found is None and fetch:

@@ -18,9 +18,9 @@ from pytest_crab.curation.anchors import named_anchor
 from pytest_crab.curation.origins import Origin
 from pytest_crab.errors import BadInput
 from pytest_crab.errors import CrabError
-from pytest_crab.sources.addresses import address_of
-from pytest_crab.sources.addresses import is_repository
-from pytest_crab.sources.pulls import Wanted
+from pytest_crab.sources.pull_request import PullRequestQuery
+from pytest_crab.sources.remotes import address_of
+from pytest_crab.sources.remotes import is_repository
 from pytest_crab.store import FileStore
 from pytest_crab.types import INSTANCE_ID
 
@@ -145,7 +145,7 @@ def _change(asked: NewArguments) -> Path | None:
     return None if asked.head is None else Path(asked.head)
 
 
-def _wanted_pull(asked: NewArguments, folder: Path) -> Wanted:
+def _wanted_pull(asked: NewArguments, folder: Path) -> PullRequestQuery:
     if asked.reference is not None:
         raise click.UsageError("--reference is for releases and folders; a repository's is --merged SHA")
     shas = {"base": asked.base, "head": asked.head, "merged": asked.merged}
@@ -153,14 +153,14 @@ def _wanted_pull(asked: NewArguments, folder: Path) -> Wanted:
         url = asked.url or address_of(folder)
         if url is None:
             raise click.UsageError(f"{folder} has no https origin; say with --url where the repository can be found")
-        return Wanted(url=url, number=asked.number, place=str(folder.absolute()), **shas)
+        return PullRequestQuery(url=url, number=asked.number, place=str(folder.absolute()), **shas)
     if match := _PULL.fullmatch(asked.source):
-        return Wanted(url=match[1], number=int(match[2]), **shas)
+        return PullRequestQuery(url=match[1], number=int(match[2]), **shas)
     if match := _URL.fullmatch(asked.source):
-        return Wanted(url=match[1], number=asked.number, **shas)
+        return PullRequestQuery(url=match[1], number=asked.number, **shas)
     if match := _SHORT.fullmatch(asked.source):
         number = int(match[2]) if match[2] else asked.number
-        return Wanted(url=f"https://github.com/{match[1]}", number=number, **shas)
+        return PullRequestQuery(url=f"https://github.com/{match[1]}", number=number, **shas)
     raise click.UsageError(
         f"{asked.source} is no pull request's address, no repository, no NAME==VERSION and no folder"
     )

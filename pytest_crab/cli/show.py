@@ -27,7 +27,7 @@ from pytest_crab.report.trial_view import Styled
 from pytest_crab.report.trial_view import show_transcripts
 from pytest_crab.report.trial_view import show_trial
 from pytest_crab.report.trial_view import transcript_lines
-from pytest_crab.sources import source_for
+from pytest_crab.sources import fetcher_for
 from pytest_crab.store import FileStore
 from pytest_crab.text import one_line
 from pytest_crab.types import Trial
@@ -105,7 +105,7 @@ def _subject(trial: Trial, report: Path, folder: Path, store: Path) -> Subject |
         if file.parent.name == trial.instance:
             try:
                 instance = load_instance(file)
-                diff = source_for(instance).fetch(instance, FileStore(store).cache).pull_request_diff()
+                diff = fetcher_for(instance).fetch(instance, FileStore(store).cache).pull_request_diff()
                 return subject_of(instance, diff)
             except CrabError as error:
                 click.echo(one_line(f"{trial.instance}: {error}"), err=True)

@@ -39,7 +39,7 @@ from pytest_crab.runtimes.trees import put
 from pytest_crab.scoring.oracles.audit import audit
 from pytest_crab.scoring.oracles.proof import ProvedComment
 from pytest_crab.scoring.oracles.proof import prove
-from pytest_crab.sources.git import GitSource
+from pytest_crab.sources.git import GitFetcher
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.trial.crew import Crew
 from pytest_crab.trial.world import World
@@ -149,10 +149,10 @@ def _plain(instance: Instance, one: ProvedComment, seen: Mapping[str, tuple[Seen
 
 
 def _climbed(instance: Instance, crew: Crew, world: World, notice: Callable[[str], None]) -> Certificate:
-    source = GitSource()
+    source = GitFetcher()
     snapshot = source.fetch(instance, world.cache)
-    head_date, merged_date = source.committed(instance, world.cache)
-    left_out = source.left_out(instance, world.cache)
+    head_date, merged_date = source.commit_times(instance, world.cache)
+    left_out = source.missing_files(instance, world.cache)
     notes = [f"the mirror lacks the content of {', '.join(left_out)}, which the trees leave out"] if left_out else []
 
     def attempt(rung: Rung) -> Attempt:

@@ -25,13 +25,13 @@ from pytest_crab.instances.files import LINK
 from pytest_crab.instances.files import pristine
 from pytest_crab.instances.unwritten import PLACEHOLDER
 from pytest_crab.runtimes.interpreters import running_version
-from pytest_crab.sources.authoring import authored
-from pytest_crab.sources.authoring import released
-from pytest_crab.sources.git import GitSource
-from pytest_crab.sources.pulls import Wanted
-from pytest_crab.sources.pulls import find_pull
+from pytest_crab.sources.authored_diffs import author_diffs
+from pytest_crab.sources.authored_diffs import unpacked_release
+from pytest_crab.sources.git import GitFetcher
+from pytest_crab.sources.pull_request import PullRequestQuery
+from pytest_crab.sources.pull_request import find_pull
 from pytest_crab.types import Environment
-from pytest_crab.types import GitSource as GitFacts
+from pytest_crab.types import GitSource
 from pytest_crab.types import Instance
 from pytest_crab.types import Provenance
 from pytest_crab.types import PullRequestFacts
@@ -103,10 +103,10 @@ class Origin:
         return any(path.startswith("src/") for path in diffs.touched_paths(self.diff))
 
 
-def of_pull(wanted: Wanted, cache: Path) -> Origin:
+def of_pull(wanted: PullRequestQuery, cache: Path) -> Origin:
     """A real pull request. Raises SourceUnreachable, SourceError."""
     pull = find_pull(wanted, cache)
-    source = GitFacts(url=wanted.url, base=pull.base, head=pull.head, merged=pull.merged)
+    source = GitSource(url=wanted.url, base=pull.base, head=pull.head, merged=pull.merged)
     repo = "/".join(urlsplit(wanted.url).path.strip("/").removesuffix(".git").split("/")[-2:])
     number = wanted.number or 1
     facts = PullRequestFacts(
@@ -131,7 +131,7 @@ def of_pull(wanted: Wanted, cache: Path) -> Origin:
         read=lambda _: None,
         notes=notes,
     )
-    snapshot = GitSource().fetch(origin.instance(Path(origin.id), []), cache)
+    snapshot = GitFetcher().fetch(origin.instance(Path(origin.id), []), cache)
     return Origin(
         **{name: getattr(origin, name) for name in ("id", "repo", "provenance", "facts", "source", "notes")},
         diff=snapshot.pull_request_diff(),
@@ -142,7 +142,7 @@ def of_pull(wanted: Wanted, cache: Path) -> Origin:
 @contextmanager
 def of_release(name: str, version: str, head: Path | None, reference: Path | None, cache: Path) -> Iterator[Origin]:
     """A pull request on a release. Raises SourceUnreachable, SourceError."""
-    with released(name, version, cache) as (folder, sha256), authored(folder, head, reference) as made:
+    with unpacked_release(name, version, cache) as (folder, sha256), author_diffs(folder, head, reference) as made:
         info = folder / "PKG-INFO"
         told = info.read_text("utf-8", "replace") if info.is_file() else ""
         needs = re.findall(r"^Requires-Dist: (.+)$", told, re.MULTILINE)
@@ -165,7 +165,7 @@ def of_folder(folder: Path, into: Path, head: Path | None, reference: Path | Non
     """A pull request on a folder: one of the set is named, any other is copied. Raises SourceError."""
     real, home = folder.resolve(), into.resolve()
     shared = real != home and real.is_relative_to(home)
-    with authored(folder, head, reference) as made:
+    with author_diffs(folder, head, reference) as made:
         files: dict[str, str | bytes] = {HEAD: made.head, REFERENCE: made.reference}
         if not shared:
             files |= _copied(folder)

@@ -1,4 +1,4 @@
-"""Turns the files of a folder into a git tree: links stay links, no filter runs, and no .git folder is entered."""
+"""Turn the files of a folder into a git tree: links stay links, no filter runs, and no .git folder is entered."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pytest_crab.instances.files import Entry
 from pytest_crab.instances.files import entry
 from pytest_crab.instances.files import link_bytes
 from pytest_crab.scratch import scratch
-from pytest_crab.sources import bounds
+from pytest_crab.sources import revision_limits
 from pytest_crab.sources.git_cli import Git
 from pytest_crab.sources.git_cli import GitError
 from pytest_crab.sources.git_cli import GitSlow
@@ -42,7 +42,7 @@ _SUBMODULE = "160000"
 def write(git: Git, folder: Path, entries: Sequence[Entry]) -> str:
     """Return the tree that holds ``entries`` and nothing else."""
     with git.with_index(None) as indexed:
-        _update(indexed, zip(entries, _hashed(git, folder, entries), strict=True), ())
+        _update(indexed, zip(entries, _hash_files(git, folder, entries), strict=True), ())
         return indexed.line("write-tree")
 
 
@@ -51,23 +51,23 @@ _MACHINE = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, e
 
 
 def record(git: Git, folder: Path, onto: str, left: Collection[str] = ()) -> str:
-    """Return the tree that ``onto`` has become in ``folder``; none of ``left`` may be of it.
+    """Return the tree that ``onto`` has become in ``folder``, which must hold none of the paths in ``left``.
 
     Ignored files stay out unless ``onto`` tracks them; submodules stay as they were. Raises DiffRejected where the
     folder holds what a revision may not, and EngineError where this machine could not write it down.
     """
     if not folder.is_dir():
         raise EngineError(f"{folder} is gone, so the revision cannot be recorded: run again")
-    tracked = _tracked(git, onto)
+    tracked = _modes(git, onto)
     submodules = {path for path, mode in tracked.items() if mode == _SUBMODULE}
     try:
-        with _ignoring(git, folder) as ignored:
-            entries = list(_bounded(_unignored(ignored, folder, tracked.keys() - submodules, submodules)))
+        with _ignore_check(git, folder) as ignored:
+            entries = list(_limit_size(_walk_unignored(ignored, folder, tracked.keys() - submodules, submodules)))
         kept = {file.path for file in entries} | submodules
         _require_none(kept.intersection(left))
-        bounds.require_modest_files(git, onto, entries)
+        revision_limits.require_modest_files(git, onto, entries)
         with git.with_index(onto) as indexed:
-            _update(indexed, zip(entries, _hashed(git, folder, entries), strict=True), tracked.keys() - kept)
+            _update(indexed, zip(entries, _hash_files(git, folder, entries), strict=True), tracked.keys() - kept)
             return indexed.line("write-tree")
     except OSError as error:
         if error.errno in _MACHINE:
@@ -87,7 +87,7 @@ def _require_none(left: set[str]) -> None:
         raise DiffRejected(message)
 
 
-def _unignored(
+def _walk_unignored(
     ignored_of: Callable[[set[str]], set[str]], folder: Path, tracked: set[str], submodules: set[str]
 ) -> Iterator[Entry]:
     """Walk level by level, asking what is ignored, so that an ignored folder is never entered.
@@ -102,7 +102,7 @@ def _unignored(
             message = f"the folders lie over {MOST_DEPTH} deep in each other, more than a revision may leave"
             raise DiffRejected(message)
         found: dict[str, os.DirEntry[str]] = {}
-        listing = _listed(folder, level)
+        listing = _scan_folders(folder, level)
         while some := dict(itertools.islice(listing, _AT_ONCE)):
             ignored = ignored_of(some.keys() - tracked - parents - submodules)
             found.update((path, some[path]) for path in some.keys() - ignored - submodules)
@@ -118,7 +118,7 @@ def _unignored(
                 yield from entry(found[path], path)
 
 
-def _listed(folder: Path, level: Iterable[str]) -> Iterator[tuple[str, os.DirEntry[str]]]:
+def _scan_folders(folder: Path, level: Iterable[str]) -> Iterator[tuple[str, os.DirEntry[str]]]:
     """Yield what lies in some folders, named by their prefixes, but git's own."""
     for prefix in level:
         with os.scandir(folder / prefix) as listing:
@@ -132,11 +132,11 @@ def _listed(folder: Path, level: Iterable[str]) -> Iterator[tuple[str, os.DirEnt
 
 
 @contextmanager
-def _ignoring(git: Git, folder: Path) -> Iterator[Callable[[set[str]], set[str]]]:
-    """Give a function that says which of some paths the folder's .gitignore files name.
+def _ignore_check(git: Git, folder: Path) -> Iterator[Callable[[set[str]], set[str]]]:
+    """Yield a function that returns which of some paths the folder's .gitignore files ignore.
 
-    One git answers for the whole folder, so that one limit holds for all of its patterns. It has no index, since what
-    is tracked is known.
+    One git process answers for the whole folder, so that one limit holds for all of its patterns. It has no index,
+    since the tracked paths are known.
     """
     there = Git(git.folder, index=git.folder / "no-index", work_tree=folder)
     arguments = ("check-ignore", "--no-index", "-z", "--stdin", "--verbose", "--non-matching")
@@ -161,7 +161,7 @@ def _ignoring(git: Git, folder: Path) -> Iterator[Callable[[set[str]], set[str]]
 
 
 def _portions(paths: Sequence[str]) -> Iterator[list[str]]:
-    """Parts that a pipe takes whole: then git, which answers path by path, cannot wait for us while we wait for it."""
+    """Yield parts that fit a pipe's buffer: git answers path by path, and must not wait while it is written to."""
     part: list[str] = []
     size = 0
     for path in paths:
@@ -185,7 +185,7 @@ def _fields(stream: IO[bytes] | None) -> Iterator[bytes]:
     raise EOFError
 
 
-def _bounded(entries: Iterable[Entry]) -> Iterator[Entry]:
+def _limit_size(entries: Iterable[Entry]) -> Iterator[Entry]:
     size = 0
     for file in entries:
         size += file.size
@@ -198,21 +198,21 @@ def _bounded(entries: Iterable[Entry]) -> Iterator[Entry]:
         yield file
 
 
-def _tracked(git: Git, tree: str) -> dict[str, str]:
-    """The mode of every path in a tree."""
+def _modes(git: Git, tree: str) -> dict[str, str]:
+    """Return the mode of every path in a tree."""
     lines = git.run("ls-tree", "-r", "-z", "--full-tree", tree).split(b"\0")[:-1]
     pairs = (line.split(b"\t", 1) for line in lines)
     return {os.fsdecode(path): facts.split(b" ", 1)[0].decode() for facts, path in pairs}
 
 
-def _hashed(git: Git, folder: Path, entries: Sequence[Entry]) -> list[str]:
-    """Write each file's bytes as they are, and where each link points; the blobs' names in the same order."""
+def _hash_files(git: Git, folder: Path, entries: Sequence[Entry]) -> list[str]:
+    """Write each file's bytes unfiltered and each link's target; return the blobs' ids in the same order."""
     with scratch("links") as links:
         paths = [
             _target(folder / file.path, links / str(number)) if file.mode == LINK else os.fsencode(file.path)
             for number, file in enumerate(entries)
         ]
-        stdin = b"".join(_quoted(path) + b"\n" for path in paths)
+        stdin = b"".join(_quote(path) + b"\n" for path in paths)
         return git.run("hash-object", "-w", "--no-filters", "--stdin-paths", stdin=stdin, cwd=folder).decode().split()
 
 
@@ -222,7 +222,7 @@ def _target(link: Path, file: Path) -> bytes:
     return os.fsencode(file)
 
 
-def _quoted(path: bytes) -> bytes:
+def _quote(path: bytes) -> bytes:
     return b'"' + path.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n") + b'"'
 
 

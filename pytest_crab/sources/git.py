@@ -1,4 +1,4 @@
-"""A real pull request: three commits of a public repository, fetched by their shas without any other history."""
+"""Fetch three commits of a public repository by their shas, without any other history."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from urllib.parse import urlsplit
 
 from pytest_crab.errors import SourceError
 from pytest_crab.errors import SourceUnreachable
-from pytest_crab.sources import partial
-from pytest_crab.sources import trees
+from pytest_crab.sources import partial_clone
+from pytest_crab.sources import snapshot_store
 from pytest_crab.sources.git_cli import Git
 from pytest_crab.sources.git_cli import GitError
 from pytest_crab.sources.git_cli import create
 from pytest_crab.sources.snapshot import GitSnapshot
-from pytest_crab.types import GitSource as Facts
+from pytest_crab.types import GitSource
 from pytest_crab.types import Instance
 
 #: Says where else repositories are: a folder or the start of a URL, to which /owner/name is added.
@@ -44,8 +44,8 @@ _NO_SUCH_OBJECT = ("not our ref", "not valid")
 _REFUSED = ("unadvertised object", "dumb http transport")
 
 
-class GitSource:
-    """Takes the trees from the commits themselves: the merge base, the reviewed head, and what was merged.
+class GitFetcher:
+    """Fetches the trees of three commits: the merge base, the reviewed head, and the merged commit.
 
     One object serves a process, so that a place which does not answer is asked only once.
     """
@@ -57,44 +57,53 @@ class GitSource:
         """The repository and the three shas."""
         facts = _facts(instance)
         base, head, merged = _shas(facts)
-        return {"kind": "git", "history": trees.HISTORY, "url": facts.url, "base": base, "head": head, "merged": merged}
+        return {
+            "kind": "git",
+            "history": snapshot_store.HISTORY,
+            "url": facts.url,
+            "base": base,
+            "head": head,
+            "merged": merged,
+        }
 
     def fetch(self, instance: Instance, cache: Path) -> GitSnapshot:
         """Bring the trees here. Raises SourceUnreachable or SourceError."""
 
-        def build(_: Git) -> trees.Trees:
-            git = self._brought(instance, cache)
+        def build(_: Git) -> snapshot_store.Trees:
+            git = self._fetch_commits(instance, cache)
             shas = _shas(_facts(instance))
-            if partial.is_borrowed(git):
-                base, head, merged = partial.without_lost(git, shas, [comment.path for comment in instance.comments])
+            if partial_clone.is_borrowed(git):
+                base, head, merged = partial_clone.trees_without_lost(
+                    git, shas, [comment.path for comment in instance.comments]
+                )
             else:
                 with git.reading() as repository:
                     base, head, merged = (repository.commit(sha).tree.hexsha for sha in shas)
-            return trees.Trees(git, base, head, merged)
+            return snapshot_store.Trees(git, base, head, merged)
 
-        return trees.snapshot(cache, self.identity(instance), build)
+        return snapshot_store.snapshot(cache, self.identity(instance), build)
 
-    def committed(self, instance: Instance, cache: Path) -> tuple[datetime, datetime]:
-        """When head and merged were committed, in UTC. Raises SourceUnreachable or SourceError."""
-        git = self._brought(instance, cache)
+    def commit_times(self, instance: Instance, cache: Path) -> tuple[datetime, datetime]:
+        """Return the commit times of head and merged, in UTC. Raises SourceUnreachable or SourceError."""
+        git = self._fetch_commits(instance, cache)
         with git.reading() as repository:
             seconds = [repository.commit(sha).committed_date for sha in _shas(_facts(instance))[1:]]
         head, merged = (datetime.fromtimestamp(moment, timezone.utc) for moment in seconds)
         return head, merged
 
-    def left_out(self, instance: Instance, cache: Path) -> tuple[str, ...]:
-        """The files that are not in the trees, since the mirror that they came from lacks their content."""
-        git = self._brought(instance, cache)
-        return partial.lost(git, _shas(_facts(instance))) if partial.is_borrowed(git) else ()
+    def missing_files(self, instance: Instance, cache: Path) -> tuple[str, ...]:
+        """Return the files that are left out of the trees since the mirror lacks their content."""
+        git = self._fetch_commits(instance, cache)
+        return partial_clone.lost_files(git, _shas(_facts(instance))) if partial_clone.is_borrowed(git) else ()
 
-    def _brought(self, instance: Instance, cache: Path) -> Git:
-        """The cache of the instance's repository, with its three commits."""
-        with kept(_facts(instance).url, cache) as git:
-            self._bring(git, instance)
+    def _fetch_commits(self, instance: Instance, cache: Path) -> Git:
+        """Return the cache of the instance's repository once it has the three commits."""
+        with locked_cache(_facts(instance).url, cache) as git:
+            self._fetch_missing(git, instance)
         return git
 
-    def _bring(self, git: Git, instance: Instance) -> None:
-        """Fetch what is missing from the first place that has it."""
+    def _fetch_missing(self, git: Git, instance: Instance) -> None:
+        """Fetch missing commits from the first place that has them. Raises SourceUnreachable or SourceError."""
         facts = _facts(instance)
         heard: list[str] = []
         lacking: list[str] = []
@@ -108,8 +117,8 @@ class GitSource:
                 _fetch(git, place, instance)
             except GitError as error:
                 heard.append(f"{place} ({error.words})")
-                if is_local(place) and partial.is_partial(error):
-                    partial.borrow(git, Path(place))
+                if is_local(place) and partial_clone.is_partial(error):
+                    partial_clone.borrow(git, Path(place))
             else:
                 lacking.append(place)
         missing = _missing(git, facts)
@@ -124,7 +133,7 @@ class GitSource:
             )
 
     def _answers(self, git: Git, place: str) -> bool:
-        """Whether there is a repository at ``place``; why not is kept."""
+        """Return whether a repository answers at ``place``; if none does, remember why and do not ask again."""
         if is_local(place) and not Path(place).is_dir():
             self._silent[place] = "there is no such folder"
             return False
@@ -137,7 +146,7 @@ class GitSource:
 
 
 def places(url: str) -> Iterator[str]:
-    """Where to look for a repository, the mirror first: it is named where the rest cannot be reached."""
+    """Yield the folders and URLs to fetch a repository from, those of the mirror first."""
     mirror = os.environ.get(MIRROR, "").rstrip("/")
     if mirror:
         mirror = mirror if "://" in mirror else str(Path(mirror).absolute())
@@ -151,32 +160,32 @@ def _owner_and_name(url: str) -> str:
 
 
 def is_local(place: str) -> bool:
-    """Whether a place to fetch from is a folder of this machine."""
+    """Return whether a place to fetch from is a folder of this machine."""
     return "://" not in place
 
 
 @contextmanager
-def kept(url: str, cache: Path, kind: str = "repositories") -> Iterator[Git]:
-    """The cache of one public repository, nobody else's while this is held."""
+def locked_cache(url: str, cache: Path, kind: str = "repositories") -> Iterator[Git]:
+    """Yield the cache of one public repository, locked while the context lasts."""
     name = hashlib.sha256(url.encode()).hexdigest()[:32]
-    with trees.cache_lock(cache.absolute(), f"repository-{name}"):
-        yield repository(cache.absolute() / kind / f"{name}.git")
+    with snapshot_store.cache_lock(cache.absolute(), f"repository-{name}"):
+        yield cached_repository(cache.absolute() / kind / f"{name}.git")
 
 
-def repository(folder: Path) -> Git:
-    """The cache of one public repository; all its instances share it. Call with its lock held."""
+def cached_repository(folder: Path) -> Git:
+    """Return the cache of one public repository, made if missing. The caller holds its lock."""
     if not (folder / "HEAD").exists():
         aside = folder.with_suffix(".aside")
         _remove(aside)
         create(aside)
         aside.rename(folder)
-    _home(folder).mkdir(exist_ok=True)
-    (_home(folder) / ".gitconfig").write_text(_MIRROR_CONFIG)
+    _settings_folder(folder).mkdir(exist_ok=True)
+    (_settings_folder(folder) / ".gitconfig").write_text(_MIRROR_CONFIG)
     return Git(folder)
 
 
-def _home(folder: Path) -> Path:
-    """Where git finds the settings for mirrors."""
+def _settings_folder(folder: Path) -> Path:
+    """Return the folder that holds git's settings for mirrors."""
     return folder / "home"
 
 
@@ -223,23 +232,23 @@ def _fetch_refs(git: Git, place: str, options: Sequence[str], refs: Sequence[str
 def ask(git: Git, *arguments: str, seconds: float, local: bool = False) -> bytes:
     """Run git against another repository, with this machine's proxies and authorities; ``local``: one lies here."""
     env = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
-    env["GIT_CONFIG_GLOBAL"] = str(_home(git.folder) / ".gitconfig")
-    env["HOME"] = str(_home(git.folder))  # git before 2.32 knows no other way
+    env["GIT_CONFIG_GLOBAL"] = str(_settings_folder(git.folder) / ".gitconfig")
+    env["HOME"] = str(_settings_folder(git.folder))  # git before 2.32 knows no other way
     if os.environ.get(MIRROR) or local:
         env["GIT_ALLOW_PROTOCOL"] = "https:http:ssh:git:file"
     return git.run(*arguments, env=env, settings=_SLOW, seconds=seconds)
 
 
-def _missing(git: Git, facts: Facts) -> list[str]:
+def _missing(git: Git, facts: GitSource) -> list[str]:
     return [sha for sha in dict.fromkeys(_shas(facts)) if not git.has(f"{sha}^{{commit}}")]
 
 
-def _shas(facts: Facts) -> tuple[str, str, str]:
+def _shas(facts: GitSource) -> tuple[str, str, str]:
     """Return the merge base, the head, and the reference: the head again where no merged commit is named."""
     return facts.base, facts.head, facts.merged or facts.head
 
 
-def _facts(instance: Instance) -> Facts:
+def _facts(instance: Instance) -> GitSource:
     facts = instance.source.git
     assert facts is not None
     return facts

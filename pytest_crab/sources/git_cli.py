@@ -1,4 +1,4 @@
-"""The one door to git: GitPython, with exact arguments, a fixed small environment, and limits; see ``Git``."""
+"""Run git through GitPython with exact arguments, a fixed small environment and limits; see ``Git``."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from pytest_crab.sources.requirements import OLDEST_GIT
 
 
 @contextmanager
-def _quietly() -> Iterator[None]:
-    """Whether there is a git is said where one is needed; GitPython looks for it when it is imported."""
+def _quiet_import() -> Iterator[None]:
+    """Keep GitPython from failing at import where there is no git; a command that needs git reports that."""
     variable = "GIT_PYTHON_REFRESH"
     before = os.environ.get(variable)
     os.environ[variable] = "quiet"
@@ -35,7 +35,7 @@ def _quietly() -> Iterator[None]:
         os.environ.update({variable: before} if before is not None else {})
 
 
-with _quietly():
+with _quiet_import():
     import git
     import git.exc
 
@@ -192,11 +192,11 @@ class Git:
     def asking(
         self, *arguments: str, cwd: Path, env: Mapping[str, str], settings: Mapping[str, str]
     ) -> Iterator[subprocess.Popen[bytes]]:
-        """A git command that answers what is written to it, with the limits for foreign files over all its answers.
+        """Run a git command that answers what is written to it, with the limits for foreign files over all its answers.
 
         Raises GitError where the command ended meanwhile: then a reader gets no more, and a writer a broken pipe.
         """
-        command = _started(_words_of(arguments, settings), cwd, self._env(env), None)
+        command = _start(_words_of(arguments, settings), cwd, self._env(env), None)
         process = command.proc
         assert process is not None
         late = threading.Timer(_CLOCK_SECONDS, process.kill)
@@ -220,7 +220,7 @@ class Git:
 
     @contextmanager
     def reading(self) -> Iterator[git.Repo]:
-        """The repository as GitPython reads it; its processes end with the context. Raises SourceError."""
+        """Yield the repository as GitPython reads it; its processes end with the context. Raises SourceError."""
         repository = _Repository(self.folder, self._env(None))
         try:
             yield repository
@@ -232,7 +232,7 @@ class Git:
             repository.close()
 
     def has(self, name: str) -> bool:
-        """Whether an object is here."""
+        """Return whether the repository has an object."""
         try:
             self.run("cat-file", "-e", name)
         except GitError:
@@ -241,7 +241,7 @@ class Git:
 
     @contextmanager
     def with_index(self, tree: str | None) -> Iterator[Git]:
-        """The same repository with an index of its own that holds ``tree``, in a folder that is gone afterwards."""
+        """Yield the same repository with a temporary index that holds ``tree``."""
         with scratch("index") as folder:
             indexed = replace(self, index=folder / "index")
             indexed.run("read-tree", tree or "--empty")
@@ -277,7 +277,7 @@ def run(
 ) -> bytes:
     """Return what git prints. Raises GitError, and SourceError where the folder to run it in is gone."""
     command = _command(words)
-    started = _started(words, cwd, env, seconds)
+    started = _start(words, cwd, env, seconds)
     process = started.proc
     assert process is not None
     try:
@@ -321,8 +321,8 @@ def initialise(folder: Path, own: Path, *options: str) -> None:
     (own / "info" / "attributes").write_text(_ATTRIBUTES)
 
 
-def _started(words: Sequence[str], cwd: Path, env: Mapping[str, str], seconds: float | None) -> Any:
-    """A git command that runs; git changes into ``cwd`` itself, since GitPython stays where it is if that is gone."""
+def _start(words: Sequence[str], cwd: Path, env: Mapping[str, str], seconds: float | None) -> Any:
+    """Start a git command, which changes into ``cwd`` itself: GitPython would stay where it is if that is gone."""
     commands = _Commands("/")
     commands.seconds = seconds
     return commands.execute(
@@ -339,7 +339,7 @@ def _command(words: Sequence[str]) -> str:
 
 
 def _failure(command: str, code: int, stderr: bytes, seconds: float | None, cwd: Path) -> SourceError:
-    """The error that says why a command failed."""
+    """Return the error that says why a command failed."""
     words = _words(stderr)
     if code == 127 and words.startswith("/usr/bin/env:"):
         return GitError(command, f"there is no git on the search path; git {OLDEST_GIT} or later should be installed")

@@ -1,4 +1,4 @@
-"""Where the symbolic links of a tree lead: through one that leads out of it, a tool reaches a file of the machine."""
+"""Find symbolic links that lead out of a tree: through one, a tool would reach a file of the machine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MOST = 40
 
 
 def faults(snapshot: Snapshot) -> Iterator[str]:
-    """Yield a sentence for each link of the instance's trees that leads out of them; a tree names it once."""
+    """Yield a sentence for each link of the instance's trees that leads out of them, each link once."""
     seen: set[tuple[str, str]] = set()
     for name, tree in (("base", snapshot.base), ("head", snapshot.head), ("the reference", snapshot.reference_tree)):
         links = snapshot.links(tree)
@@ -23,7 +23,7 @@ def faults(snapshot: Snapshot) -> Iterator[str]:
 
 
 def leads_out(path: str, links: Mapping[str, str]) -> bool:
-    """Whether a path of a tree with these links leads to something outside, however many links lie on its way."""
+    """Return whether a path leads out of a tree with these links, followed as a kernel follows them."""
     todo = path.split("/")[::-1]
     here: list[str] = []
     for _ in range(_MOST):

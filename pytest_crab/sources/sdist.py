@@ -12,42 +12,42 @@ from pytest_crab import diffs
 from pytest_crab.errors import SourceError
 from pytest_crab.instances.files import pristine
 from pytest_crab.sources import folders
-from pytest_crab.sources import trees
+from pytest_crab.sources import snapshot_store
 from pytest_crab.sources.git_cli import Git
 from pytest_crab.sources.snapshot import GitSnapshot
 from pytest_crab.types import Instance
-from pytest_crab.types import SdistSource as Facts
+from pytest_crab.types import SdistSource
 
 MOST_MEMBERS = 50_000
 MOST_MIB = 1024
 
 
-class SdistSource:
-    """Takes the base from an archive whose digest is checked before it is opened, the rest from diffs."""
+class SdistFetcher:
+    """Fetches the base from an archive whose digest is checked before it is opened; head and reference are diffs."""
 
     def identity(self, instance: Instance) -> Mapping[str, Any]:
         """The archive and both diffs, by digest."""
         facts = _facts(instance)
         return {
             "kind": "sdist",
-            "history": trees.HISTORY,
+            "history": snapshot_store.HISTORY,
             "sha256": facts.sha256,
-            "head": trees.diff_digest(instance, facts.head),
-            "reference": trees.diff_digest(instance, facts.reference),
+            "head": snapshot_store.diff_digest(instance, facts.head),
+            "reference": snapshot_store.diff_digest(instance, facts.reference),
         }
 
     def fetch(self, instance: Instance, cache: Path) -> GitSnapshot:
         """Bring the trees here. Raises SourceUnreachable or SourceError."""
 
-        def build(git: Git) -> trees.Trees:
+        def build(git: Git) -> snapshot_store.Trees:
             facts = _facts(instance)
             archive = _archive(instance.id, facts, cache.absolute())
             with tempfile.TemporaryDirectory(prefix="sdist-", dir=git.folder.parent) as folder:
                 top = unpack(archive, Path(folder), f"{instance.id}: the sdist of {facts.name} {facts.version}")
                 base = folders.write(git, top, pristine(top))
-            return trees.authored(git, base, instance, facts.head, facts.reference)
+            return snapshot_store.build_from_diffs(git, base, instance, facts.head, facts.reference)
 
-        return trees.snapshot(cache, self.identity(instance), build)
+        return snapshot_store.snapshot(cache, self.identity(instance), build)
 
 
 def unpack(archive: Path, into: Path, called: str) -> Path:
@@ -84,7 +84,7 @@ def _extract(tar: tarfile.TarFile, member: tarfile.TarInfo, into: Path) -> None:
 
 
 def _refuse_links(name: str, into: Path) -> None:
-    """Refuse a name on whose way a link lies. Python's filters resolve such, and many releases of it can be misled."""
+    """Raise ExtractError for a name that leads over a link: many releases of Python resolve such names wrongly."""
     place = into
     for part in name.split("/"):
         place = place / part
@@ -92,23 +92,23 @@ def _refuse_links(name: str, into: Path) -> None:
             raise tarfile.ExtractError(f"{name[:200]!r} leads over a link or out of its folder")
 
 
-def _archive(instance_id: str, facts: Facts, cache: Path) -> Path:
-    """The archive in the cache, brought there if it was not there."""
+def _archive(instance_id: str, facts: SdistSource, cache: Path) -> Path:
+    """Return the archive in the cache, downloaded if missing."""
     kept = cache / "sdists" / f"{facts.sha256}.tar.gz"
     if kept.exists():
         return kept
     kept.parent.mkdir(parents=True, exist_ok=True)
     # Only now: the HTTP stack is slow to import, and a cached archive needs none of it.
-    from pytest_crab.sources import indexes
+    from pytest_crab.sources import package_index
 
     with tempfile.TemporaryDirectory(prefix="download-", dir=kept.parent) as folder:
         aside = Path(folder, "archive")
-        indexes.download(facts, aside, instance_id)
+        package_index.download(facts, aside, instance_id)
         aside.rename(kept)
     return kept
 
 
-def _facts(instance: Instance) -> Facts:
+def _facts(instance: Instance) -> SdistSource:
     facts = instance.source.sdist
     assert facts is not None
     return facts

@@ -19,17 +19,17 @@ from pytest_crab.errors import DiffRejected
 from pytest_crab.errors import SourceError
 from pytest_crab.protocols import FileChange
 from pytest_crab.scratch import scratch
-from pytest_crab.sources import bounds
 from pytest_crab.sources import folders
+from pytest_crab.sources import revision_limits
 from pytest_crab.sources.git_cli import Git
 from pytest_crab.sources.git_cli import GitError
 from pytest_crab.sources.git_cli import GitLimit
 from pytest_crab.sources.git_cli import GitSlow
 from pytest_crab.sources.git_cli import create_checkout
 from pytest_crab.sources.git_cli import lend
-from pytest_crab.sources.objects import changed
-from pytest_crab.sources.objects import content
-from pytest_crab.sources.objects import tree_of
+from pytest_crab.sources.git_trees import changed_files
+from pytest_crab.sources.git_trees import content
+from pytest_crab.sources.git_trees import tree_of
 
 _LINK = "120000"
 #: What git says where it cannot read its own objects, and now and then of a diff.
@@ -56,40 +56,40 @@ class GitSnapshot:
 
     @property
     def public(self) -> Git:
-        """Holds the two commits of the history that contestants see, and no other object."""
+        """The repository that contestants see: two commits, and no other object."""
         return Git(self.folder / "public.git")
 
     @property
     def private(self) -> Git:
-        """Holds the reference and the trees of revisions; it borrows the public objects."""
+        """The repository of the reference and the trees of revisions; it borrows the public objects."""
         return Git(self.folder / "private.git")
 
     def pull_request_diff(self) -> str:
-        """The pull request as a git diff, base to head; it is for reading, so bytes that are not UTF-8 are replaced."""
+        """Return the git diff from base to head for reading: bytes that are not UTF-8 are replaced."""
         diff = self.public.run(*DIFF, "--find-renames=50%", "-l1000", self.base_tree, self.head_tree)
         return diff.decode("utf-8", "replace")
 
     def apply(self, diff: str, onto: str | None = None) -> str:
-        """The tree that ``diff`` makes of ``onto`` (head). Raises DiffRejected with git's own words."""
+        """Return the tree that ``diff`` makes of ``onto`` (head if None). Raises DiffRejected with git's own words."""
         with self._sound():
             tree = apply(self.private, diff, onto or self.head_tree)
-            bounds.require_modest(self.private, self.head_tree, tree)
+            revision_limits.require_modest(self.private, self.head_tree, tree)
             return tree
 
     def changes(self, tree: str) -> tuple[FileChange, ...]:
-        """What turns the head tree into ``tree``, sorted by path; submodules are left out."""
+        """Return the file changes from the head tree to ``tree``, sorted by path; submodules are left out."""
         with self.private.reading() as repository:
             head, other = tree_of(repository, self.head_tree), tree_of(repository, tree)
             return tuple(
                 FileChange(
                     path=change.path, mode=change.mode, content=change.new.data_stream.read() if change.new else None
                 )
-                for change in changed(head, other)
+                for change in changed_files(head, other)
                 if not change.is_submodule
             )
 
     def diff(self, tree: str) -> str:
-        """The git diff from head to ``tree``, which ``apply`` takes; text that is not UTF-8 goes as binary.
+        """Return the git diff from head to ``tree``, which ``apply`` takes; text that is not UTF-8 goes as binary.
 
         Raises DiffRejected for a tree whose diff takes too much to make, or has links that are no text.
         """
@@ -103,7 +103,7 @@ class GitSnapshot:
             raise DiffRejected(message) from None
 
     def read(self, tree: str, path: str) -> bytes | None:
-        """A file's content in ``tree`` (of a link: where it points); None if there is none."""
+        """Return a file's content in ``tree`` (of a link: its target); None if there is no such file."""
         if not diffs.is_inside(path):
             return None
         return content(self.private, tree, path)
@@ -130,7 +130,7 @@ class GitSnapshot:
         """See protocols.Snapshot."""
         with self._sound():
             tree = folders.record(self.private, folder, self.head_tree, left)
-            bounds.require_modest(self.private, self.head_tree, tree)
+            revision_limits.require_modest(self.private, self.head_tree, tree)
             return tree
 
     def damage(self) -> str | None:
@@ -144,7 +144,7 @@ class GitSnapshot:
 
     @contextmanager
     def _sound(self) -> Iterator[None]:
-        """Raise SourceError instead of DiffRejected where it was not the diff: git's words alone may be the diff's."""
+        """Raise SourceError instead of DiffRejected where the repository is damaged: git's words alone do not tell."""
         try:
             yield
         except DiffRejected as error:
@@ -154,7 +154,7 @@ class GitSnapshot:
             raise SourceError(f"what is kept of the trees in {self.folder} is damaged ({damage})") from None
 
     def _diff_by_file(self, tree: str) -> str:
-        """As diff, file by file: what does not decode is done again where everything counts as binary."""
+        """Return the diff file by file: a part that does not decode is made again as binary."""
         with scratch("binary") as folder:
             binary = Git(folder / "binary.git")
             shutil.copytree(self.private.folder, binary.folder, ignore=shutil.ignore_patterns("objects"))
@@ -163,7 +163,7 @@ class GitSnapshot:
             arguments = (*DIFF, "--no-renames", "--ignore-submodules=all", self.head_tree, tree, "--")
             with self.private.reading() as repository:
                 head, other = tree_of(repository, self.head_tree), tree_of(repository, tree)
-                paths = [change.path for change in changed(head, other)]
+                paths = [change.path for change in changed_files(head, other)]
             parts = []
             for path in paths:
                 part = self.private.run(*arguments, path)
@@ -175,7 +175,7 @@ class GitSnapshot:
 
 
 def _as_binary(part: bytes, path: str) -> str:
-    """What git says of one file where everything counts as binary, which a link never does. Raises DiffRejected."""
+    """Decode the binary diff of one file. Raises DiffRejected for a link, which git never takes as binary."""
     try:
         return part.decode()
     except UnicodeDecodeError:

@@ -10,37 +10,37 @@ from pytest_crab.errors import SourceError
 from pytest_crab.instances.files import folder_digest
 from pytest_crab.instances.files import pristine
 from pytest_crab.sources import folders
-from pytest_crab.sources import trees
+from pytest_crab.sources import snapshot_store
 from pytest_crab.sources.git_cli import Git
 from pytest_crab.sources.snapshot import GitSnapshot
 from pytest_crab.types import Instance
 from pytest_crab.types import TreeSource
 
 
-class FolderSource:
-    """Takes the base from a folder, the head and the reference from diffs."""
+class FolderFetcher:
+    """Fetches the base from a folder; head and reference are diffs."""
 
     def identity(self, instance: Instance) -> Mapping[str, Any]:
         """The folder's files and both diffs, by digest. Raises SourceError."""
         source = _source(instance)
         return {
             "kind": "tree",
-            "history": trees.HISTORY,
+            "history": snapshot_store.HISTORY,
             "tree": _digest(instance),
-            "head": trees.diff_digest(instance, source.head),
-            "reference": trees.diff_digest(instance, source.reference),
+            "head": snapshot_store.diff_digest(instance, source.head),
+            "reference": snapshot_store.diff_digest(instance, source.reference),
         }
 
     def fetch(self, instance: Instance, cache: Path) -> GitSnapshot:
         """Bring the trees here. Raises SourceError."""
 
-        def build(git: Git) -> trees.Trees:
+        def build(git: Git) -> snapshot_store.Trees:
             source = _source(instance)
             folder = _folder(instance)
             base = folders.write(git, folder, pristine(folder))
-            return trees.authored(git, base, instance, source.head, source.reference)
+            return snapshot_store.build_from_diffs(git, base, instance, source.head, source.reference)
 
-        return trees.snapshot(cache, self.identity(instance), build)
+        return snapshot_store.snapshot(cache, self.identity(instance), build)
 
 
 def _source(instance: Instance) -> TreeSource:

@@ -28,7 +28,7 @@ from pytest_crab.scoring.protocols import Step
 from pytest_crab.scoring.protocols import StepResults
 from pytest_crab.scoring.step_cache import StepCache
 from pytest_crab.sources import drop
-from pytest_crab.sources import source_for
+from pytest_crab.sources import fetcher_for
 from pytest_crab.trial.checkout import TrialCheckout
 from pytest_crab.trial.crew import Crew
 from pytest_crab.trial.retries import SNAPSHOT
@@ -91,7 +91,7 @@ class TrialContext:
     def snapshot(self) -> Snapshot:
         """The instance's trees. Raises SourceUnreachable or SourceError."""
         with self._time("fetch"):
-            return source_for(self.instance).fetch(self.instance, self.world.cache)
+            return fetcher_for(self.instance).fetch(self.instance, self.world.cache)
 
     @lazy
     def environment(self) -> Mapping[str, Any]:

@@ -20,7 +20,7 @@ from pytest_crab.protocols import Image
 from pytest_crab.protocols import Runtime
 from pytest_crab.protocols import Snapshot
 from pytest_crab.runtimes.interpreters import running_version
-from pytest_crab.sources import source_for
+from pytest_crab.sources import fetcher_for
 from pytest_crab.types import Instance
 
 # Tests are no package, so what several files of this folder share is found by its folder.
@@ -109,7 +109,7 @@ def place(
         runtime: Any = runtime_of(request.param, folder / "cache", without)
         stack.callback(runtime.close)
         instance = load_instance(write_instance(folder / "ledger"))
-        source = source_for(instance)
+        source = fetcher_for(instance)
         snapshot = source.fetch(instance, folder / "sources")
         try:
             image = runtime.prepare(instance, snapshot, source.identity(instance))

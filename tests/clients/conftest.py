@@ -36,7 +36,7 @@ from pytest_crab.settings import Api
 from pytest_crab.settings import ModelSettings
 from pytest_crab.settings import Price
 from pytest_crab.settings import Provider
-from pytest_crab.sources import source_for
+from pytest_crab.sources import fetcher_for
 from pytest_crab.store import FileStore
 from pytest_crab.testing.provider import ScriptedProvider
 from pytest_crab.testing.provider import say
@@ -287,7 +287,7 @@ def make_desk(
 @contextlib.contextmanager
 def desk_of(instance: Instance, runtime: Runtime) -> Iterator[Desk]:
     folder = Path(instance.folder).parent
-    source = source_for(instance)
+    source = fetcher_for(instance)
     snapshot = source.fetch(instance, folder / "sources")
     image = runtime.prepare(instance, snapshot, source.identity(instance))
     with ScriptedProvider() as provider, tempfile.TemporaryDirectory(prefix="crab-") as sockets:

@@ -21,7 +21,7 @@ from pytest_crab.protocols import Snapshot
 from pytest_crab.runtimes import bubblewrap
 from pytest_crab.runtimes.base import LOCAL_BASE
 from pytest_crab.runtimes.interpreters import running_version
-from pytest_crab.sources import source_for
+from pytest_crab.sources import fetcher_for
 from pytest_crab.types import Environment
 from pytest_crab.types import Instance
 from pytest_crab.types import PullRequestFacts
@@ -164,7 +164,7 @@ def prepared(
 
     def prepare(name: str, instance: Instance) -> Place:
         if (name, instance.id) not in places:
-            source = source_for(instance)
+            source = fetcher_for(instance)
             snapshot = source.fetch(instance, cache)
             runtime = make(name)
             try:

@@ -17,7 +17,7 @@ from pytest_crab.runtimes import endings
 from pytest_crab.runtimes import venvs
 from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
 from pytest_crab.runtimes.interpreters import running_version
-from pytest_crab.sources import source_for
+from pytest_crab.sources import fetcher_for
 from pytest_crab.types import Instance
 
 LIMITS = Limits(memory=300, processes=64, cpus=1.0, disk=400, file=5)
@@ -105,7 +105,7 @@ def build(
             monkeypatch.setattr(module, "INSTALL_LIMITS", limits)
         changed = {"python": running_version(), **environment}
         asked = dataclasses.replace(instance, environment=dataclasses.replace(instance.environment, **changed))  # type: ignore[arg-type]
-        snapshot = source_for(asked).fetch(asked, tmp_path / "cache")
+        snapshot = fetcher_for(asked).fetch(asked, tmp_path / "cache")
         runtime = BubblewrapRuntime(cache=tmp_path / "cache", slots=8)
         try:
             with pytest.raises(ImageError) as caught:

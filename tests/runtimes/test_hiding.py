@@ -19,7 +19,7 @@ from pytest_crab.protocols import Limits
 from pytest_crab.runtimes import hiding
 from pytest_crab.runtimes.bubblewrap import confined
 from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
-from pytest_crab.sources import source_for
+from pytest_crab.sources import fetcher_for
 from pytest_crab.types import Instance
 
 pytestmark = pytest.mark.bubblewrap
@@ -107,7 +107,7 @@ def test_a_set_below_the_systems_folders_is_not_seen_in_an_environment(system_fo
     ]
     other = write(system_folder / "other", "other\n")
     moved = replace(instance, folder=str(system_folder / "set/one"))
-    source = source_for(moved)
+    source = fetcher_for(moved)
     runtime = BubblewrapRuntime(cache=system_folder / "cache")
     snapshot = source.fetch(moved, system_folder / "cache/sources")
     image = runtime.prepare(moved, snapshot, source.identity(moved))

@@ -27,7 +27,7 @@ from pytest_crab.runtimes.environments import image_key
 from pytest_crab.runtimes.slots import Slots
 from pytest_crab.runtimes.slots import one_builder
 from pytest_crab.runtimes.subprocess_runtime import SubprocessRuntime
-from pytest_crab.sources import source_for
+from pytest_crab.sources import fetcher_for
 from pytest_crab.types import Instance
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def test_a_shared_cache_has_one_builder_of_a_virtual_environment(
 def test_a_shared_cache_has_one_builder_of_a_tree(
     tmp_path: Path, instance: Instance, elsewhere: Callable[[str, Path], str]
 ) -> None:
-    source = source_for(instance)
+    source = fetcher_for(instance)
     identity = source.identity(instance)
     runtime = SubprocessRuntime(cache=tmp_path / "cache")
     key = f"tree{image_key(runtime.identity(instance, identity))}"
@@ -206,7 +206,7 @@ def test_a_wait_for_anothers_packages_takes_no_slot(instance: Instance, tmp_path
     runtime.slots = Slots(1, tmp_path / "slots")
     runtime.waits = threading.Event()
     pinned = replace(instance, environment=replace(instance.environment, packages=("idna==3.4",)))
-    source = source_for(pinned)
+    source = fetcher_for(pinned)
     snapshot = source.fetch(pinned, tmp_path / "cache")
     name = venvs.venv_name(pinned, venvs.choose(pinned))
     with one_builder(f"venv-{name}"[:32], lambda: None, runtime._cache), ThreadPoolExecutor(1) as pool:
@@ -224,7 +224,7 @@ def test_a_wait_for_anothers_packages_takes_no_slot(instance: Instance, tmp_path
 
 def test_an_install_that_fails_leaves_nothing(instance: Instance, tmp_path: Path) -> None:
     broken = replace(instance, environment=replace(instance.environment, install=("exit 7",), packages=()))
-    source = source_for(broken)
+    source = fetcher_for(broken)
     snapshot = source.fetch(broken, tmp_path / "sources")
     runtime = SubprocessRuntime(cache=tmp_path / "cache")
     try:

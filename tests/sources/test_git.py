@@ -17,7 +17,7 @@ import pytest
 
 from pytest_crab.errors import SourceError
 from pytest_crab.errors import SourceUnreachable
-from pytest_crab.sources.git import GitSource
+from pytest_crab.sources.git import GitFetcher
 from pytest_crab.sources.git_cli import Git
 from pytest_crab.types import Instance
 
@@ -31,7 +31,7 @@ def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_trees_are_the_commits_own(instance: Instance, upstream: Any, tmp_path: Path, git: Run) -> None:
     wanted = upstream.instance(instance)
-    snapshot = GitSource().fetch(wanted, tmp_path / "cache")
+    snapshot = GitFetcher().fetch(wanted, tmp_path / "cache")
     for tree, commit in (
         (snapshot.base_tree, upstream.base),
         (snapshot.head_tree, upstream.head),
@@ -45,14 +45,14 @@ def test_the_trees_are_the_commits_own(instance: Instance, upstream: Any, tmp_pa
 def test_without_a_merged_commit_the_head_is_the_reference(instance: Instance, upstream: Any, tmp_path: Path) -> None:
     bare = dataclasses.replace(instance.comments[0], oracle=None, kind=None, reference=None, accepts=(), rejects=())
     read_only = dataclasses.replace(instance, comments=(bare,), environment=None, pass_to_pass=())
-    snapshot = GitSource().fetch(upstream.instance(read_only, merged=None), tmp_path / "cache")
+    snapshot = GitFetcher().fetch(upstream.instance(read_only, merged=None), tmp_path / "cache")
     assert snapshot.reference_tree == snapshot.head_tree
     with pytest.raises(ValueError, match="merged is missing"):
         upstream.instance(instance, merged=None)
 
 
 def test_a_clone_has_nothing_of_the_real_history(instance: Instance, upstream: Any, tmp_path: Path, git: Run) -> None:
-    snapshot = GitSource().fetch(upstream.instance(instance), tmp_path / "cache")
+    snapshot = GitFetcher().fetch(upstream.instance(instance), tmp_path / "cache")
     checkout = tmp_path / "checkout"
     snapshot.clone(checkout)
     stored = set(git(checkout, "cat-file", "--batch-all-objects", "--batch-check=%(objectname)").split())
@@ -63,7 +63,7 @@ def test_a_clone_has_nothing_of_the_real_history(instance: Instance, upstream: A
 
 
 def test_only_three_commits_are_fetched(instance: Instance, upstream: Any, tmp_path: Path, git: Run) -> None:
-    GitSource().fetch(upstream.instance(instance), tmp_path / "cache")
+    GitFetcher().fetch(upstream.instance(instance), tmp_path / "cache")
     (cached,) = (tmp_path / "cache" / "repositories").glob("*.git")
     lines = git(cached, "cat-file", "--batch-all-objects", "--batch-check=%(objecttype) %(objectname)").splitlines()
     commits = {line.split()[1] for line in lines if line.startswith("commit")}
@@ -73,10 +73,10 @@ def test_only_three_commits_are_fetched(instance: Instance, upstream: Any, tmp_p
 def test_instances_share_a_repository_and_need_no_second_fetch(
     instance: Instance, upstream: Any, tmp_path: Path
 ) -> None:
-    GitSource().fetch(upstream.instance(instance), tmp_path / "cache")
+    GitFetcher().fetch(upstream.instance(instance), tmp_path / "cache")
     shutil.rmtree(tmp_path / "mirror")
     swapped = upstream.instance(instance, merged=upstream.base)
-    snapshot = GitSource().fetch(swapped, tmp_path / "cache")
+    snapshot = GitFetcher().fetch(swapped, tmp_path / "cache")
     assert snapshot.reference_tree == snapshot.base_tree
     assert len(list((tmp_path / "cache" / "repositories").glob("*.git"))) == 1
 
@@ -93,13 +93,13 @@ def test_a_mirror_may_be_a_bare_repository(
     if bare:
         git(tmp_path, "clone", "--quiet", "--mirror", str(upstream.path), f"{upstream.path}.git")
         shutil.rmtree(upstream.path)
-    assert GitSource().fetch(upstream.instance(instance), tmp_path / "cache").head
+    assert GitFetcher().fetch(upstream.instance(instance), tmp_path / "cache").head
 
 
 def test_a_missing_commit_is_a_source_error(instance: Instance, upstream: Any, tmp_path: Path) -> None:
     wanted = upstream.instance(instance, merged="f" * 40)
     with pytest.raises(SourceError, match=f"shop-7: .*/owner/shop has no commit {'f' * 40}; source.git should be"):
-        GitSource().fetch(wanted, tmp_path / "cache")
+        GitFetcher().fetch(wanted, tmp_path / "cache")
 
 
 def test_an_unreachable_repository_names_url_and_mirror(
@@ -107,7 +107,7 @@ def test_an_unreachable_repository_names_url_and_mirror(
 ) -> None:
     monkeypatch.setenv("CRAB_GIT_MIRROR", str(tmp_path / "elsewhere"))
     with pytest.raises(SourceUnreachable) as caught:
-        GitSource().fetch(upstream.instance(instance), tmp_path / "cache")
+        GitFetcher().fetch(upstream.instance(instance), tmp_path / "cache")
     for telling in ("https://git.invalid/owner/shop", "CRAB_GIT_MIRROR", "owner/shop", "no such folder"):
         assert telling in str(caught.value)
 
@@ -118,14 +118,14 @@ def test_without_a_mirror_only_https_is_spoken(
     monkeypatch.delenv("CRAB_GIT_MIRROR")
     wanted = upstream.instance(instance, url=f"file://{upstream.path}")
     with pytest.raises(SourceUnreachable, match="transport 'file' not allowed"):
-        GitSource().fetch(wanted, tmp_path / "cache")
+        GitFetcher().fetch(wanted, tmp_path / "cache")
 
 
 def test_a_place_that_does_not_answer_is_asked_once(
     instance: Instance, upstream: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("CRAB_GIT_MIRROR")
-    source = GitSource()
+    source = GitFetcher()
     asked = []
     run = Git.run
 
@@ -164,13 +164,13 @@ def test_a_mirror_that_gives_no_commit_by_its_sha_gives_its_branches(
     instance: Instance, upstream: Any, plain_server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CRAB_GIT_MIRROR", plain_server)
-    snapshot = GitSource().fetch(upstream.instance(instance), tmp_path / "cache")
+    snapshot = GitFetcher().fetch(upstream.instance(instance), tmp_path / "cache")
     assert snapshot.read(snapshot.head_tree, "shop.py") == b"one\ntoo\n"
     assert snapshot.read(snapshot.reference_tree, "shop.py") == b"one\nthree\n"
 
 
 def test_the_identity_needs_no_network(instance: Instance, upstream: Any) -> None:
-    identity = GitSource().identity(upstream.instance(instance))
+    identity = GitFetcher().identity(upstream.instance(instance))
     assert identity == {
         "kind": "git",
         "history": 1,

@@ -15,7 +15,7 @@ from pytest_crab.errors import SourceError
 from pytest_crab.runtimes import runs
 from pytest_crab.sources.git_cli import Git
 from pytest_crab.sources.git_cli import create
-from pytest_crab.sources.objects import content
+from pytest_crab.sources.git_trees import content
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from pytest_crab.sources.git_cli import create
-from pytest_crab.sources.objects import content
+from pytest_crab.sources.git_trees import content
 with create(Path(sys.argv[1])).with_index(None) as indexed:
     print(indexed.index.parent, flush=True)
     os.kill(os.getpid(), signal.SIGKILL)

@@ -14,8 +14,8 @@ import pytest
 from pytest_crab.errors import DiffRejected
 from pytest_crab.errors import EngineError
 from pytest_crab.errors import SourceError
+from pytest_crab.sources import fetcher_for
 from pytest_crab.sources import git_cli
-from pytest_crab.sources import source_for
 from pytest_crab.sources.snapshot import GitSnapshot
 from pytest_crab.types import Instance
 
@@ -33,7 +33,7 @@ def limits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def snapshot(instance: Instance, tmp_path: Path) -> GitSnapshot:
-    found = source_for(instance).fetch(instance, tmp_path / "cache")
+    found = fetcher_for(instance).fetch(instance, tmp_path / "cache")
     assert isinstance(found, GitSnapshot)
     return found
 
@@ -70,7 +70,7 @@ def test_attributes_without_end_are_the_sets_own(instance: Instance, tmp_path: P
     plant(tmp_path / "set" / "project", ".gitattributes", "".join(f"{line} text\n" for line in SLOW.splitlines()))
     before = used()
     try:
-        source_for(instance).fetch(instance, tmp_path / "cache").clone(tmp_path / "checkout")
+        fetcher_for(instance).fetch(instance, tmp_path / "cache").clone(tmp_path / "checkout")
     except SourceError as error:
         assert "processor" in str(error)  # noqa: PT017 - a git that reads no attributes has no trouble
     else:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_crab.sources import coherence
-from pytest_crab.sources import source_for
+from pytest_crab.sources import consistency
+from pytest_crab.sources import fetcher_for
 from pytest_crab.sources.links import leads_out
 from pytest_crab.types import Instance
 
@@ -40,8 +40,8 @@ def test_the_check_names_each_link_that_leads_out(instance: Instance, tmp_path: 
     (tree / "sub/out").symlink_to("../../victim")
     (tree / "sub/in").symlink_to("../shop.py")
     (tree / "etc").symlink_to("/etc")
-    snapshot = source_for(instance).fetch(instance, tmp_path / "links")
-    found = [fault for fault in coherence.faults(instance, snapshot) if "leads out of the tree" in fault]
+    snapshot = fetcher_for(instance).fetch(instance, tmp_path / "links")
+    found = [fault for fault in consistency.faults(instance, snapshot) if "leads out of the tree" in fault]
     assert len(found) == 2
     assert "'etc' to '/etc'" in found[0]
     assert "'sub/out' to '../../victim'" in found[1]

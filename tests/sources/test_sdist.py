@@ -16,9 +16,9 @@ import pytest
 
 from pytest_crab.errors import SourceError
 from pytest_crab.errors import SourceUnreachable
-from pytest_crab.sources import indexes
+from pytest_crab.sources import fetcher_for
+from pytest_crab.sources import package_index
 from pytest_crab.sources import sdist
-from pytest_crab.sources import source_for
 from pytest_crab.types import Instance
 from pytest_crab.types import SdistSource
 from pytest_crab.types import Source
@@ -110,13 +110,13 @@ def test_an_index_gives_the_archive_and_the_cache_keeps_it(
     served = tmp_path / "index" / "files" / "shop_cart-1.0.tar.gz"
     wanted = on_archive(instance, hashlib.sha256(served.read_bytes()).hexdigest())
     monkeypatch.setenv("PIP_INDEX_URL", index)
-    snapshot = source_for(wanted).fetch(wanted, tmp_path / "cache")
+    snapshot = fetcher_for(wanted).fetch(wanted, tmp_path / "cache")
     assert snapshot.read(snapshot.base, "shop.py") == b"one\ntwo\n"
     assert snapshot.read(snapshot.head_tree, "shop.py") == b"one\ntoo\n"
     assert snapshot.read(snapshot.reference_tree, "shop.py") == b"one\nthree\n"
     served.unlink()
     snapshot.folder.rename(tmp_path / "pruned")
-    assert source_for(wanted).fetch(wanted, tmp_path / "cache") == snapshot
+    assert fetcher_for(wanted).fetch(wanted, tmp_path / "cache") == snapshot
 
 
 def test_another_digest_is_a_source_error(
@@ -125,7 +125,7 @@ def test_another_digest_is_a_source_error(
     monkeypatch.setenv("PIP_INDEX_URL", index)
     wanted = on_archive(instance, "0" * 64)
     with pytest.raises(SourceError, match=r"shop-7: the sdist of shop-cart 1.0 from .* has sha256 .*, not 0000"):
-        source_for(wanted).fetch(wanted, tmp_path / "cache")
+        fetcher_for(wanted).fetch(wanted, tmp_path / "cache")
     assert not list((tmp_path / "cache" / "sdists").iterdir())
 
 
@@ -135,7 +135,7 @@ def test_a_release_that_is_not_there_is_a_source_error(
     monkeypatch.setenv("PIP_INDEX_URL", index)
     wanted = on_archive(instance, "0" * 64, name="other")
     with pytest.raises(SourceError, match=r"shop-7: the sdist of other 1\.0 is in none of http://127"):
-        source_for(wanted).fetch(wanted, tmp_path / "cache")
+        fetcher_for(wanted).fetch(wanted, tmp_path / "cache")
 
 
 def test_an_index_that_does_not_answer_is_unreachable(
@@ -143,7 +143,7 @@ def test_an_index_that_does_not_answer_is_unreachable(
 ) -> None:
     monkeypatch.setenv("PIP_INDEX_URL", "http://me:secret@127.0.0.1:9/simple/")
     with pytest.raises(SourceUnreachable, match=r"no answer from http://127\.0\.0\.1:9/simple/") as caught:
-        source_for(released).fetch(released, tmp_path / "cache")
+        fetcher_for(released).fetch(released, tmp_path / "cache")
     assert "secret" not in str(caught.value)
 
 
@@ -151,7 +151,7 @@ def test_find_links_serve_without_an_index(released: Instance, tmp_path: Path, m
     archive(tmp_path / "wrong" / "shop-cart-1.0.tar.gz", {"shop_cart-1.0/shop.py": b"other\n"})
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", f"{tmp_path}/none {tmp_path}/wrong file://{tmp_path}/sdists")
-    snapshot = source_for(released).fetch(released, tmp_path / "cache")
+    snapshot = fetcher_for(released).fetch(released, tmp_path / "cache")
     assert snapshot.read(snapshot.base, "shop.py") == b"one\ntwo\n"
 
 
@@ -160,7 +160,7 @@ def test_without_any_index_the_source_is_unreachable(
 ) -> None:
     monkeypatch.setenv("PIP_NO_INDEX", "true")
     with pytest.raises(SourceUnreachable, match="no index is configured"):
-        source_for(released).fetch(released, tmp_path / "cache")
+        fetcher_for(released).fetch(released, tmp_path / "cache")
 
 
 def test_places_are_pips_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,18 +172,18 @@ def test_places_are_pips_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("PIP_CONFIG_FILE", str(file))
     monkeypatch.delenv("PIP_INDEX_URL")
     monkeypatch.delenv("PIP_CERT", raising=False)
-    places = indexes.configured()
+    places = package_index.configured()
     assert places.indexes == ("https://one.example/simple", "https://two.example/simple")
     assert places.folders == ("/other",)
     assert places.cert == "/ca.pem"
     monkeypatch.setenv("PIP_INDEX_URL", "https://mine.example/simple")
-    assert indexes.configured().indexes == ("https://mine.example/simple", "https://two.example/simple")
+    assert package_index.configured().indexes == ("https://mine.example/simple", "https://two.example/simple")
 
 
 def test_the_identity_is_known_without_the_archive(released: Instance) -> None:
     source = released.source.sdist
     assert source is not None
-    identity = source_for(released).identity(released)
+    identity = fetcher_for(released).identity(released)
     assert identity["sha256"] == source.sha256
     assert set(identity) == {"kind", "history", "sha256", "head", "reference"}
 

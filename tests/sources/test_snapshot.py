@@ -16,8 +16,8 @@ from pytest_crab.errors import EngineError
 from pytest_crab.errors import SourceError
 from pytest_crab.protocols import FileChange
 from pytest_crab.sources import drop
+from pytest_crab.sources import fetcher_for
 from pytest_crab.sources import folders
-from pytest_crab.sources import source_for
 from pytest_crab.sources.snapshot import GitSnapshot
 from pytest_crab.types import Instance
 
@@ -26,7 +26,7 @@ NEW = "diff --git a/{0} b/{0}\nnew file mode {1}\n--- /dev/null\n+++ b/{0}\n@@ -
 
 @pytest.fixture
 def snapshot(instance: Instance, tmp_path: Path) -> GitSnapshot:
-    found = source_for(instance).fetch(instance, tmp_path / "cache")
+    found = fetcher_for(instance).fetch(instance, tmp_path / "cache")
     assert isinstance(found, GitSnapshot)
     return found
 
@@ -47,7 +47,7 @@ def test_renames_are_shown_as_renames(instance: Instance, tmp_path: Path) -> Non
     rename = "diff --git a/kept.log b/moved.log\nsimilarity index 100%\nrename from kept.log\nrename to moved.log\n"
     Path(instance.folder, "head.diff").write_text(rename)
     Path(instance.folder, "reference.diff").write_text(NEW.format("x", "100644"))
-    diff = source_for(instance).fetch(instance, tmp_path / "cache").pull_request_diff()
+    diff = fetcher_for(instance).fetch(instance, tmp_path / "cache").pull_request_diff()
     assert diff == rename
 
 
@@ -138,7 +138,7 @@ def test_a_checkout_is_the_trees_bytes_whatever_its_attributes_say(instance: Ins
         "* text eol=crlf ident\n*.py working-tree-encoding=UTF-16 filter=evil -diff\n"
     )
     (project / "id.txt").write_bytes(b"$Id$\r\nmixed\n")
-    snapshot = source_for(instance).fetch(instance, tmp_path / "cache")
+    snapshot = fetcher_for(instance).fetch(instance, tmp_path / "cache")
     snapshot.clone(tmp_path / "checkout")
     assert (tmp_path / "checkout" / "id.txt").read_bytes() == b"$Id$\r\nmixed\n"
     assert (tmp_path / "checkout" / "shop.py").read_bytes() == b"one\ntoo\n"
@@ -264,8 +264,8 @@ def test_too_many_files_are_refused_before_all_are_listed(
     monkeypatch.setattr(folders, "MOST_FILES", 20)
     monkeypatch.setattr(folders, "_AT_ONCE", 10)
     listed = []
-    listing = folders._listed
-    monkeypatch.setattr(folders, "_listed", lambda *way: (listed.append(one) or one for one in listing(*way)))
+    listing = folders._scan_folders
+    monkeypatch.setattr(folders, "_scan_folders", lambda *way: (listed.append(one) or one for one in listing(*way)))
     (checkout / "build").mkdir()
     for number in range(100):
         (checkout / f"{number}.log").touch()
@@ -349,13 +349,13 @@ def test_a_dropped_snapshot_is_made_anew_beside_the_old_one(
     cut(writable_pack(snapshot, "public.git"))
     for _ in range(2):  # two trials that see the same damage drop it once
         drop(instance, tmp_path / "cache", snapshot)
-    renewed = source_for(instance).fetch(instance, tmp_path / "cache")
+    renewed = fetcher_for(instance).fetch(instance, tmp_path / "cache")
     assert isinstance(renewed, GitSnapshot)
     assert renewed == replace(snapshot, folder=snapshot.folder.with_name(f"{snapshot.folder.name}-1"))
     assert renewed.damage() is None
     assert snapshot.folder.is_dir()
     drop(instance, tmp_path / "cache", snapshot)
-    assert source_for(instance).fetch(instance, tmp_path / "cache") == renewed
+    assert fetcher_for(instance).fetch(instance, tmp_path / "cache") == renewed
 
 
 def test_this_processs_git_variables_do_not_matter(
@@ -377,7 +377,7 @@ def test_submodules_stay_as_they_were(
     head = git(folder, "rev-parse", "HEAD")
     monkeypatch.setenv("CRAB_GIT_MIRROR", str(tmp_path / "mirror"))
     changed = upstream.instance(instance, base=base, head=head, merged=base)  # type: ignore[attr-defined]
-    snapshot = source_for(changed).fetch(changed, tmp_path / "cache")
+    snapshot = fetcher_for(changed).fetch(changed, tmp_path / "cache")
     assert snapshot.changes(snapshot.reference_tree) == ()
     checkout = tmp_path / "checkout"
     snapshot.clone(checkout)

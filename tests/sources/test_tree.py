@@ -12,7 +12,7 @@ import pytest
 
 from pytest_crab import serialization
 from pytest_crab.errors import SourceError
-from pytest_crab.sources import source_for
+from pytest_crab.sources import fetcher_for
 from pytest_crab.sources.git_cli import Git
 from pytest_crab.types import Instance
 from pytest_crab.types import Source
@@ -20,30 +20,30 @@ from pytest_crab.types import TreeSource
 
 
 def test_the_commits_are_decided_by_the_files(instance: Instance, tmp_path: Path) -> None:
-    first = source_for(instance).fetch(instance, tmp_path / "one")
-    second = source_for(instance).fetch(instance, tmp_path / "two")
+    first = fetcher_for(instance).fetch(instance, tmp_path / "one")
+    second = fetcher_for(instance).fetch(instance, tmp_path / "two")
     assert (first.base, first.head, first.reference_tree) == (second.base, second.head, second.reference_tree)
     assert first.head == "13d0aff27ca429533ca05c825f3d09b8923cbc72"
 
 
 def test_a_snapshot_is_made_once(instance: Instance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = source_for(instance).fetch(instance, tmp_path / "cache")
+    made = fetcher_for(instance).fetch(instance, tmp_path / "cache")
     monkeypatch.setattr(Git, "pack", None)
-    assert source_for(instance).fetch(instance, tmp_path / "cache") == made
+    assert fetcher_for(instance).fetch(instance, tmp_path / "cache") == made
 
 
 def test_what_python_and_git_keep_is_not_source(instance: Instance, tmp_path: Path) -> None:
-    before = source_for(instance).identity(instance)
+    before = fetcher_for(instance).identity(instance)
     project = tmp_path / "set" / "project"
     for name in ("__pycache__/x.txt", "pkg/__pycache__/a.pyc", ".git/config", "stale.pyc"):
         (project / name).parent.mkdir(parents=True, exist_ok=True)
         (project / name).write_text("x")
-    assert source_for(instance).identity(instance) == before
+    assert fetcher_for(instance).identity(instance) == before
 
 
 @pytest.mark.parametrize("change", ["content", "mode", "name", "link", "head", "reference"])
 def test_the_identity_knows_every_change(instance: Instance, tmp_path: Path, change: str) -> None:
-    before = serialization.digest(source_for(instance).identity(instance))
+    before = serialization.digest(fetcher_for(instance).identity(instance))
     project = tmp_path / "set" / "project"
     match change:
         case "content":
@@ -57,11 +57,11 @@ def test_the_identity_knows_every_change(instance: Instance, tmp_path: Path, cha
         case _:
             with Path(instance.folder, f"{change}.diff").open("a") as file:
                 file.write("\n")
-    assert serialization.digest(source_for(instance).identity(instance)) != before
+    assert serialization.digest(fetcher_for(instance).identity(instance)) != before
 
 
 def test_ignored_files_of_the_set_are_in_the_base(instance: Instance, tmp_path: Path) -> None:
-    snapshot = source_for(instance).fetch(instance, tmp_path / "cache")
+    snapshot = fetcher_for(instance).fetch(instance, tmp_path / "cache")
     assert snapshot.read(snapshot.base, "kept.log") == b"kept\n"
 
 
@@ -70,7 +70,7 @@ def test_a_diff_that_does_not_apply_names_file_and_instance(instance: Instance, 
     path = Path(instance.folder, name)
     path.write_text(path.read_text().replace(" one", " uno"))
     with pytest.raises(SourceError, match=rf"shop-7: {name} does not apply .*patch failed: shop\.py:1"):
-        source_for(instance).fetch(instance, tmp_path / "cache")
+        fetcher_for(instance).fetch(instance, tmp_path / "cache")
     assert not list((tmp_path / "cache" / "aside").iterdir())
 
 
@@ -81,12 +81,12 @@ def test_a_missing_folder_or_diff_is_a_source_error(instance: Instance, tmp_path
     ):
         broken = replace(instance, source=Source(tree=source))
         with pytest.raises(SourceError, match=r"shop-7: .*none"):
-            source_for(broken).fetch(broken, tmp_path / "cache")
+            fetcher_for(broken).fetch(broken, tmp_path / "cache")
 
 
 def test_threads_get_one_snapshot(instance: Instance, tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda _: source_for(instance).fetch(instance, tmp_path / "cache"), range(8)))
+        found = list(pool.map(lambda _: fetcher_for(instance).fetch(instance, tmp_path / "cache"), range(8)))
     assert all(snapshot == found[0] for snapshot in found)
     assert not list((tmp_path / "cache" / "aside").iterdir())
 
@@ -95,11 +95,11 @@ FETCH = """
 import json, sys
 from pathlib import Path
 from pytest_crab import serialization
-from pytest_crab.sources import source_for
+from pytest_crab.sources import fetcher_for
 from pytest_crab.types import Instance
 problems = []
 instance = serialization.read(Instance, json.loads(sys.stdin.read()), problems)
-print(source_for(instance).fetch(instance, Path(sys.argv[1])).head)
+print(fetcher_for(instance).fetch(instance, Path(sys.argv[1])).head)
 """
 
 
@@ -111,7 +111,7 @@ def test_processes_get_one_snapshot(instance: Instance, tmp_path: Path) -> None:
     ]
     heads = {process.communicate(serialization.canonical(instance))[0] for process in running}
     assert [process.returncode for process in running] == [0, 0, 0]
-    assert heads == {source_for(instance).fetch(instance, tmp_path / "other").head + "\n"}
+    assert heads == {fetcher_for(instance).fetch(instance, tmp_path / "other").head + "\n"}
 
 
 DYING = """
@@ -130,7 +130,7 @@ git_cli.run = dying
 
 def test_what_a_killed_process_left_is_no_obstacle(instance: Instance, tmp_path: Path) -> None:
     """Killed between any two git commands of the making, the next process makes the whole snapshot."""
-    fresh = source_for(instance).fetch(instance, tmp_path / "fresh")
+    fresh = fetcher_for(instance).fetch(instance, tmp_path / "fresh")
     cache = tmp_path / "cache"
     killed = 0
     for commands in range(5, 40, 4):
@@ -143,14 +143,14 @@ def test_what_a_killed_process_left_is_no_obstacle(instance: Instance, tmp_path:
         assert ended.returncode == -9, ended.stderr
         killed += 1
     assert killed > 3
-    snapshot = source_for(instance).fetch(instance, cache)
+    snapshot = fetcher_for(instance).fetch(instance, cache)
     assert snapshot == replace(fresh, folder=snapshot.folder)
     assert snapshot.read(snapshot.reference_tree, "shop.py") == b"one\nthree\n"
     assert not list((cache / "aside").iterdir())
 
 
 def test_a_pruned_snapshot_is_made_again(instance: Instance, tmp_path: Path) -> None:
-    made = source_for(instance).fetch(instance, tmp_path / "cache")
+    made = fetcher_for(instance).fetch(instance, tmp_path / "cache")
     made.folder.rename(tmp_path / "gone")
-    assert source_for(instance).fetch(instance, tmp_path / "cache") == made
+    assert fetcher_for(instance).fetch(instance, tmp_path / "cache") == made
     assert made.read(made.head_tree, "shop.py") == b"one\ntoo\n"

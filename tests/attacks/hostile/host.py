@@ -20,10 +20,10 @@ from pytest_crab.instances.files import pristine
 from pytest_crab.protocols import FileChange
 from pytest_crab.runtimes import trees
 from pytest_crab.runtimes.runs import remove_folder
-from pytest_crab.sources import bounds
-from pytest_crab.sources import coherence
+from pytest_crab.sources import consistency
+from pytest_crab.sources import fetcher_for
 from pytest_crab.sources import folders
-from pytest_crab.sources import source_for
+from pytest_crab.sources import revision_limits
 from pytest_crab.sources.git_cli import create
 from pytest_crab.sources.snapshot import apply
 
@@ -87,7 +87,7 @@ def leading_out(folder: Path) -> Path:
 
 def checking(folder: Path) -> str:
     instance = load_instance(leading_out(folder))
-    return "\n".join(coherence.faults(instance, source_for(instance).fetch(instance, folder / "cache")))
+    return "\n".join(consistency.faults(instance, fetcher_for(instance).fetch(instance, folder / "cache")))
 
 
 def reading_on(folder: Path) -> bool:
@@ -142,7 +142,7 @@ def copied(folder: Path, count: int) -> tuple[Any, str, str]:
 
 
 def copying(folder: Path) -> str:
-    return rejected(lambda: bounds.require_modest(*copied(folder, 12)))
+    return rejected(lambda: revision_limits.require_modest(*copied(folder, 12)))
 
 
 def growing(folder: Path) -> bool:

@@ -34,7 +34,7 @@ from pytest_crab.report.files import write_trials
 from pytest_crab.report.page import open_page
 from pytest_crab.report.summary import summarise
 from pytest_crab.report.trial_view import show_trial
-from pytest_crab.sources import source_for
+from pytest_crab.sources import fetcher_for
 from pytest_crab.sources.sdist import unpack
 from pytest_crab.testing.trials import comment_result
 from pytest_crab.testing.trials import trial_of
@@ -252,7 +252,7 @@ _BYTES = "a\r\n$Id: mine $\r\n".encode("utf-16-le")
 
 def _snapshot(folder: Path) -> Any:
     instance = load_instance(paths.write_instance(folder))
-    return source_for(instance).fetch(instance, folder / "cache")
+    return fetcher_for(instance).fetch(instance, folder / "cache")
 
 
 def _recorded(folder: Path) -> str:

@@ -1,4 +1,4 @@
-"""Mirrors that lack the content of some files: their commits are used without those, where none of them matters."""
+"""Use a mirror that lacks the content of some files, where none of them matters to the instance."""
 
 from __future__ import annotations
 
@@ -15,45 +15,45 @@ _BROKEN = ("pack-objects died", "missing blob object", "unable to read", "did no
 
 
 def is_partial(error: GitError) -> bool:
-    """Whether a fetch failed since the place itself lacks objects of the commit."""
+    """Return whether a fetch failed because the place itself lacks objects of the commit."""
     return any(words in error.words for words in _BROKEN)
 
 
 def borrow(git: Git, place: Path) -> None:
-    """Let the cache of a repository read a mirror on this machine, from which nothing can be fetched whole."""
+    """Let the cache of a repository read the objects of an incomplete mirror on this machine."""
     folder = next((folder for folder in (place, place / ".git") if (folder / "objects").is_dir()), None)
     if folder is not None:
         lend(str((folder / "objects").resolve()), git)
 
 
 def is_borrowed(git: Git) -> bool:
-    """Whether this cache reads a mirror that lacks something."""
+    """Return whether this cache reads the objects of an incomplete mirror."""
     return (git.folder / "objects" / "info" / "alternates").exists()
 
 
-def lost(git: Git, shas: Sequence[str]) -> tuple[str, ...]:
-    """The paths of the files in these commits whose content is not to be had, sorted."""
-    return tuple(sorted({path for sha in shas for path in _lost(git, sha)}))
+def lost_files(git: Git, shas: Sequence[str]) -> tuple[str, ...]:
+    """Return the paths, sorted, of the files in these commits whose content is missing."""
+    return tuple(sorted({path for sha in shas for path in _lost_files(git, sha)}))
 
 
-def without_lost(git: Git, shas: Sequence[str], needed: Sequence[str]) -> list[str]:
-    """The trees of these commits without the files whose content is lost.
+def trees_without_lost(git: Git, shas: Sequence[str], needed: Sequence[str]) -> list[str]:
+    """Return the trees of these commits without the files whose content is lost.
 
-    Raises SourceError where such a file is one of ``needed``, or is not the same in all the commits: then something
-    that is measured would be left out.
+    Raises SourceError where such a file is one of ``needed`` or differs between the commits, since it is then part of
+    what is measured.
     """
-    found = [_lost(git, sha) for sha in shas]
+    found = [_lost_files(git, sha) for sha in shas]
     for path in sorted(set().union(*found)):
         if path in needed or any(each.get(path) != found[0].get(path) for each in found):
             raise SourceError(
                 f"the mirror of {shas[0]} lacks the content of {path}, which the pull request changes or is about; "
                 "another mirror is needed"
             )
-    return [_trimmed(git, sha, list(each)) for sha, each in zip(shas, found, strict=True)]
+    return [_tree_without(git, sha, list(each)) for sha, each in zip(shas, found, strict=True)]
 
 
-def _lost(git: Git, sha: str) -> dict[str, str]:
-    """Mode and object of each file whose content is lost, by path."""
+def _lost_files(git: Git, sha: str) -> dict[str, str]:
+    """Return mode and object of each file whose content is lost, by path."""
     told = git.run("rev-list", "--objects", "--missing=print", "--no-walk", f"{sha}^{{tree}}").splitlines()
     missing = {line[1:].split()[0].decode() for line in told if line.startswith(b"?")}
     if not missing:
@@ -63,7 +63,7 @@ def _lost(git: Git, sha: str) -> dict[str, str]:
     return {path: facts for facts, path in files if facts.split()[2] in missing}
 
 
-def _trimmed(git: Git, sha: str, paths: Sequence[str]) -> str:
+def _tree_without(git: Git, sha: str, paths: Sequence[str]) -> str:
     tree = git.line("rev-parse", f"{sha}^{{tree}}")
     if not paths:
         return tree

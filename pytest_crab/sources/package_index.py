@@ -1,6 +1,6 @@
-"""Finds and downloads a source distribution where pip is configured to look, without running any of its code.
+"""Find and download a source distribution where pip is configured to look, without running any of its code.
 
-pip itself is no way: to download a source distribution it runs the project's build for its metadata.
+This does not call ``pip download``, which runs the project's build to get its metadata.
 """
 
 from __future__ import annotations
@@ -27,87 +27,91 @@ from pypi_simple import UnsupportedContentTypeError
 from pytest_crab.errors import SourceError
 from pytest_crab.errors import SourceUnreachable
 from pytest_crab.instances.files import file_digest
-from pytest_crab.types import SdistSource as Facts
+from pytest_crab.types import SdistSource
 
 MOST_MIB = 256
 _SECONDS = (15, 60)
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
-    """Where to look: folders first, then indexes in their order; ``cert`` is a file of trusted authorities."""
+class IndexSettings:
+    """pip's settings: folders to search first, then indexes in order; ``cert`` is a file of trusted authorities."""
 
     folders: tuple[str, ...]
     indexes: tuple[str, ...]
     cert: str | None
 
 
-def download(facts: Facts, into: Path, instance_id: str) -> None:
+def download(facts: SdistSource, into: Path, instance_id: str) -> None:
     """Write the archive with the right digest to ``into``.
 
     Raises SourceUnreachable where no index answers, SourceError where they answer and have it not, or have another.
     """
-    places = configured()
+    settings = read_pip_settings()
     what = f"{instance_id}: the sdist of {facts.name} {facts.version}"
-    for path in _local_copies(facts, places.folders):
+    for path in _local_copies(facts, settings.folders):
         shutil.copyfile(path, into)
         if file_digest(into) == facts.sha256:
             return
-    found, silent = _fetched(facts, places, into)
+    found, silent = _fetch(facts, settings, into)
     if found is not None:
-        _verify(into, facts, f"{what} from {_shown(found[0])}")
+        _verify(into, facts, f"{what} from {_public_url(found[0])}")
         return
-    if silent or not places.indexes:
+    if silent or not settings.indexes:
         heard = f"no answer from {', '.join(silent)}" if silent else "no index is configured"
         raise SourceUnreachable(
             f"{what} cannot be reached: {heard}; set PIP_INDEX_URL or PIP_FIND_LINKS to where it is"
         )
-    raise SourceError(f"{what} is in none of {', '.join(map(_shown, places.indexes))}; source.sdist should be checked")
+    raise SourceError(
+        f"{what} is in none of {', '.join(map(_public_url, settings.indexes))}; source.sdist should be checked"
+    )
 
 
 def locate(name: str, version: str, into: Path) -> str:
-    """Write the archive of a release to ``into``, and return its SHA-256: what is to be written down of it.
+    """Write the archive of a release to ``into``, and return its SHA-256.
 
     Raises SourceUnreachable where no index answers, SourceError where those that answer have it not.
     """
-    anything = Facts(name=name, version=version, sha256="0" * 64, head="", reference="")
-    places = configured()
-    for path in _local_copies(anything, places.folders):
+    anything = SdistSource(name=name, version=version, sha256="0" * 64, head="", reference="")
+    settings = read_pip_settings()
+    for path in _local_copies(anything, settings.folders):
         shutil.copyfile(path, into)
         return file_digest(into)
-    found, silent = _fetched(anything, places, into)
+    found, silent = _fetch(anything, settings, into)
     if found is not None:
         index, package = found
         digest = file_digest(into)
         if package.digests.get("sha256", digest) != digest:
-            raise SourceError(f"the sdist of {name} {version} from {_shown(index)} is not what the index says")
+            raise SourceError(f"the sdist of {name} {version} from {_public_url(index)} is not what the index says")
         return digest
-    if silent or not places.indexes:
+    if silent or not settings.indexes:
         raise SourceUnreachable(
             f"the sdist of {name} {version} cannot be reached: set PIP_INDEX_URL or PIP_FIND_LINKS to where it is "
             f"({', '.join(silent) or 'no index is configured'})"
         )
-    raise SourceError(f"{', '.join(map(_shown, places.indexes))} has no sdist (.tar.gz) of {name} {version}")
+    raise SourceError(f"{', '.join(map(_public_url, settings.indexes))} has no sdist (.tar.gz) of {name} {version}")
 
 
-def _fetched(facts: Facts, places: Places, into: Path) -> tuple[tuple[str, DistributionPackage] | None, list[str]]:
-    """Write the archive of the first index that has it to ``into``; that index, its entry, and who did not answer."""
+def _fetch(
+    facts: SdistSource, settings: IndexSettings, into: Path
+) -> tuple[tuple[str, DistributionPackage] | None, list[str]]:
+    """Write the archive to ``into``; return the index with its entry, and the indexes that did not answer."""
     silent: list[str] = []
     with requests.Session() as session:
-        session.verify = places.cert or session.verify
-        for index in places.indexes:
+        session.verify = settings.cert or session.verify
+        for index in settings.indexes:
             try:
-                package = _package(facts, index, session)
+                package = _find_package(facts, index, session)
                 if package is not None:
                     _write(package.url, into, session)
                     return (index, package), silent
             except (requests.RequestException, UnsupportedContentTypeError) as error:
-                silent.append(f"{_shown(index)} ({type(error).__name__})")
+                silent.append(f"{_public_url(index)} ({type(error).__name__})")
     return None, silent
 
 
-def configured() -> Places:
-    """Where pip would look, by its environment variables and its configuration files."""
+def read_pip_settings() -> IndexSettings:
+    """Return where pip looks, by its environment variables and its configuration files."""
     settings = dict(_pip_files())
     for name in ("index-url", "extra-index-url", "find-links", "cert", "no-index"):
         value = os.environ.get(f"PIP_{name.upper().replace('-', '_')}")
@@ -116,7 +120,7 @@ def configured() -> Places:
     indexes = [settings.get("index-url") or PYPI_SIMPLE_ENDPOINT, *settings.get("extra-index-url", "").split()]
     if settings.get("no-index", "").lower() in ("1", "true", "yes", "on"):
         indexes = []
-    return Places(
+    return IndexSettings(
         folders=tuple(settings.get("find-links", "").split()),
         indexes=tuple(index for index in indexes if index.startswith(("https://", "http://"))),
         cert=settings.get("cert"),
@@ -124,7 +128,7 @@ def configured() -> Places:
 
 
 def _pip_files() -> Iterator[tuple[str, str]]:
-    """The settings in pip's configuration files, a command's own after the global ones; none without a pip."""
+    """Yield the settings in pip's configuration files, the command's own after the global ones; none without pip."""
     argv = [sys.executable, "-m", "pip", "--disable-pip-version-check", "config", "list"]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
     pairs = [line.partition("=") for line in done.stdout.splitlines() if done.returncode == 0]
@@ -134,28 +138,28 @@ def _pip_files() -> Iterator[tuple[str, str]]:
                 yield key.removeprefix(f"{section}."), str(ast.literal_eval(value))
 
 
-def _package(facts: Facts, index: str, session: requests.Session) -> DistributionPackage | None:
-    """The archive's entry in an index: the one with the digest, else one with the name; None if there is neither."""
+def _find_package(facts: SdistSource, index: str, session: requests.Session) -> DistributionPackage | None:
+    """Return the archive's entry in an index: the one with the digest, else one with the name, else None."""
     client = PyPISimple(endpoint=index, session=session)
     try:
         page = client.get_project_page(facts.name, timeout=_SECONDS)
     except NoSuchProjectError:
         return None
-    named = [package for package in page.packages if _matches(package.filename, facts)]
+    named = [package for package in page.packages if _is_sdist_of(package.filename, facts)]
     exact = [package for package in named if package.digests.get("sha256") == facts.sha256]
     return next(iter([*exact, *named]), None)
 
 
-def _local_copies(facts: Facts, links: Sequence[str]) -> Iterator[Path]:
-    """Yield the archives in the local folders that pip is told to look in (find-links), if they are called right."""
+def _local_copies(facts: SdistSource, links: Sequence[str]) -> Iterator[Path]:
+    """Yield the archives of the release in pip's local folders (find-links)."""
     for link in links:
         folder = Path(link.removeprefix("file://"))
         if folder.is_dir():
-            yield from sorted(path for path in folder.glob("*.tar.gz") if _matches(path.name, facts))
+            yield from sorted(path for path in folder.glob("*.tar.gz") if _is_sdist_of(path.name, facts))
 
 
-def _matches(filename: str, facts: Facts) -> bool:
-    """Whether a file is called as the source distribution is, however its maker wrote name and version."""
+def _is_sdist_of(filename: str, facts: SdistSource) -> bool:
+    """Return whether a file has the name of the release's sdist, in any spelling of project and version."""
     return _canonical(filename) == _canonical(f"{facts.name}-{facts.version}.tar.gz")
 
 
@@ -163,7 +167,7 @@ def _canonical(text: str) -> str:
     return re.sub(r"[-_.]+", "-", text).lower()
 
 
-def _verify(archive: Path, facts: Facts, what: str) -> None:
+def _verify(archive: Path, facts: SdistSource, what: str) -> None:
     if (found := file_digest(archive)) != facts.sha256:
         raise SourceError(f"{what} has sha256 {found}, not {facts.sha256}; source.sdist.sha256 should be checked")
 
@@ -175,12 +179,12 @@ def _write(url: str, into: Path, session: requests.Session) -> None:
         for block in response.iter_content(1 << 20):
             size += len(block)
             if size > MOST_MIB << 20:
-                raise SourceError(f"{_shown(url)} is larger than {MOST_MIB} MiB; that is refused")
+                raise SourceError(f"{_public_url(url)} is larger than {MOST_MIB} MiB; that is refused")
             file.write(block)
 
 
-def _shown(url: str) -> str:
-    """An address without the password that it may hold."""
+def _public_url(url: str) -> str:
+    """Return a URL without its user and password."""
     parts = urlsplit(url)
     return parts._replace(
         netloc=parts.hostname or "" if parts.port is None else f"{parts.hostname}:{parts.port}"

@@ -1,4 +1,4 @@
-"""What a mirror's full history says of two commits: their merge base, and the diff from there."""
+"""Find the merge base of two commits, and the diff from there, in a mirror with full history."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _DIFF = ("diff", "--no-color", "--no-ext-diff", "--no-textconv", "--find-renames
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fork:
-    """Where two commits part, and what the second changed since."""
+    """The merge base of two commits, and the diff from there to the second."""
 
     merge_base: str
     diff: str
 
 
-def fork(url: str, base: str, head: str) -> Fork | str:
-    """Look two commits up in the mirror on this machine; a half sentence says why that cannot be told.
+def find_fork(url: str, base: str, head: str) -> Fork | str:
+    """Return the fork of two commits as the mirror on this machine has it, or a clause that says why it cannot.
 
     Only a folder with whole histories answers; nothing is fetched.
     """
@@ -40,12 +40,12 @@ def fork(url: str, base: str, head: str) -> Fork | str:
     folder = folder.absolute()
     git = Git(folder / ".git" if (folder / ".git").is_dir() else folder)
     try:
-        return _fork(git, base, head)
+        return _find_fork(git, base, head)
     except GitError as error:
         return error.words
 
 
-def _fork(git: Git, base: str, head: str) -> Fork | str:
+def _find_fork(git: Git, base: str, head: str) -> Fork | str:
     for sha in (base, head):
         if git.run("cat-file", "-t", sha, settings=_SAFE, fine=(0, 128)).strip() != b"commit":
             return f"the mirror has no commit {sha}"

@@ -1,4 +1,4 @@
-"""Whether the parts of an instance fit together on its real trees: diffs apply, comments point at lines that exist."""
+"""Check an instance against its trees: its diffs apply, and its comments point at lines that exist."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_CHOICES = 6
 
 
 def faults(instance: Instance, snapshot: Snapshot) -> Iterator[str]:
-    """Yield a sentence for each diff that does not do what it should at head, and each comment that points nowhere."""
+    """Yield a sentence for each diff that does not apply, comment on lines that are not there, and outward link."""
     if snapshot.reference_tree == snapshot.head_tree:
         yield "the reference leaves head as it is; it should resolve the comments"
     for number, comment in enumerate(instance.comments):
@@ -68,7 +68,7 @@ def _diff_faults(key: str, names: Sequence[str], instance: Instance, snapshot: S
 
 
 def _together(instance: Instance, snapshot: Snapshot) -> Iterator[str]:
-    """References apply one after the other, whichever comments are chosen, and all of them in both orders alike."""
+    """Yield a sentence for references that do not apply after each other, or differ by their order."""
     trees: dict[tuple[str, ...], str | None] = {}
     names = dict.fromkeys(comment.reference for comment in instance.comments if comment.reference)
     for choice in _choices(list(names)):
@@ -89,9 +89,9 @@ def _together(instance: Instance, snapshot: Snapshot) -> Iterator[str]:
 
 
 def _choices(names: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Every choice in the comments' order and in the reverse, each after those that it starts with.
+    """Yield the choices of references to try, in the comments' order and in reverse, each after its prefixes.
 
-    Of many references: the pairs, and all of them.
+    With more than _MOST_CHOICES references: single ones, pairs and the prefixes of all of them.
     """
     sizes = range(1, len(names) + 1) if len(names) <= _MOST_CHOICES else (1, 2)
     orders = (tuple(names), tuple(reversed(names)))

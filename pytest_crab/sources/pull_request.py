@@ -1,4 +1,4 @@
-"""Which commits a pull request is made of: found in the history of its repository, wherever that can be reached."""
+"""Find the commits of a pull request in the history of its repository."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from pytest_crab.errors import SourceUnreachable
 from pytest_crab.sources.git import MIRROR
 from pytest_crab.sources.git import ask
 from pytest_crab.sources.git import is_local
-from pytest_crab.sources.git import kept
+from pytest_crab.sources.git import locked_cache
 from pytest_crab.sources.git import places
 from pytest_crab.sources.git_cli import Commit
 from pytest_crab.sources.git_cli import Git
 from pytest_crab.sources.git_cli import GitError
-from pytest_crab.sources.objects import changed
+from pytest_crab.sources.git_trees import changed_files
 
 _SECONDS = 1800
 _PROBE_SECONDS = 60
@@ -30,10 +30,10 @@ _MERGE = re.compile(r"Merge pull request #\d+ ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What is known of a pull request: its repository, and its number or its reviewed head; the rest is found.
+class PullRequestQuery:
+    """A pull request to find: its repository, and its number or reviewed head; other commits only where they are known.
 
-    ``place`` is a repository on this machine to look in instead of a mirror or the address. Commits may be shortened.
+    ``place`` is a repository on this machine to read instead of a mirror or the URL. Shas may be abbreviated.
     """
 
     url: str
@@ -45,8 +45,8 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pull:
-    """A pull request as its history tells it: full shas, and texts out of the commits' messages.
+class PullRequestHistory:
+    """A pull request found in the history: full shas, and texts from the commits' messages.
 
     ``commits`` are those between base and the last of the pull request, oldest first, as (sha, subject).
     """
@@ -60,17 +60,17 @@ class Pull:
     commits: tuple[tuple[str, str], ...]
 
 
-def find_pull(wanted: Wanted, cache: Path) -> Pull:
-    """Find the commits, and leave their content in ``cache`` for the instance that will be made of them.
+def find_pull(wanted: PullRequestQuery, cache: Path) -> PullRequestHistory:
+    """Find the commits, and fetch their content into ``cache``.
 
-    Raises SourceUnreachable where no place answers, and SourceError, which says what to name, for what the history
-    does not tell.
+    Raises SourceUnreachable where no place answers, and SourceError, naming the option to set, where the history does
+    not tell a commit.
     """
-    with kept(wanted.url, cache, "histories") as git:
+    with locked_cache(wanted.url, cache, "histories") as git:
         place = _bring_history(git, wanted)
         pull = _read(git, wanted)
     shas = list(dict.fromkeys((pull.base, pull.head, pull.merged)))
-    with kept(wanted.url, cache) as git:
+    with locked_cache(wanted.url, cache) as git:
         missing = [sha for sha in shas if not git.has(f"{sha}^{{commit}}")]
         if missing:
             try:
@@ -80,7 +80,7 @@ def find_pull(wanted: Wanted, cache: Path) -> Pull:
     return pull
 
 
-def _bring_history(git: Git, wanted: Wanted) -> str:
+def _bring_history(git: Git, wanted: PullRequestQuery) -> str:
     """Fetch the main line and the pull request from the first place that answers; return the place."""
     heard = []
     for place in [wanted.place] if wanted.place else places(wanted.url):
@@ -104,12 +104,12 @@ def _bring_history(git: Git, wanted: Wanted) -> str:
     )
 
 
-def _tip(wanted: Wanted) -> str:
-    """Where the last commit of the pull request is kept."""
+def _tip(wanted: PullRequestQuery) -> str:
+    """Return the local ref of the pull request's last commit."""
     return f"refs/crab/pull/{wanted.number}"
 
 
-def _specs(refs: set[str], wanted: Wanted) -> Iterator[str]:
+def _specs(refs: set[str], wanted: PullRequestQuery) -> Iterator[str]:
     yield f"+HEAD:{_ONTO}"
     pull = f"refs/pull/{wanted.number}/head"
     if pull in refs:
@@ -135,16 +135,16 @@ def _fetch(git: Git, place: str, specs: list[str], *, local: bool) -> None:
         ask(git, *_FETCH, "--", place, *named, seconds=_SECONDS, local=local)
 
 
-def _read(git: Git, wanted: Wanted) -> Pull:
+def _read(git: Git, wanted: PullRequestQuery) -> PullRequestHistory:
     tip = git.line("rev-parse", _tip(wanted)) if git.has(_tip(wanted)) else None
     head = _commit(git, wanted.head, "--head") if wanted.head else tip
     if head is None:
         raise SourceError(f"{wanted.url}: name the reviewed commit with --head")
     tip = tip or head
-    merged = _commit(git, wanted.merged, "--merged") if wanted.merged else _merged(git, wanted, tip)
+    merged = _commit(git, wanted.merged, "--merged") if wanted.merged else _merge_commit(git, wanted, tip)
     base = _commit(git, wanted.base, "--base") if wanted.base else _base(git, head)
     commits = tuple(_commits(git, base, tip if _is_ancestor(git, head, tip) else head))
-    if not _changed(git, base, head):
+    if not _changed_paths(git, base, head):
         raise SourceError(f"{head[:12]} changes nothing on {base[:12]}; --base and --head should be checked")
     if not _resolves(git, base, head, merged):
         told = ", ".join(f"{sha[:10]} ({subject[:50]})" for sha, subject in commits if sha != head)
@@ -155,7 +155,9 @@ def _read(git: Git, wanted: Wanted) -> Pull:
         )
     title, body = _texts(git, merged, commits)
     day = _day(git, merged)
-    return Pull(base=base, head=head, merged=merged, title=title, body=body, merged_at=day, commits=commits)
+    return PullRequestHistory(
+        base=base, head=head, merged=merged, title=title, body=body, merged_at=day, commits=commits
+    )
 
 
 def _commit(git: Git, name: str, option: str) -> str:
@@ -167,9 +169,9 @@ def _commit(git: Git, name: str, option: str) -> str:
         raise SourceError(f"{option} is {name}, which is no commit of this repository that can be fetched") from None
 
 
-def _merged(git: Git, wanted: Wanted, tip: str) -> str:
-    """The commit of the main line that brought the pull request: a merge of its tip, or one that names its number."""
-    brought = _brought(git, tip)
+def _merge_commit(git: Git, wanted: PullRequestQuery, tip: str) -> str:
+    """Return the main line's commit that merged the pull request: a merge of its tip, or one that names its number."""
+    brought = _first_containing(git, tip)
     if brought is not None and brought != tip:
         return brought
     if wanted.number is not None:
@@ -183,16 +185,16 @@ def _merged(git: Git, wanted: Wanted, tip: str) -> str:
 
 
 def _base(git: Git, head: str) -> str:
-    """Where the pull request leaves the main line as it was before it was merged."""
-    brought = _brought(git, head)
+    """Return the merge base of the pull request and the main line before the merge."""
+    brought = _first_containing(git, head)
     try:
         return git.line("merge-base", head, f"{brought}^1" if brought else _ONTO)
     except GitError:
         raise SourceError(f"{head[:12]} has no ancestor in common with the main line; name one with --base") from None
 
 
-def _brought(git: Git, commit: str) -> str | None:
-    """The oldest commit of the main line that has ``commit`` in its history; None if none has."""
+def _first_containing(git: Git, commit: str) -> str | None:
+    """Return the oldest commit of the main line that has ``commit`` in its history; None if none has."""
     if not _is_ancestor(git, commit, _ONTO):
         return None
     line = git.line("rev-list", "--first-parent", _ONTO).split()
@@ -218,24 +220,24 @@ def _commits(git: Git, base: str, tip: str) -> Iterator[tuple[str, str]]:
 
 
 def _message(commit: Commit) -> str:
-    """What a commit says; bytes that are not of its encoding are replaced."""
+    """Return a commit's message; bytes that are not of its encoding are replaced."""
     message = commit.message
     return (message if isinstance(message, str) else message.decode("utf-8", "replace")).strip()
 
 
-def _changed(git: Git, one: str, other: str, *paths: str) -> list[str]:
-    """The files that are not the same in two commits, of all or of these."""
+def _changed_paths(git: Git, one: str, other: str, *paths: str) -> list[str]:
+    """Return the files that differ between two commits, of all or of these."""
     with git.reading() as repository:
         trees = (repository.commit(sha).tree for sha in (one, other))
-        return [change.path for change in changed(*trees) if change.path in paths or not paths]
+        return [change.path for change in changed_files(*trees) if change.path in paths or not paths]
 
 
 def _resolves(git: Git, base: str, head: str, merged: str) -> bool:
-    return bool(_changed(git, head, merged, *_changed(git, base, head)))
+    return bool(_changed_paths(git, head, merged, *_changed_paths(git, base, head)))
 
 
 def _texts(git: Git, merged: str, commits: tuple[tuple[str, str], ...]) -> tuple[str, str]:
-    """Title and description as the merge's message has them; else the first commit's subject."""
+    """Return title and description from the merge's message, else from the first commit's subject."""
     with git.reading() as repository:
         message = _message(repository.commit(merged))
     subject, _, rest = message.partition("\n")
@@ -247,7 +249,7 @@ def _texts(git: Git, merged: str, commits: tuple[tuple[str, str], ...]) -> tuple
 
 
 def _day(git: Git, merged: str) -> str | None:
-    brought = _brought(git, merged)
+    brought = _first_containing(git, merged)
     if brought is None:
         return None
     with git.reading() as repository:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_crab.errors import SourceError
-from pytest_crab.sources.git import GitSource
+from pytest_crab.sources.git import GitFetcher
 from pytest_crab.types import Instance
 
 Run = Callable[..., str]
@@ -31,12 +31,12 @@ def test_a_file_that_nobody_touched_is_left_out_and_told(
 ) -> None:
     lose(git, upstream.path, f"{upstream.base}:kept.log")
     wanted = upstream.instance(instance)
-    source = GitSource()
+    source = GitFetcher()
     snapshot = source.fetch(wanted, tmp_path / "cache")
     for tree in (snapshot.base_tree, snapshot.head_tree, snapshot.reference_tree):
         assert snapshot.read(tree, "kept.log") is None
         assert snapshot.read(tree, "pkg/run.sh") == b"echo\n"
-    assert source.left_out(wanted, tmp_path / "cache") == ("kept.log",)
+    assert source.missing_files(wanted, tmp_path / "cache") == ("kept.log",)
     snapshot.clone(tmp_path / "checkout")
     assert (tmp_path / "checkout" / "shop.py").read_text() == "one\ntoo\n"
 
@@ -50,15 +50,15 @@ def test_what_is_measured_is_never_left_out(
     comment = dataclasses.replace(instance.comments[0], path=path)
     wanted = dataclasses.replace(upstream.instance(instance), comments=(comment,))
     with pytest.raises(SourceError, match=rf"lacks the content of {path}"):
-        GitSource().fetch(wanted, tmp_path / "cache")
+        GitFetcher().fetch(wanted, tmp_path / "cache")
 
 
 def test_whole_mirrors_leave_nothing_out(instance: Instance, upstream: Any, tmp_path: Path) -> None:
-    assert GitSource().left_out(upstream.instance(instance), tmp_path / "cache") == ()
+    assert GitFetcher().missing_files(upstream.instance(instance), tmp_path / "cache") == ()
 
 
 def test_when_the_sides_were_committed(instance: Instance, upstream: Any, tmp_path: Path, git: Run) -> None:
     wanted = upstream.instance(instance)
-    told = GitSource().committed(wanted, tmp_path / "cache")
+    told = GitFetcher().commit_times(wanted, tmp_path / "cache")
     seconds = [int(git(upstream.path, "show", "-s", "--format=%ct", sha)) for sha in (upstream.head, upstream.merged)]
     assert [moment.timestamp() for moment in told] == seconds

@@ -10,10 +10,10 @@ import pytest
 
 from pytest_crab.errors import SourceError
 from pytest_crab.errors import SourceUnreachable
-from pytest_crab.sources.addresses import address_of
-from pytest_crab.sources.pulls import Pull
-from pytest_crab.sources.pulls import Wanted
-from pytest_crab.sources.pulls import find_pull
+from pytest_crab.sources.pull_request import PullRequestHistory
+from pytest_crab.sources.pull_request import PullRequestQuery
+from pytest_crab.sources.pull_request import find_pull
+from pytest_crab.sources.remotes import address_of
 
 URL = "https://git.invalid/owner/shop"
 
@@ -69,8 +69,8 @@ def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CRAB_GIT_MIRROR", str(tmp_path / "mirror"))
 
 
-def found(tmp_path: Path, **known: str | int | None) -> Pull:
-    return find_pull(Wanted(url=URL, **known), tmp_path / "cache")  # type: ignore[arg-type]
+def found(tmp_path: Path, **known: str | int | None) -> PullRequestHistory:
+    return find_pull(PullRequestQuery(url=URL, **known), tmp_path / "cache")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("way", ["merge", "squash"])

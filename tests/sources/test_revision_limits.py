@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pytest_crab.errors import DiffRejected
-from pytest_crab.sources import source_for
+from pytest_crab.sources import fetcher_for
 from pytest_crab.sources.snapshot import GitSnapshot
 from pytest_crab.types import Instance
 
@@ -37,7 +37,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 
 @pytest.fixture
 def snapshot(instance: Instance, tmp_path: Path) -> GitSnapshot:
-    found = source_for(instance).fetch(instance, tmp_path / "cache")
+    found = fetcher_for(instance).fetch(instance, tmp_path / "cache")
     assert isinstance(found, GitSnapshot)
     return found
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from pytest_crab.sources import coherence
-from pytest_crab.sources import source_for
+from pytest_crab.sources import consistency
+from pytest_crab.sources import fetcher_for
 from pytest_crab.types import Instance
 from pytest_crab.types import Side
 
@@ -24,8 +24,8 @@ def judged(instance: Instance, cache: Path, files: Mapping[str, str], **changes:
     for name, content in files.items():
         Path(instance.folder, name).write_text(content)
     instance = replace(instance, comments=(replace(instance.comments[0], **changes),))
-    snapshot = source_for(instance).fetch(instance, cache)
-    return list(coherence.faults(instance, snapshot)), list(coherence.warnings(instance, snapshot))
+    snapshot = fetcher_for(instance).fetch(instance, cache)
+    return list(consistency.faults(instance, snapshot)), list(consistency.warnings(instance, snapshot))
 
 
 def test_a_sound_instance_has_neither_faults_nor_warnings(instance: Instance, tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def with_references(instance: Instance, tmp_path: Path, references: list[str]) -
         Path(instance.folder, name).write_text(content)
     comments = tuple(replace(first, id=name, reference=name) for name in names)
     instance = replace(instance, comments=comments)
-    return list(coherence.faults(instance, source_for(instance).fetch(instance, tmp_path / "cache")))
+    return list(consistency.faults(instance, fetcher_for(instance).fetch(instance, tmp_path / "cache")))
 
 
 def test_references_of_other_files_go_together(instance: Instance, tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_references_that_need_an_order_are_a_fault(instance: Instance, tmp_path:
 def test_a_reference_that_two_comments_share_is_applied_once(instance: Instance, tmp_path: Path) -> None:
     (first,) = instance.comments
     instance = replace(instance, comments=(first, replace(first, id="c1")))
-    assert list(coherence.faults(instance, source_for(instance).fetch(instance, tmp_path / "cache"))) == []
+    assert list(consistency.faults(instance, fetcher_for(instance).fetch(instance, tmp_path / "cache"))) == []
 
 
 def test_many_references_are_tried_in_pairs_and_all(instance: Instance, tmp_path: Path) -> None:

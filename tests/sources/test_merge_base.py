@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_crab.sources.history import Fork
-from pytest_crab.sources.history import fork
+from pytest_crab.sources.merge_base import Fork
+from pytest_crab.sources.merge_base import find_fork
 
 URL = "https://github.com/owner/name"
 
@@ -39,7 +39,7 @@ def test_the_merge_base_and_the_diff_from_there(repository: Path) -> None:
     head = commit(repository, "two\n")
     git(repository, "checkout", "-q", "-")
     later = commit(repository, "three\n")
-    found = fork(URL, later, head)
+    found = find_fork(URL, later, head)
     assert isinstance(found, Fork)
     assert found.merge_base == start
     assert found.diff.startswith("diff --git a/a.txt b/a.txt\n")
@@ -50,18 +50,18 @@ def test_a_bare_repository_answers_too(repository: Path, tmp_path: Path) -> None
     start = commit(repository, "one\n")
     bare = tmp_path / "mirror" / "owner" / "bare.git"
     git(tmp_path, "clone", "-q", "--bare", str(repository), str(bare))
-    assert fork("https://github.com/owner/bare.git", start, start) == Fork(merge_base=start, diff="")
+    assert find_fork("https://github.com/owner/bare.git", start, start) == Fork(merge_base=start, diff="")
 
 
 def test_what_cannot_be_told_is_said(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     start = commit(repository, "one\n")
-    assert fork(URL, start, "0" * 40) == f"the mirror has no commit {'0' * 40}"
+    assert find_fork(URL, start, "0" * 40) == f"the mirror has no commit {'0' * 40}"
     git(repository, "checkout", "-q", "--orphan", "other")
     other = commit(repository, "two\n")
-    assert fork(URL, start, other) == f"{start} and {other} have no common ancestor"
-    assert fork("https://github.com/owner/else", start, start) == f"{tmp_path / 'mirror'} has no owner/else"
+    assert find_fork(URL, start, other) == f"{start} and {other} have no common ancestor"
+    assert find_fork("https://github.com/owner/else", start, start) == f"{tmp_path / 'mirror'} has no owner/else"
     monkeypatch.setenv("CRAB_GIT_MIRROR", "https://mirror.invalid")
-    assert fork(URL, start, start) == "CRAB_GIT_MIRROR names no folder"
+    assert find_fork(URL, start, start) == "CRAB_GIT_MIRROR names no folder"
 
 
 def test_a_shallow_mirror_cannot_tell(repository: Path, tmp_path: Path) -> None:
@@ -69,4 +69,4 @@ def test_a_shallow_mirror_cannot_tell(repository: Path, tmp_path: Path) -> None:
     head = commit(repository, "two\n")
     shallow = tmp_path / "mirror" / "owner" / "shallow.git"
     git(tmp_path, "clone", "-q", "--bare", "--depth=1", repository.as_uri(), str(shallow))
-    assert fork("https://github.com/owner/shallow", head, head) == "the mirror is shallow"
+    assert find_fork("https://github.com/owner/shallow", head, head) == "the mirror is shallow"

@@ -1,4 +1,4 @@
-"""What a repository on this machine says about where it came from."""
+"""Find the public address of a repository on this machine."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _SSH = re.compile(r"(?:ssh://)?git@([\w.-]+)[:/](.+)")
 
 
 def is_repository(folder: Path) -> bool:
-    """Whether a folder is a git repository's own, bare or not."""
+    """Return whether a folder is a git repository, bare or with a work tree."""
     return (folder / ".git").exists() or ((folder / "HEAD").is_file() and (folder / "objects").is_dir())
 
 
 def address_of(folder: Path) -> str | None:
-    """The https address of a repository's origin, without what it says of users; None if it has no such origin."""
+    """Return the https address of a repository's origin, without credentials; None if it has none."""
     folder = folder.absolute()
     git = Git(folder / ".git" if (folder / ".git").is_dir() else folder)
     try:

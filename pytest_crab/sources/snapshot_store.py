@@ -1,4 +1,4 @@
-"""Makes snapshots once and finds them again: built aside, then renamed, so that nothing is ever half there."""
+"""Make snapshots once and find them again: built aside, then renamed, so that a reader never sees half of one."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class Trees:
 def snapshot(cache: Path, identity: Mapping[str, Any], build: Callable[[Git], Trees]) -> GitSnapshot:
     """Return the snapshot that ``identity`` decides, from ``cache`` or through ``build``.
 
-    ``build`` is given an empty repository that is gone afterwards. One thread of one process builds, others wait;
-    what a killed one left is removed.
+    ``build`` is given an empty temporary repository. One thread of one process builds, others wait; the remains of a
+    killed one are removed.
     """
     cache = cache.absolute()
     known = find(cache, identity)
@@ -65,15 +65,15 @@ def snapshot(cache: Path, identity: Mapping[str, Any], build: Callable[[Git], Tr
             shutil.rmtree(left)
         with tempfile.TemporaryDirectory(prefix=f"{digest}-", dir=aside) as scratch:
             trees = build(create(Path(scratch, "scratch.git")))
-            again = _known(cache, identity)[1]
-            made = _settle(cache, trees, Path(scratch, "made"), again)
+            again = _read_record(cache, identity)[1]
+            made = _publish(cache, trees, Path(scratch, "made"), again)
         _write(_record(cache, identity), {**_ids(made), AGAIN: again})
     return made
 
 
 def find(cache: Path, identity: Mapping[str, Any]) -> GitSnapshot | None:
     """Return the snapshot that ``identity`` decides if it has been made already."""
-    ids, again = _known(cache.absolute(), identity)
+    ids, again = _read_record(cache.absolute(), identity)
     if not ids:
         return None
     found = GitSnapshot(_folder(cache.absolute(), ids["base_tree"], ids["head_tree"], again), **ids)
@@ -81,19 +81,19 @@ def find(cache: Path, identity: Mapping[str, Any]) -> GitSnapshot | None:
 
 
 def drop(cache: Path, identity: Mapping[str, Any], snapshot: Snapshot) -> None:
-    """Let the snapshot be made anew in another folder: whoever uses the present one can go on.
+    """Let the snapshot be made anew in another folder; the present one stays usable.
 
-    Nothing is done if somebody else has dropped it already.
+    Does nothing if it has been dropped already.
     """
     cache = cache.absolute()
     with cache_lock(cache, serialization.digest(identity)):
-        ids, again = _known(cache, identity)
+        ids, again = _read_record(cache, identity)
         if (ids or not again) and find(cache, identity) in (snapshot, None):
             _write(_record(cache, identity), {AGAIN: again + 1})
 
 
-def _known(cache: Path, identity: Mapping[str, Any]) -> tuple[dict[str, str], int]:
-    """The ids of a snapshot that was made, none if it was not, and how often it was dropped."""
+def _read_record(cache: Path, identity: Mapping[str, Any]) -> tuple[dict[str, str], int]:
+    """Return the ids of a snapshot, none if it was not made, and the number of times that it was dropped."""
     try:
         ids = json.loads(_record(cache, identity).read_text())
     except (FileNotFoundError, ValueError):
@@ -114,21 +114,21 @@ def cache_lock(cache: Path, name: str) -> AbstractContextManager[None]:
     return locked_file(_make_folder(cache / "locks") / f"{name}.lock")
 
 
-def authored(git: Git, base: str, instance: Instance, head: str, reference: str) -> Trees:
-    """The trees of a pull request that is a diff on ``base``, with a reference that is a diff on its head.
+def build_from_diffs(git: Git, base: str, instance: Instance, head: str, reference: str) -> Trees:
+    """Return the trees of a pull request that is a diff on ``base``, with a reference that is a diff on its head.
 
     Raises SourceError naming the diff that does not apply.
     """
-    head_tree = _applied(git, base, instance, head)
-    return Trees(git, base, head_tree, _applied(git, head_tree, instance, reference))
+    head_tree = _apply_named(git, base, instance, head)
+    return Trees(git, base, head_tree, _apply_named(git, head_tree, instance, reference))
 
 
 def diff_digest(instance: Instance, name: str) -> str:
-    """The SHA-256 of a diff in the instance's folder."""
+    """Return the SHA-256 of a diff in the instance's folder."""
     return hashlib.sha256(diff_text(instance, name).encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def _applied(git: Git, onto: str, instance: Instance, name: str) -> str:
+def _apply_named(git: Git, onto: str, instance: Instance, name: str) -> str:
     try:
         return apply(git, diff_text(instance, name), onto)
     except DiffRejected as error:
@@ -136,8 +136,8 @@ def _applied(git: Git, onto: str, instance: Instance, name: str) -> str:
         raise SourceError(message) from None
 
 
-def _settle(cache: Path, trees: Trees, aside: Path, again: int) -> GitSnapshot:
-    """Copy the trees, and nothing else of their origin, into a snapshot of their own: built aside, then moved."""
+def _publish(cache: Path, trees: Trees, aside: Path, again: int) -> GitSnapshot:
+    """Copy the trees, and nothing else of their origin, into a new snapshot: built aside, then renamed."""
     public = create(aside / "public.git")
     trees.origin.pack([trees.base, trees.head], public)
     base = public.commit(trees.base, "base")

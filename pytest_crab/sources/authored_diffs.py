@@ -1,4 +1,4 @@
-"""A pull request on a folder while it is being written: its diffs, out of diff files or out of changed copies."""
+"""Make the diffs of a pull request on a folder, from diff files or from changed copies of the folder."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from pytest_crab.errors import SourceError
 from pytest_crab.instances.files import pristine
 from pytest_crab.scratch import scratch
 from pytest_crab.sources import folders
-from pytest_crab.sources import indexes
+from pytest_crab.sources import package_index
 from pytest_crab.sources.git_cli import Git
 from pytest_crab.sources.git_cli import create
-from pytest_crab.sources.objects import content
+from pytest_crab.sources.git_trees import content
 from pytest_crab.sources.sdist import unpack
 from pytest_crab.sources.snapshot import DIFF
 from pytest_crab.sources.snapshot import apply
@@ -24,7 +24,7 @@ from pytest_crab.sources.snapshot import apply
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Authored:
-    """The trees of base and head in a repository of the moment, and the two diffs; an empty diff changes nothing."""
+    """A temporary repository with the tree of head, and the diffs base to head and head to reference."""
 
     git: Git
     head_tree: str
@@ -32,15 +32,16 @@ class Authored:
     reference: str
 
     def read(self, path: str) -> bytes | None:
-        """A file's content at head; None if there is none."""
+        """Return a file's content at head; None if there is no such file."""
         return content(self.git, self.head_tree, path)
 
 
 @contextmanager
-def authored(base: Path, head: Path | None, reference: Path | None) -> Iterator[Authored]:
-    """The pull request that ``head`` makes of the folder ``base``, and ``reference`` of head: each a diff or a folder.
+def author_diffs(base: Path, head: Path | None, reference: Path | None) -> Iterator[Authored]:
+    """Make the pull request from the folder ``base`` to ``head``, and the reference from head to ``reference``.
 
-    Gone when the context ends. Raises SourceError for a diff that does not apply.
+    ``head`` and ``reference`` are each a diff file or a changed folder; None changes nothing. The repository is removed
+    when the context ends. Raises SourceError for a diff that does not apply.
     """
     with scratch("new") as folder:
         git = create(folder / "scratch.git")
@@ -56,8 +57,8 @@ def authored(base: Path, head: Path | None, reference: Path | None) -> Iterator[
 
 
 @contextmanager
-def released(name: str, version: str, cache: Path) -> Iterator[tuple[Path, str]]:
-    """The unpacked folder of a release and its archive's SHA-256; the archive stays in ``cache`` for its instances.
+def unpacked_release(name: str, version: str, cache: Path) -> Iterator[tuple[Path, str]]:
+    """Yield the unpacked folder of a release and its archive's SHA-256; the archive stays in ``cache``.
 
     Raises SourceUnreachable or SourceError.
     """
@@ -65,7 +66,7 @@ def released(name: str, version: str, cache: Path) -> Iterator[tuple[Path, str]]
     kept.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="download-", dir=kept) as aside:
         archive = Path(aside, "archive")
-        sha256 = indexes.locate(name, version, archive)
+        sha256 = package_index.locate(name, version, archive)
         folder = Path(aside, "tree")
         folder.mkdir()
         top = unpack(archive, folder, f"the sdist of {name} {version}")

@@ -1,4 +1,4 @@
-"""Trees and files as GitPython reads them out of a repository."""
+"""Read trees and files of a repository through GitPython."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LINK = 0o120000
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One path that is not the same in two trees; ``old`` and ``new`` are None where there is no file."""
+    """One path that differs between two trees; ``old`` and ``new`` are None where there is no file."""
 
     path: str
     old: Item | None
@@ -25,7 +25,7 @@ class Change:
 
     @property
     def mode(self) -> str:
-        """The mode that git gives the file now, or had given it: old repositories have others."""
+        """The file's mode as present git writes it; that of the old file where it is deleted."""
         known = self.new or self.old
         assert known is not None
         if known.mode in (_LINK, _SUBMODULE):
@@ -34,17 +34,17 @@ class Change:
 
     @property
     def is_submodule(self) -> bool:
-        """Whether it is a submodule in one of the trees."""
+        """True if the path is a submodule in one of the trees."""
         return any(item is not None and item.mode == _SUBMODULE for item in (self.old, self.new))
 
 
 def tree_of(repository: Repo, name: str) -> Tree:
-    """The tree of this id."""
+    """Return the tree with this id."""
     return Tree(repository, bytes.fromhex(name), path="")
 
 
 def content(git: Git, tree: str, path: str) -> bytes | None:
-    """A file's content in a tree or commit (of a link: where it points); None if there is no such file."""
+    """Return a file's content in a tree or commit (of a link: its target); None if there is no such file."""
     with git.reading() as repository:
         try:
             found = tree_of(repository, repository.tree(tree).hexsha) / path
@@ -53,22 +53,22 @@ def content(git: Git, tree: str, path: str) -> bytes | None:
         return found.data_stream.read() if isinstance(found, Blob) else None
 
 
-def changed(one: Tree, other: Tree) -> list[Change]:
-    """The files that are not the same in two trees, sorted by path, without looking for renames.
+def changed_files(one: Tree, other: Tree) -> list[Change]:
+    """Return the files that differ between two trees, sorted by path, without looking for renames.
 
     GitPython's own diff takes every path for UTF-8, which those of a revision need not be.
     """
-    return sorted(_changed(one, other), key=lambda change: change.path)
+    return sorted(_changed_files(one, other), key=lambda change: change.path)
 
 
-def _changed(one: Tree | None, other: Tree | None) -> Iterator[Change]:
+def _changed_files(one: Tree | None, other: Tree | None) -> Iterator[Change]:
     before, after = ({item.path: item for item in tree or ()} for tree in (one, other))
     for path in before.keys() | after.keys():
         old, new = before.get(path), after.get(path)
         if old is not None and new is not None and (old.binsha, old.mode) == (new.binsha, new.mode):
             continue
         if isinstance(old, Tree) or isinstance(new, Tree):
-            yield from _changed(*(item if isinstance(item, Tree) else None for item in (old, new)))
+            yield from _changed_files(*(item if isinstance(item, Tree) else None for item in (old, new)))
         files = [None if isinstance(item, Tree) else item for item in (old, new)]
         if any(files):
             yield Change(str(path), *files)

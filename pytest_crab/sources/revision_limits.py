@@ -1,4 +1,4 @@
-"""How much a revision may change: what works on one reads all of it, so its size is known before."""
+"""Limit the size of a revision's changed files before any of them is read."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pytest_crab.diffs import MOST_MIB_CHANGED
 from pytest_crab.errors import DiffRejected
 from pytest_crab.instances.files import Entry
 from pytest_crab.sources.git_cli import Git
-from pytest_crab.sources.objects import changed
-from pytest_crab.sources.objects import tree_of
+from pytest_crab.sources.git_trees import changed_files
+from pytest_crab.sources.git_trees import tree_of
 
 _MOST = MOST_MIB_CHANGED << 20
 
@@ -27,7 +27,7 @@ def require_modest_files(git: Git, before: str, files: Sequence[Entry]) -> None:
 def require_modest(git: Git, before: str, after: str) -> None:
     """Raise DiffRejected if the files of ``after`` that are not those of ``before`` are too much together."""
     with git.reading() as repository:
-        found = changed(tree_of(repository, before), tree_of(repository, after))
+        found = changed_files(tree_of(repository, before), tree_of(repository, after))
         _require(sum(change.new.size for change in found if change.new is not None and not change.is_submodule))
 
 
