@@ -88,12 +88,22 @@ class RunOutcome:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Ruling:
+    """The ruling on one reviewer, or on the run (``reviewer`` None), with the sentences that say why."""
+
+    reviewer: str | None
+    result: GateResult
+    paragraph: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
     """The exit status, the ruling that led to it, and the account in plain words (empty without a gate)."""
 
     exit_code: int
     verdict: GateResult
     paragraph: str
+    rulings: tuple[Ruling, ...] = ()
 
 
 def decide(outcome: RunOutcome) -> Decision:
@@ -109,17 +119,19 @@ def decide(outcome: RunOutcome) -> Decision:
         return Decision(exit_code=outcome.status, verdict=GateResult.NO_GATE, paragraph="")
     gated = [own for own in outcome.counts if not own.is_control]
     against = list(zip(outcome.baselines or (), rule_on_baselines(outcome.baselines or ()), strict=True))
-    rulings = [ruling for own in gated for ruling in _rulings(own, outcome, against)]
-    rulings += [(GateResult.FAILED, f"A hook objects: {text}") for text in outcome.objections]
-    rulings += [(GateResult.INCONCLUSIVE, f"The run has {text}.") for text in outcome.given_up]
-    worst = min((ruling for ruling, _ in rulings), key=ORDER.index, default=GateResult.INCONCLUSIVE)
-    account = " ".join(sentence for _, sentence in rulings) or "No reviewer was measured."
+    rulings = [_worst(own.reviewer, list(_rulings(own, outcome, against))) for own in gated]
+    on_run = [(GateResult.FAILED, f"A hook objects: {text}") for text in outcome.objections]
+    on_run += [(GateResult.INCONCLUSIVE, f"The run has {text}.") for text in outcome.given_up]
+    if on_run or not rulings:
+        rulings.append(_worst(None, on_run or [(GateResult.INCONCLUSIVE, "No reviewer was measured.")]))
+    worst = min((ruling.result for ruling in rulings), key=ORDER.index)
+    account = " ".join(ruling.paragraph for ruling in rulings)
     if outcome.status not in _REPLACEABLE:
-        return _stands(outcome, f"pytest itself ended with {outcome.status}", account)
+        return _stands(outcome, f"pytest itself ended with {outcome.status}", account, rulings)
     if outcome.status != 0 and not outcome.only_trials_failed:
-        return _stands(outcome, "something besides the trials failed", account)
+        return _stands(outcome, "something besides the trials failed", account, rulings)
     paragraph = f"Gate {worst}, exit status {CODES[worst]}. {account}"
-    return Decision(exit_code=CODES[worst], verdict=worst, paragraph=paragraph)
+    return Decision(exit_code=CODES[worst], verdict=worst, paragraph=paragraph, rulings=tuple(rulings))
 
 
 def refuse(
@@ -165,9 +177,16 @@ def _exact(value: float) -> Fraction:
     return Fraction(value).limit_denominator(100_000)
 
 
-def _stands(outcome: RunOutcome, reason: str, account: str) -> Decision:
+def _worst(reviewer: str | None, several: Sequence[tuple[GateResult, str]]) -> Ruling:
+    result = min((ruling for ruling, _ in several), key=ORDER.index)
+    return Ruling(reviewer=reviewer, result=result, paragraph=" ".join(sentence for _, sentence in several))
+
+
+def _stands(outcome: RunOutcome, reason: str, account: str, rulings: Sequence[Ruling]) -> Decision:
     paragraph = f"Gate not applied, exit status {outcome.status}: {reason}. {account}"
-    return Decision(exit_code=outcome.status, verdict=GateResult.NOT_APPLIED, paragraph=paragraph)
+    return Decision(
+        exit_code=outcome.status, verdict=GateResult.NOT_APPLIED, paragraph=paragraph, rulings=tuple(rulings)
+    )
 
 
 def _rulings(

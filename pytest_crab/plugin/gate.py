@@ -38,6 +38,7 @@ from pytest_crab.plugin.option_table import Options
 from pytest_crab.plugin.options import runs_trials
 from pytest_crab.report.loading import load_summary
 from pytest_crab.report.summary import Gate
+from pytest_crab.report.summary import GateRuling
 from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
 
@@ -265,5 +266,9 @@ def _gate_record(decision: Decision, options: Options, against: Sequence[Baselin
         margin=None if options.baseline is None else options.terms.margin,
         comparisons={one.reviewer: one.comparison for one in against if one.comparison is not None},
         labels={one.reviewer: one.labels for one in against if one.labels},
+        rulings=tuple(
+            GateRuling(reviewer=one.reviewer, ruling=str(one.result), paragraph=one.paragraph)
+            for one in decision.rulings
+        ),
         warnings=tuple(f"{one.reviewer}: {remark}" for one in against for remark in one.remarks),
     )

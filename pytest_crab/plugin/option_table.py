@@ -118,6 +118,7 @@ class Options:
         kinds.FOLDER, None, "write trials.jsonl and summary.json into this folder (default: report in the store)"
     )
     junit: Path | None = _option(kinds.FILE, None, "write a JUnit file with one case per oracle")
+    junit_misses: str = _option(kinds.MISSES, "failure", "what a missed oracle is in the JUnit file; none: it passes")
     fail_under: float | None = _option(kinds.RATE, None, "let the rate of caught oracles decide the exit status")
     baseline: Path | None = _option(
         kinds.BASELINE, None, "compare with this earlier run and let the difference decide the exit status"

@@ -118,6 +118,7 @@ UNIT = OptionType(
     "repository or pull-request",
     "repository|pull-request",
 )
+MISSES = OptionType(_one_of(("failure", "skipped", "none")), "failure, skipped or none", "failure|skipped|none")
 CONDITION = OptionType(_one_of(CONDITIONS), "dataset, agent, agent-version, harness, runtime or leaky", "WHAT")
 SHARD = OptionType(_shard, "i/n, as in 2/4", "I/N")
 ADDRESS = OptionType(address, "an address such as tcp://10.0.0.5:8786", "ADDRESS")

@@ -174,13 +174,12 @@ class Recorder:
         is_reported = bool(self.trials or self.empty_shard)
         if is_reported:  # before hooks and the gate, which may fail
             self._write(report / "summary.json", lambda: write_summary(report / "summary.json", summary))
-        junit = self._options.junit
-        if junit is not None:
-            self._write(junit, lambda: write_junit(junit, trials, summary))
+        self._write_junit(trials, summary)
         if self._gate is not None:
             planned = [one for one in map(self.planned, self._expected) if one is not None]
             status, record = self._gate.decide(status, summary, planned, self.problems, tuple(self.given_up))
             summary = ruled = dataclasses.replace(summary, gate=record)
+            self._write_junit(trials, ruled)
             if is_reported:
                 self._write(report / "summary.json", lambda: write_summary(report / "summary.json", ruled))
         self.summary = summary
@@ -190,6 +189,11 @@ class Recorder:
             except CrabError as error:
                 self._note_problem(f"{report}: the pages cannot be written: {error}")
         return status
+
+    def _write_junit(self, trials: Sequence[Trial], summary: Summary) -> None:
+        path, misses = self._options.junit, self._options.junit_misses
+        if path is not None:
+            self._write(path, lambda: write_junit(path, trials, summary, misses=misses))
 
     def in_order(self) -> list[Trial]:
         """Return the trials in the order of their items, whichever was reported first."""

@@ -70,9 +70,7 @@ def explain(trial: Trial) -> list[str]:
     if trial.error is not None:
         lines.append(one_line(trial.error, 500))
     for result in trial.results:
-        lines.append(f"{one_line(result.comment)} {_place(result)}: {result.verdict} ({why(result)})")
-        if trial.review is not None:
-            lines += [f"    {line}" for line in _findings_near(result, trial.review)]
+        lines += explain_result(result, trial)
     lines += _told_at_length(trial)
     lines.append(_review_size(trial.review))
     lines += review_faults(trial)
@@ -82,6 +80,13 @@ def explain(trial: Trial) -> list[str]:
     if trial.transcripts and trial.error is not None:
         lines.append(f"to see what was said: pytest-crab show {one_line(str(trial.id))} --transcript")
     return lines
+
+
+def explain_result(result: CommentResult, trial: Trial) -> list[str]:
+    """Return a line for one oracle, and indented ones for the findings near it."""
+    lines = [f"{one_line(result.comment)} {_place(result)}: {result.verdict} ({why(result)})"]
+    near = () if trial.review is None else _findings_near(result, trial.review)
+    return [*lines, *(f"    {line}" for line in near)]
 
 
 def _told_at_length(trial: Trial) -> Iterator[str]:

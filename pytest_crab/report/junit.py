@@ -6,12 +6,16 @@ import io
 from collections.abc import Iterable
 from collections.abc import Iterator
 from pathlib import Path
+from xml.etree import ElementTree
 
 import junitparser
 
+from pytest_crab.report.explain import explain_result
 from pytest_crab.report.explain import why
 from pytest_crab.report.files import write_report_file
 from pytest_crab.report.summary import OUTCOMES
+from pytest_crab.report.summary import GateRuling
+from pytest_crab.report.summary import Rate
 from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
 from pytest_crab.text import one_line
@@ -20,25 +24,43 @@ from pytest_crab.types import Reason
 from pytest_crab.types import Trial
 from pytest_crab.types import Verdict
 
+#: The rulings that a gate's cases tell apart, and the most characters of their reasons.
+_PASSED, _FAILED, _LONGEST = "passed", "failed", 5000
+
 _Ending = junitparser.Failure | junitparser.Skipped | junitparser.Error
 
 
-def write_junit(path: Path, trials: Iterable[Trial], summary: Summary) -> None:
+#: What a missed oracle can be in the file.
+FAILURE, SKIPPED, NONE = "failure", "skipped", "none"
+
+#: The name of the suite with the gate's rulings.
+GATE = "gate"
+
+
+def write_junit(path: Path, trials: Iterable[Trial], summary: Summary, *, misses: str = FAILURE) -> None:
     """Write the file; whoever reads sees the old one or the whole new one. Raises OSError."""
-    write_report_file(path, [render(trials, summary)])
+    write_report_file(path, [render(trials, summary, misses=misses)])
 
 
-def render(trials: Iterable[Trial], summary: Summary) -> bytes:
-    """Return the file's bytes: caught passes, missed is a failure, unknown an error, not run is skipped.
+def render(trials: Iterable[Trial], summary: Summary, *, misses: str = FAILURE) -> bytes:
+    """Return the file's bytes, valid against Jenkins' xunit2 schema.
 
-    A trial's seconds are shared out evenly among its cases. A trial without any oracle result is one case of its own.
-    All text is on one line and legal in XML, and none of it comes from an oracle's source.
+    Caught passes, missed is what ``misses`` says (NONE: it passes; so do the misses of the control and other arms),
+    unknown is an error, not run is skipped. With a gate the first suite has a case for each of its rulings. A trial's
+    seconds are shared out evenly among its cases. A trial without any oracle result is one case of its own. All text is
+    legal in XML, messages are on one line, and none of it comes from an oracle's source.
     """
     cases: dict[str, list[junitparser.TestCase]] = {}
     latest = {trial.id: trial for trial in trials}
     for trial in latest.values():
-        cases.setdefault(trial.reviewer, []).extend(_cases(trial))
+        cases.setdefault(trial.reviewer, []).extend(_cases(trial, misses if trial.arm is None else NONE))
     document = junitparser.JUnitXml("pytest-crab")
+    if summary.gate is not None:
+        suite = junitparser.TestSuite(GATE)
+        suite.add_property("crab.exit_code", f"{summary.gate.exit_code}")
+        suite.add_property("crab.ruling", summary.gate.ruling)
+        suite.add_testcases([_gate_case(ruling) for ruling in summary.gate.rulings])
+        document.add_testsuite(suite)
     for reviewer in summary.reviewers:
         suite = junitparser.TestSuite(one_line(reviewer.reviewer))
         for name, value in _properties(reviewer):
@@ -48,16 +70,46 @@ def render(trials: Iterable[Trial], summary: Summary) -> bytes:
     document.update_statistics()  # type: ignore[no-untyped-call]
     content = io.BytesIO()
     document.write(content)
-    return content.getvalue()
+    return _conforming(content.getvalue())
 
 
-def _cases(trial: Trial) -> Iterator[junitparser.TestCase]:
+def _conforming(content: bytes) -> bytes:
+    """Return the document with what the xunit2 schema forbids mended: skipped on testsuites, times of many digits."""
+    root = ElementTree.fromstring(content)  # noqa: S314 - written here
+    root.attrib.pop("skipped", None)
+    for element in root.iter():
+        if "time" in element.attrib:
+            element.set("time", str(round(float(element.attrib["time"]), 3)))
+    return bytes(ElementTree.tostring(root, encoding="utf-8", xml_declaration=True))
+
+
+def _gate_case(ruling: GateRuling) -> junitparser.TestCase:
+    case = junitparser.TestCase(one_line(ruling.reviewer or "run"), classname=GATE, time=0.0)
+    text = one_line(ruling.paragraph, _LONGEST)
+    if ruling.ruling == _PASSED:
+        case.system_out = text
+        return case
+    message = one_line(ruling.paragraph)
+    failed = ruling.ruling == _FAILED
+    ending = junitparser.Failure(message, ruling.ruling) if failed else junitparser.Error(message, ruling.ruling)
+    case.result = [_with_body(ending, text)]
+    return case
+
+
+def _with_body(ending: _Ending, text: str) -> _Ending:
+    ending.text = text
+    return ending
+
+
+def _cases(trial: Trial, misses: str) -> Iterator[junitparser.TestCase]:
     repeat = f"[{trial.repeat}]" if trial.repeat > 1 else ""
     seconds = round(trial.seconds / max(1, len(trial.results)), 3)
     for result in trial.results:
         name = f"{one_line(result.comment)}{repeat}"
         case = junitparser.TestCase(name, classname=one_line(trial.instance), time=seconds)
-        case.result = list(_result(result, trial))
+        case.result = list(_result(result, trial, misses))
+        if not case.result:
+            case.system_out = "\n".join(explain_result(result, trial))
         yield case
     if not trial.results:
         case = junitparser.TestCase(f"trial{repeat}", classname=one_line(trial.instance), time=seconds)
@@ -68,19 +120,30 @@ def _cases(trial: Trial) -> Iterator[junitparser.TestCase]:
         yield case
 
 
-def _result(result: CommentResult, trial: Trial) -> Iterator[_Ending]:
+def _result(result: CommentResult, trial: Trial, misses: str) -> Iterator[_Ending]:
+    body = "\n".join(explain_result(result, trial))
     if result.verdict is Verdict.MISSED:
-        yield junitparser.Failure(why(result), result.reason.value)
+        if misses == FAILURE:
+            yield _with_body(junitparser.Failure(why(result), result.reason.value), body)
+        elif misses == SKIPPED:
+            yield _with_body(junitparser.Skipped(why(result), result.reason.value), body)
     elif result.reason is Reason.NOT_RUN:
         skipped = f": {one_line(trial.skipped)}" if trial.skipped else ""
         yield junitparser.Skipped(f"{why(result)}{skipped}", result.reason.value)
     elif result.verdict is Verdict.UNKNOWN:
-        yield junitparser.Error(why(result), result.reason.value)
+        yield _with_body(junitparser.Error(why(result), result.reason.value), body)
+
+
+def _interval(score: Rate) -> str | None:
+    interval = score.interval
+    return None if interval is None else f"{interval.low:.4g} to {interval.high:.4g} over {interval.basis}"
 
 
 def _properties(reviewer: ReviewerSummary) -> Iterator[tuple[str, str]]:
     """Names begin with ``crab.``; what was not measured is left out."""
     score = reviewer.overall
+    kinds = (reviewer.by_kind, reviewer.by_category, *reviewer.by_label.values())
+    labels = [pair for rates in kinds for pair in rates.items()]
     values: dict[str, object] = {
         "agent": ", ".join(reviewer.agents),
         "runtime": ", ".join(reviewer.runtimes),
@@ -90,7 +153,9 @@ def _properties(reviewer: ReviewerSummary) -> Iterator[tuple[str, str]]:
         "high": score.high,
         "oracles": score.oracles,
         "known": score.known,
-        **{f"rate.{word}": own.micro for word, own in (*reviewer.by_kind.items(), *reviewer.by_category.items())},
+        "interval": _interval(score),
+        **{f"rate.{word}": own.micro for word, own in labels},
+        **{f"interval.{word}": _interval(own) for word, own in labels},
         **{f"outcome.{outcome.replace(' ', '-')}": reviewer.outcomes[outcome] for outcome in OUTCOMES},
         "comments": reviewer.comments,
         "cost_usd": reviewer.cost_usd,

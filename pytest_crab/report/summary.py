@@ -163,6 +163,15 @@ class ReviewerSummary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GateRuling:
+    """A gate's ruling on one reviewer, or on the run (``reviewer`` None), with the reasons."""
+
+    reviewer: str | None = None
+    ruling: str
+    paragraph: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
     """A gate's decision: ``comparisons`` and ``labels`` are by reviewer, shares; ``margin`` is in points.
 
@@ -177,6 +186,7 @@ class Gate:
     margin: float | None = None
     comparisons: Mapping[str, Comparison] = field(default_factory=dict)
     labels: Mapping[str, tuple[LabelComparison, ...]] = field(default_factory=dict)
+    rulings: tuple[GateRuling, ...] = ()
     warnings: tuple[str, ...] = ()
 
 

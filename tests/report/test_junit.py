@@ -1,103 +1,146 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import junitparser
+import pytest
 
 from pytest_crab.report.junit import render
 from pytest_crab.report.junit import write_junit
+from pytest_crab.report.summary import Gate
+from pytest_crab.report.summary import GateRuling
 from pytest_crab.report.summary import summarise
+from pytest_crab.types import CONTROL
 from pytest_crab.types import CommentResult
+from pytest_crab.types import Finding
 from pytest_crab.types import Reason
+from pytest_crab.types import Review
 from pytest_crab.types import TestOutcome
 from pytest_crab.types import Trial
 
 MakeTrial = Callable[..., Trial]
 MakeResult = Callable[..., CommentResult]
 
-EXPECTED = """\
-<testsuites name="pytest-crab" tests="5" failures="1" errors="1" skipped="1" time="6.0">
-<testsuite name="codex" tests="4" errors="1" failures="1" skipped="1" time="6.0">
-<properties>
-<property name="crab.agent" value="claude-code"/>
-<property name="crab.runtime" value="local"/>
-<property name="crab.rate" value="0.5"/>
-<property name="crab.macro" value="0.5"/>
-<property name="crab.low" value="0.25"/>
-<property name="crab.high" value="0.75"/>
-<property name="crab.oracles" value="4"/>
-<property name="crab.known" value="2"/>
-<property name="crab.rate.behavioral" value="0.5"/>
-<property name="crab.rate.functional" value="0.5"/>
-<property name="crab.outcome.caught" value="1"/>
-<property name="crab.outcome.missed" value="1"/>
-<property name="crab.outcome.reviewer-error" value="0"/>
-<property name="crab.outcome.agent-error" value="0"/>
-<property name="crab.outcome.broken" value="1"/>
-<property name="crab.outcome.not-run" value="1"/>
-<property name="crab.comments" value="2"/>
-<property name="crab.authored" value="1"/>
-<property name="crab.github" value="0"/>
-</properties>
-<testcase name="c0" classname="a@1" time="1.5"/>
-<testcase name="c1" classname="a@1" time="1.5">
-<failure message="test failed: AssertionError at src/x.py:3" type="test failed"/>
-</testcase>
-<testcase name="c2" classname="a@1" time="1.5">
-<error message="broken: the engine is gone" type="broken"/>
-</testcase>
-<testcase name="c3" classname="a@1" time="1.5">
-<skipped message="not run" type="not run"/>
-</testcase>
-</testsuite>
-<testsuite name="human" tests="1" errors="0" failures="0" skipped="0" time="0.0">
-<properties>
-<property name="crab.agent" value="reference"/>
-<property name="crab.runtime" value="local"/>
-<property name="crab.rate" value="1"/>
-<property name="crab.macro" value="1"/>
-<property name="crab.low" value="1"/>
-<property name="crab.high" value="1"/>
-<property name="crab.oracles" value="1"/>
-<property name="crab.known" value="1"/>
-<property name="crab.rate.behavioral" value="1"/>
-<property name="crab.rate.functional" value="1"/>
-<property name="crab.outcome.caught" value="1"/>
-<property name="crab.outcome.missed" value="0"/>
-<property name="crab.outcome.reviewer-error" value="0"/>
-<property name="crab.outcome.agent-error" value="0"/>
-<property name="crab.outcome.broken" value="0"/>
-<property name="crab.outcome.not-run" value="0"/>
-<property name="crab.comments" value="0"/>
-<property name="crab.authored" value="1"/>
-<property name="crab.github" value="0"/>
-<property name="crab.notes" value="privileged, shown the answer: human; simulated agent: location overlap only"/>
-</properties>
-<testcase name="c0[2]" classname="a@1" time="0.0"/>
-</testsuite>
-</testsuites>"""
+#: What Jenkins' xunit2 schema allows in each element: attributes, then children.
+SCHEMA = {
+    "testsuites": ({"name", "time", "tests", "failures", "errors"}, {"testsuite"}),
+    "testsuite": (
+        {"name", "tests", "failures", "errors", "group", "time", "skipped", "timestamp", "hostname", "id", "package"},
+        {"testsuite", "properties", "testcase", "system-out", "system-err"},
+    ),
+    "properties": (set(), {"property"}),
+    "property": ({"name", "value"}, set()),
+    "testcase": ({"name", "time", "classname", "group"}, {"skipped", "error", "failure", "system-out", "system-err"}),
+    **dict.fromkeys(("skipped", "error", "failure"), ({"type", "message"}, set())),
+    **dict.fromkeys(("system-out", "system-err"), (set(), set())),
+}
 
 
-def test_the_whole_file(make_trial: MakeTrial, make_result: MakeResult) -> None:
+@pytest.fixture
+def trials(make_trial: MakeTrial, make_result: MakeResult) -> list[Trial]:
     stop = TestOutcome(id="test_secret", outcome="failed", exception="AssertionError", where="src/x.py:3")
-    trials = [
+    return [
         make_trial(
             "codex",
             "a@1",
             make_result("c0", Reason.GREEN),
-            make_result("c1", Reason.FAILED, tests=(stop,)),
+            make_result("c1", Reason.FAILED, tests=(stop,), path="src/x.py", lines=(3, 3)),
             make_result("c2", Reason.BROKEN, detail="the engine is gone"),
             make_result("c3", Reason.NOT_RUN),
-            seconds=6.0,
-            findings=2,
+            seconds=0.7,
+            review=Review(findings=(Finding(body="look here", path="src/x.py", start=4),)),
         ),
+        make_trial("codex", "b@1", Reason.GREEN, seconds=0.1),
+        make_trial("none", "a@1", Reason.FAILED, Reason.FAILED, arm=CONTROL),
         make_trial("human", "a@1", Reason.GREEN, repeat=2, privileged=("human",), simulated=True, agent="reference"),
     ]
-    declaration, body = render(trials, summarise(trials)).decode().split("\n", 1)
-    assert declaration.lower() == "<?xml version='1.0' encoding='utf-8'?>"
-    assert body.replace(" />", "/>").replace("><", ">\n<") == EXPECTED
+
+
+def suites(content: bytes) -> dict[str, ET.Element]:
+    return {suite.attrib["name"]: suite for suite in ET.fromstring(content)}
+
+
+def endings(suite: ET.Element) -> list[tuple[str | None, ...]]:
+    return [
+        (case.get("classname"), case.get("name"), *(one.tag for one in case if one.tag != "system-out"))
+        for case in suite.iter("testcase")
+    ]
+
+
+def test_a_case_says_what_became_of_its_oracle(trials: list[Trial]) -> None:
+    found = suites(render(trials, summarise(trials)))
+    assert list(found) == ["codex", "none", "human"]
+    assert endings(found["codex"]) == [
+        ("a@1", "c0"),
+        ("a@1", "c1", "failure"),
+        ("a@1", "c2", "error"),
+        ("a@1", "c3", "skipped"),
+        ("b@1", "c0"),
+    ]
+    assert endings(found["human"]) == [("a@1", "c0[2]")]
+    counts = {name: found["codex"].get(name) for name in ("tests", "failures", "errors", "skipped", "time")}
+    assert counts == {"tests": "5", "failures": "1", "errors": "1", "skipped": "1", "time": "0.8"}
+    properties = {one.attrib["name"]: one.attrib["value"] for one in found["codex"].iter("property")}
+    expected = {"agent": "claude-code", "rate": "0.666667", "oracles": "5", "known": "3", "outcome.broken": "1"}
+    assert {name: properties[f"crab.{name}"] for name in expected} == expected
+    assert properties["crab.rate.functional"] == properties["crab.rate.behavioral"] == "0.666667"
+    assert properties["crab.interval"] == properties["crab.interval.functional"]
+    assert properties["crab.interval"].endswith(" over 2 pull requests, for this 1 repository only")
+
+
+def test_bodies_say_where_and_why_and_what_was_found_near(trials: list[Trial]) -> None:
+    (_, missed, broken, *_) = suites(render(trials, summarise(trials)))["codex"].iter("testcase")
+    (failure,) = missed
+    assert failure.get("message") == "test failed: AssertionError at src/x.py:3"
+    assert (failure.text or "").splitlines() == [
+        "c1 (src/x.py:3, functional, behavioral): missed (test failed: AssertionError at src/x.py:3)",
+        "    near: src/x.py:4",
+        "        look here",
+    ]
+    assert "the engine is gone" in (broken[0].text or "")
+
+
+@pytest.mark.parametrize(("misses", "tags"), [("failure", ("failure",)), ("skipped", ("skipped",)), ("none", ())])
+def test_a_miss_is_what_was_asked_for_and_never_a_failure_of_the_control(
+    trials: list[Trial], misses: str, tags: tuple[str, ...]
+) -> None:
+    found = suites(render(trials, summarise(trials), misses=misses))
+    assert endings(found["codex"])[1] == ("a@1", "c1", *tags)
+    assert endings(found["none"]) == [("a@1", "c0"), ("a@1", "c1")]
+    assert "missed" in (found["none"].findtext("testcase/system-out") or "")
+
+
+def test_the_gate_has_a_suite_with_its_reasons(trials: list[Trial]) -> None:
+    rulings = tuple(
+        GateRuling(reviewer=name, ruling=ruling, paragraph=f"{name}: because.")
+        for name, ruling in (("codex", "passed"), ("x", "failed"), ("y", "inconclusive"), (None, "broken"))
+    )
+    gate = Gate(exit_code=9, ruling="broken", paragraph="Gate broken.", rulings=rulings)
+    suite = suites(render(trials, replace(summarise(trials), gate=gate)))["gate"]
+    assert [(name, *rest) for _, name, *rest in endings(suite)] == [
+        ("codex",),
+        ("x", "failure"),
+        ("y", "error"),
+        ("run", "error"),
+    ]
+    assert [case[0].text for case in suite.iter("testcase")][:2] == ["codex: because.", "x: because."]
+
+
+def test_the_file_keeps_to_the_schema(trials: list[Trial]) -> None:
+    gate = Gate(exit_code=0, ruling="passed", paragraph="", rulings=(GateRuling(ruling="passed", paragraph="ok"),))
+    content = render(trials, replace(summarise(trials), gate=gate))
+    assert content.startswith(b"<?xml version='1.0' encoding='utf-8'?>")
+    root = ET.fromstring(content)
+    assert root.tag == "testsuites"
+    for element in root.iter():
+        attributes, children = SCHEMA[element.tag]
+        assert set(element.attrib) <= attributes
+        assert {child.tag for child in element} <= children
+        assert re.fullmatch(r"\d+(\.\d{1,3})?", element.get("time", "0"))
 
 
 def test_hostile_text_is_legal_xml_on_one_line(tmp_path: Path, make_trial: MakeTrial, make_result: MakeResult) -> None:
@@ -131,4 +174,4 @@ def test_a_trial_without_results_is_a_case_of_its_own(make_trial: MakeTrial) -> 
 def test_every_oracle_is_one_case_even_if_recorded_twice(make_trial: MakeTrial) -> None:
     trials = [make_trial("codex", "a", Reason.BROKEN), make_trial("codex", "a", Reason.GREEN)]
     root = ET.fromstring(render(trials, summarise(trials)))
-    assert [len(case) for case in root.iter("testcase")] == [0]
+    assert [[one.tag for one in case] for case in root.iter("testcase")] == [["system-out"]]
