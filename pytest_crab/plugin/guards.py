@@ -1,14 +1,22 @@
-"""Refuses files of instances that pytest would run or read as settings. Imports nothing heavy."""
+"""Keeps files of instances from being run as tests or read as settings, most of all in a run without a reviewer.
+
+Imports nothing heavy.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from pytest_crab.plugin.paths import INSTANCE_FILE
+from pytest_crab.plugin.paths import holds_instances
 from pytest_crab.plugin.paths import instance_folder
+from pytest_crab.plugin.paths import is_data
+from pytest_crab.plugin.paths import is_locked
+from pytest_crab.plugin.paths import named_paths
 
 
 def refuse_configuration(config: pytest.Config) -> None:
@@ -33,3 +41,47 @@ def refuse_inside(path: Path) -> None:
     below = [found for found in found_below if folder or instance_folder(found)]
     for found in (*(folder.glob("conftest.py") if folder else ()), *below):
         raise pytest.UsageError(f"{found} would be run by pytest: an instance folder holds no conftest.py, remove it")
+
+
+class Inert:
+    """Leaves instances and sets out of a run without a reviewer, and refuses one that names nothing else."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        for argument, path in named_paths(config):
+            if instance_folder(path) is not None or is_locked(path, config):
+                raise _no_reviewer(argument)
+
+    def pytest_ignore_collect(self, collection_path: Path, config: pytest.Config) -> bool | None:
+        """Ignore folders of data."""
+        folder = os.path.isdir(collection_path)  # noqa: PTH112 - a Path may raise
+        return True if folder and is_data(collection_path, config) else None
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collect_directory(self, path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+        """Ignore a folder of data that testpaths names, for which pytest does not call pytest_ignore_collect."""
+        if not is_data(path, parent.config):
+            return None
+        return EmptyCollector.from_parent(parent, path=path, name=path.name)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, session: pytest.Session, items: list[pytest.Item]) -> None:
+        """Refuse a run that found no test and was given a set."""
+        if items or session.testsfailed:
+            return
+        for argument, path in named_paths(session.config):
+            if holds_instances(path) or any(map(holds_instances, path.glob("*/"))):
+                raise _no_reviewer(argument)
+
+
+class EmptyCollector(pytest.Collector):
+    """A folder without tests."""
+
+    def collect(self) -> Sequence[pytest.Item]:
+        """Return nothing."""
+        return ()
+
+
+def _no_reviewer(argument: str) -> pytest.UsageError:
+    return pytest.UsageError(
+        f"{argument} holds instances, and no reviewer is named: add --reviewer=NAME, as in --reviewer=ruff"
+    )

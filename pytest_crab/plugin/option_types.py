@@ -12,6 +12,7 @@ from datetime import date
 from typing import Any
 from typing import NamedTuple
 
+from pytest_crab.formats import parse_size
 from pytest_crab.gate.comparable import CONDITIONS
 
 FRESH_STEPS = ("review", "revision")
@@ -27,46 +28,24 @@ class OptionType(NamedTuple):
     metavar: str | None = None
 
 
-def _whole_number(least: int) -> Callable[[str], int]:
-    def read(text: str) -> int:
-        number = int(text)
-        if number < least:
+def _checked(read: Callable[[str], Any], accept: Callable[[Any], object]) -> Callable[[str], Any]:
+    """Return a reader of values that ``accept`` holds for."""
+
+    def checked(text: str) -> Any:
+        value = read(text)
+        if not accept(value):
             raise ValueError
-        return number
+        return value
 
-    return read
+    return checked
 
 
-def _number(least: float, most: float) -> Callable[[str], float]:
-    def read(text: str) -> float:
-        number = float(text)
-        if not least <= number <= most:
-            raise ValueError
-        return number
-
-    return read
+def _number(least: float, most: float = float("inf"), read: Callable[[str], float] = float) -> Callable[[str], Any]:
+    return _checked(read, lambda number: least <= number <= most)
 
 
 def _one_of(words: Container[str]) -> Callable[[str], str]:
-    def read(text: str) -> str:
-        if text not in words:
-            raise ValueError
-        return text
-
-    return read
-
-
-def _dollars(text: str) -> float:
-    number = float(text)
-    if not 0 < number < float("inf"):
-        raise ValueError
-    return number
-
-
-def _bytes(text: str) -> int:
-    from pytest_crab.formats import parse_size
-
-    return parse_size(text)
+    return _checked(str, words.__contains__)
 
 
 def _margin(text: str) -> tuple[str, float]:
@@ -82,11 +61,8 @@ def _shard(text: str) -> tuple[int, int]:
     return index, count
 
 
-def address(text: str) -> str:
-    """Read the address of a scheduler."""
-    if not re.fullmatch(r"(tcp|tls|ws|wss)://[^/\s]+:[0-9]{1,5}", text):
-        raise ValueError
-    return text
+#: Reads the address of a scheduler.
+address = _checked(str, re.compile(r"(tcp|tls|ws|wss)://[^/\s]+:[0-9]{1,5}").fullmatch)
 
 
 def _switch(text: str) -> bool:
@@ -106,12 +82,12 @@ IMAGE = OptionType(str, "an image name")
 RUNTIME = OptionType(str, "auto, docker or local", "auto|docker|local")
 REPORT = OptionType(str, "a report's folder or its trials.jsonl", "FILE")
 BASELINE = OptionType(str, "a summary.json, or the folder of a report or a store", "FILE")
-COUNT = OptionType(_whole_number(1), "a whole number from 1", "N")
-COUNT_OR_NONE = OptionType(_whole_number(0), "a whole number from 0", "N")
-DOLLARS = OptionType(_dollars, "a number of dollars above 0", "USD")
+COUNT = OptionType(_number(1, read=int), "a whole number from 1", "N")
+COUNT_OR_NONE = OptionType(_number(0, read=int), "a whole number from 0", "N")
+DOLLARS = OptionType(_checked(float, lambda number: 0 < number < float("inf")), "a number of dollars above 0", "USD")
 RATE = OptionType(_number(0, 1), "a number from 0 to 1", "RATE")
 SHARE = OptionType(_number(0, 1), "a number from 0 to 1", "SHARE")
-SIZE = OptionType(_bytes, "a size such as 20G or 800M", "SIZE")
+SIZE = OptionType(parse_size, "a size such as 20G or 800M", "SIZE")
 MARGIN = OptionType(_margin, "a number of points from 0 to 100, or LABEL=POINTS", "[LABEL=]POINTS")
 UNIT = OptionType(
     {"repository": "repository", "pull-request": "pull request"}.__getitem__,
