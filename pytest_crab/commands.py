@@ -42,7 +42,7 @@ _MOST_LINKS = 40
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-class Place(StrEnum):
+class CommandPlace(StrEnum):
     """The place where a command runs: a throw-away clone with the network, or the instance's environment without."""
 
     CLONE = "clone"
@@ -74,7 +74,7 @@ class CommandSettings:
     pass_env: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     timeout: float = 600.0
-    place: Place = field(default=Place.CLONE, metadata={"key": "in"})
+    place: CommandPlace = field(default=CommandPlace.CLONE, metadata={"key": "in"})
     readable: tuple[str, ...] = ()
     writable: tuple[str, ...] = ()
     folder: str = "."
@@ -90,7 +90,7 @@ class CommandSettings:
             return None
         settings = serialization.dump(self)
         del settings["folder"]
-        own = [self.command[0]] if "/" in self.command[0] and self.place is Place.CLONE else []
+        own = [self.command[0]] if "/" in self.command[0] and self.place is CommandPlace.CLONE else []
         digests = {name: self._digest(name) for name in (*own, *self.files)}
         return {"adapter": f"command {self.noun}", **settings, "digests": digests, "printed": self.fingerprint()}
 
@@ -149,7 +149,7 @@ class CommandSettings:
                 yield f"{name!r} is no name of an environment variable"
         for name in sorted(set(self.pass_env) & set(self.env)):
             yield f"{name} is in both env and pass_env; keep one"
-        if self.place is Place.WORKSPACE and (self.files or self.readable or self.writable):
+        if self.place is CommandPlace.WORKSPACE and (self.files or self.readable or self.writable):
             yield "in: workspace has the instance's own environment, where files, readable and writable cannot be bound"
 
     def _path_faults(self) -> Iterator[str]:
@@ -174,7 +174,7 @@ class CommandSettings:
     # --- the sandbox -------------------------------------------------------------------------------------------------
 
     def _open(self, checkout: Checkout) -> tuple[tuple[str, ...], AbstractContextManager[Workspace]]:
-        if self.place is Place.WORKSPACE:
+        if self.place is CommandPlace.WORKSPACE:
             return self.command, checkout.workspace()
         program = self._program()
         readable = [*self._needs(program), *(self._path(name) for name in (*self.files, *self.readable))]

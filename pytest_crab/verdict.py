@@ -42,7 +42,7 @@ _MOST_EXTRA = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class ProofEvidence:
     """Every run that is to prove one oracle, by the state of the tree that it ran on.
 
     ``own`` is head with the comment's own reference.
@@ -72,7 +72,7 @@ def flake_bound(runs: int) -> float:
     return float(1 - 0.05 ** (1 / runs))
 
 
-def prove(evidence: Evidence) -> Proof | tuple[str, ...]:
+def prove(evidence: ProofEvidence) -> Proof | tuple[str, ...]:
     """Return the proof of one oracle, or every reason why there is none, each a sentence.
 
     Red is a test that ran and failed: an error in a fixture or while collecting does not count, since it says as much

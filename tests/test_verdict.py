@@ -15,7 +15,7 @@ from pytest_crab.types import Reason
 from pytest_crab.types import Run
 from pytest_crab.types import TestOutcome
 from pytest_crab.types import Verdict
-from pytest_crab.verdict import Evidence
+from pytest_crab.verdict import ProofEvidence
 from pytest_crab.verdict import audit
 from pytest_crab.verdict import flake_bound
 from pytest_crab.verdict import judge
@@ -122,7 +122,7 @@ def test_the_order_of_tests_changes_no_verdict(seen: Run, order: list[int]) -> N
 
 @given(st.lists(RUNS, min_size=1, max_size=2), st.lists(RUNS, min_size=1, max_size=2))
 def test_a_proof_calls_its_reference_caught_and_its_head_missed(head: list[Run], reference: list[Run]) -> None:
-    proof = prove(Evidence(instance="i", comment="c0", head=head, reference=reference))
+    proof = prove(ProofEvidence(instance="i", comment="c0", head=head, reference=reference))
     if isinstance(proof, Proof):
         assert {judge(proof, seen).verdict for seen in reference} == {Verdict.CAUGHT}
         assert {judge(proof, seen).verdict for seen in head} == {Verdict.MISSED}
@@ -130,9 +130,9 @@ def test_a_proof_calls_its_reference_caught_and_its_head_missed(head: list[Run],
         assert proof
 
 
-def evidence(**changes: Any) -> Evidence:
+def evidence(**changes: Any) -> ProofEvidence:
     fields: dict[str, Any] = {"head": (RED, RED), "reference": (GREEN, GREEN), **changes}
-    return Evidence(instance="inst", comment="c0", **fields)
+    return ProofEvidence(instance="inst", comment="c0", **fields)
 
 
 def test_red_at_head_and_green_at_the_reference_is_a_proof() -> None:

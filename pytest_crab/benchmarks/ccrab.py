@@ -21,7 +21,7 @@ from pytest_crab.benchmarks.recorded import read_recording
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.recorded import FOLDER
 from pytest_crab.types import Kind
-from pytest_crab.types import Runner
+from pytest_crab.types import OracleRunner
 
 TESTS = "testgen_combined"
 RESOLUTION = "agent_resolution_combined"
@@ -29,7 +29,11 @@ _EVALUATION = re.compile(r"results_eval_([A-Za-z0-9][A-Za-z0-9._-]{0,59})")
 _STAGE = re.compile(r"stage(\d)_\w+\.jsonl")
 
 #: What runs a generated test, by the end of its name.
-SUFFIXES: Mapping[str, Runner] = {".py": Runner.PYTEST, ".test.js": Runner.JEST, ".test.ts": Runner.JEST}
+SUFFIXES: Mapping[str, OracleRunner] = {
+    ".py": OracleRunner.PYTEST,
+    ".test.js": OracleRunner.JEST,
+    ".test.ts": OracleRunner.JEST,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +102,7 @@ class ReleaseParts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Oracle:
+class ReleasedOracle:
     """The generated test of one comment; ``comment_type`` is the release's own label of the comment."""
 
     code: str
@@ -126,7 +130,7 @@ class Release:
     """The content of a release's archives; ``notes`` list the parts that could not be used."""
 
     place: ReleaseParts
-    oracles: dict[str, dict[str, Oracle]] = field(default_factory=dict)
+    oracles: dict[str, dict[str, ReleasedOracle]] = field(default_factory=dict)
     outcomes: dict[str, dict[str, Outcome]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
@@ -237,7 +241,8 @@ def _read_tests(path: Path, release: Release, only: re.Pattern[str] | None) -> N
                 types[one.comment_text] = one.comment_type
         unique = {text: tests.pop() for text, tests in found.items() if len(tests) == 1}
         release.oracles[name] = {
-            text: Oracle(code=code, suffix=suffix, comment_type=types[text]) for text, (code, suffix) in unique.items()
+            text: ReleasedOracle(code=code, suffix=suffix, comment_type=types[text])
+            for text, (code, suffix) in unique.items()
         }
 
 

@@ -17,7 +17,7 @@ from pytest_crab.benchmarks.recorded import EMPTY_CATCH
 from pytest_crab.benchmarks.recorded import HUMAN
 from pytest_crab.benchmarks.recorded import Result
 from pytest_crab.benchmarks.recorded import write_result
-from pytest_crab.benchmarks.rows import Row
+from pytest_crab.benchmarks.rows import PullRequestRow
 from pytest_crab.benchmarks.rows import read_rows
 from pytest_crab.benchmarks.rows import to_instance
 from pytest_crab.errors import BadInput
@@ -107,7 +107,7 @@ def _write_rows(
     return texts
 
 
-def _write_row(row: Row, release: ccrab.Release, aside: Path, done: ReleaseImport) -> None:
+def _write_row(row: PullRequestRow, release: ccrab.Release, aside: Path, done: ReleaseImport) -> None:
     found = release.oracles.get(row.instance_id, {})
     comments: list[Comment] = []
     files: dict[str, str] = {}
@@ -148,11 +148,11 @@ def _write_row(row: Row, release: ccrab.Release, aside: Path, done: ReleaseImpor
         done.kinds.update(comment.kind for comment in instance.with_oracles if comment.kind)
 
 
-def _oracle(number: int, generated: ccrab.Oracle) -> Oracle:
+def _oracle(number: int, generated: ccrab.ReleasedOracle) -> Oracle:
     return Oracle(file=f"oracles/test_c{number}{generated.suffix}", runner=ccrab.SUFFIXES[generated.suffix])
 
 
-def _base(row: Row, done: ReleaseImport) -> tuple[str, dict[str, str]]:
+def _base(row: PullRequestRow, done: ReleaseImport) -> tuple[str, dict[str, str]]:
     """The merge base where a mirror tells it, else the row's own base; and tags that say which."""
     tags = {"category": "inferred", "kind": "inferred"}
     reviewed = row.commit_to_review

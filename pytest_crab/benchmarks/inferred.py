@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from pytest_crab.types import Category
 from pytest_crab.types import Kind
-from pytest_crab.types import Runner
+from pytest_crab.types import OracleRunner
 
 #: Not the tested project's: the standard library, whatever version runs this, and what tests are written with.
 _FOREIGN = frozenset(sys.stdlib_module_names) | {"asynchat", "asyncore", "distutils", "imp", "mock", "pytest", "smtpd"}
@@ -24,14 +24,14 @@ _STRUCTURAL = _READS | _LOOKS
 _JS_STRUCTURAL = re.compile(r"readFileSync|readFile\(|createReadStream")
 
 
-def kind_of(source: str, runner: Runner = Runner.PYTEST) -> Kind:
+def kind_of(source: str, runner: OracleRunner = OracleRunner.PYTEST) -> Kind:
     """Tell a behavioral oracle from a structural one by its text alone.
 
     Behavioral: it imports something that is neither the standard library nor a test library, and neither reads a file,
     nor asks for source, nor looks at an interface (hasattr, signature, __doc__, annotations). Structural: all else.
     This is arXiv 2603.23448's definition (section 4.4.2) made mechanical; its labels are not in the release.
     """
-    if runner is Runner.JEST:
+    if runner is OracleRunner.JEST:
         return Kind.STRUCTURAL if _JS_STRUCTURAL.search(source) else Kind.BEHAVIORAL
     try:
         tree = ast.parse(source)

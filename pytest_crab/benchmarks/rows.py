@@ -16,9 +16,9 @@ from pytest_crab.types import Comment
 from pytest_crab.types import Environment
 from pytest_crab.types import GitSource
 from pytest_crab.types import Instance
+from pytest_crab.types import OracleRunner
 from pytest_crab.types import Provenance
 from pytest_crab.types import PullRequestFacts
-from pytest_crab.types import Runner
 from pytest_crab.types import Source
 
 #: One row may be so many bytes; the longest known one has 1.6 MB, nearly all of it a patch.
@@ -71,7 +71,7 @@ class Metadata:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class PullRequestRow:
     """One pull request with its review comments."""
 
     instance_id: str
@@ -99,7 +99,7 @@ _NESTED: Mapping[str, type] = {
 }
 
 
-def read_rows(path: Path) -> Iterator[Row]:
+def read_rows(path: Path) -> Iterator[PullRequestRow]:
     """Yield the rows of a JSON lines file, one held at a time.
 
     After the last, raises BadInput with a sentence for each line that is no row, and for each id that is there twice.
@@ -125,9 +125,9 @@ def read_rows(path: Path) -> Iterator[Row]:
         raise BadInput(str(path), problems)
 
 
-def _row(line: bytes, number: int, problems: list[str]) -> Row | None:
+def _row(line: bytes, number: int, problems: list[str]) -> PullRequestRow | None:
     at = f"line {number}"
-    row = read_record(line, Row, _NESTED, problems, at)
+    row = read_record(line, PullRequestRow, _NESTED, problems, at)
     if row is None:
         return None
     if not INSTANCE_ID.fullmatch(row.instance_id):
@@ -136,7 +136,9 @@ def _row(line: bytes, number: int, problems: list[str]) -> Row | None:
     return row
 
 
-def to_instance(row: Row, folder: Path, comments: tuple[Comment, ...], base: str, tags: Mapping[str, str]) -> Instance:
+def to_instance(
+    row: PullRequestRow, folder: Path, comments: tuple[Comment, ...], base: str, tags: Mapping[str, str]
+) -> Instance:
     """The instance of a row; what the row does not say is said by tags, never made up. Raises ValueError."""
     title, title_tag = _title(row)
     own = {
@@ -168,12 +170,12 @@ def to_instance(row: Row, folder: Path, comments: tuple[Comment, ...], base: str
 def _environment(comments: tuple[Comment, ...]) -> Environment:
     """Node with jest where that is all that the oracles need, else Python's; what more is needed is for certify."""
     runners = {comment.oracle.runner for comment in comments if comment.oracle is not None}
-    if runners == {Runner.JEST}:
+    if runners == {OracleRunner.JEST}:
         return Environment(dockerfile="node", node=NODE, packages=(JEST,))
     return Environment(dockerfile="python")
 
 
-def _title(row: Row) -> tuple[str, str | None]:
+def _title(row: PullRequestRow) -> tuple[str, str | None]:
     """The title, and where it comes from if not from the row."""
     if row.title and row.title.strip():
         return row.title, None

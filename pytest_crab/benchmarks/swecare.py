@@ -8,7 +8,7 @@ from pathlib import Path
 from pytest_crab.benchmarks.inferred import category_of
 from pytest_crab.benchmarks.native import Import
 from pytest_crab.benchmarks.native import import_rows
-from pytest_crab.benchmarks.rows import Row
+from pytest_crab.benchmarks.rows import PullRequestRow
 from pytest_crab.benchmarks.rows import read_rows
 from pytest_crab.benchmarks.rows import to_instance
 from pytest_crab.types import Comment
@@ -23,7 +23,7 @@ def import_swecare(file: Path, out: Path, *, only: re.Pattern[str] | None = None
     return import_rows(file, out, ((row.instance_id, row) for row in read_rows(file)), _instance, only=only)
 
 
-def _instance(row: Row, folder: Path) -> Instance:
+def _instance(row: PullRequestRow, folder: Path) -> Instance:
     comments = tuple(
         Comment(
             id=f"c{number}", path=remark.path, lines=remark.lines, body=remark.text, category=category_of(remark.text)

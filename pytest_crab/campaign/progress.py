@@ -102,7 +102,7 @@ class SlotsWanted:
         return f"all that runs here waits for one of {self._slots}"
 
 
-class Line:
+class TerminalLine:
     """A line that is written behind what is on a terminal, and wiped before anything else is printed."""
 
     def __init__(self, write: Callable[[str], None], room: Callable[[], int]) -> None:

@@ -9,7 +9,7 @@ import click
 from pytest_crab import serialization
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.document import read_document
-from pytest_crab.statistics.consistency import Table
+from pytest_crab.statistics.consistency import PrintedTable
 from pytest_crab.statistics.consistency import audit
 
 
@@ -32,11 +32,11 @@ def audit_table(files: tuple[Path, ...]) -> None:
         raise SystemExit(1)
 
 
-def read_table(file: Path) -> Table:
+def read_table(file: Path) -> PrintedTable:
     """Return the table of a YAML file. Raises click.ClickException with every fault of the file."""
     problems: list[str] = []
     try:
-        table = serialization.read(Table, read_document(file), problems)
+        table = serialization.read(PrintedTable, read_document(file), problems)
     except BadInput as error:
         raise click.ClickException(str(error)) from error
     if table is None:

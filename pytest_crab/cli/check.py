@@ -45,7 +45,7 @@ from pytest_crab.types import Instance
 
 
 @dataclass(slots=True)
-class Report:
+class CheckReport:
     """Prints faults, warnings and gaps, and counts them."""
 
     checked: int = 0
@@ -123,7 +123,7 @@ def check(
     files = list(dict.fromkeys(file for path in paths for file in find_instances(path)))
     if not files:
         raise click.UsageError(f"there is no {FILE} at or below {', '.join(map(str, paths))}")
-    report = Report()
+    report = CheckReport()
     if since is not None and write:
         raise click.UsageError("--lock is for whole sets, and --since takes a part of one")
     instances = list(_load_sound(files, report))
@@ -150,7 +150,7 @@ def check(
     ctx.exit(1 if report.faults else 0)
 
 
-def _load_sound(files: Iterable[Path], report: Report) -> Iterator[Instance]:
+def _load_sound(files: Iterable[Path], report: CheckReport) -> Iterator[Instance]:
     """The instances whose files are sound enough to look further."""
     for file in files:
         report.checked += 1
@@ -185,7 +185,9 @@ def _count_changed_lines(instance: Instance, snapshot: Snapshot | None) -> int |
     return None if snapshot is None else sum(diffs.counts(snapshot.pull_request_diff()))
 
 
-def _check_trees(instance: Instance, report: Report, cache: Path, passing: Path, *, fetch: bool) -> Snapshot | None:
+def _check_trees(
+    instance: Instance, report: CheckReport, cache: Path, passing: Path, *, fetch: bool
+) -> Snapshot | None:
     """Hold an instance against its trees; the trees, if they could be had."""
     where = _where(instance)
     try:
@@ -217,7 +219,7 @@ def _snapshot(instance: Instance, cache: Path, passing: Path, *, fetch: bool) ->
     return found
 
 
-def _check_locks(instances: Iterable[Instance], report: Report, *, write: bool) -> None:
+def _check_locks(instances: Iterable[Instance], report: CheckReport, *, write: bool) -> None:
     """Compare each set with its lock, or write the lock of the whole set."""
     sets: dict[Path, list[Instance]] = {}
     for instance in instances:
@@ -240,7 +242,7 @@ def _check_locks(instances: Iterable[Instance], report: Report, *, write: bool) 
                 report.fault(where, problem)
 
 
-def _audit(instances: Sequence[Instance], runtime: str, store: Path, jobs: int, report: Report) -> None:
+def _audit(instances: Sequence[Instance], runtime: str, store: Path, jobs: int, report: CheckReport) -> None:
     """Audit what is not on record; a fault for each oracle that fails, a line for each set without a lock."""
     unlocked = {folder for folder in lock.count_unaudited(instances) if not (folder / lock.FILE).exists()}
     for folder in sorted(unlocked):

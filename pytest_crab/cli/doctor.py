@@ -72,9 +72,9 @@ def _build(version: str, origin: str | None, node: str | None) -> None:
     from pytest_crab.runtimes.base import build_base
     from pytest_crab.runtimes.base import build_node_base
     from pytest_crab.runtimes.engine import Engine
-    from pytest_crab.runtimes.runs import Run
+    from pytest_crab.runtimes.runs import RunFolder
 
-    engine = Engine(Run(), timeout=600)
+    engine = Engine(RunFolder(), timeout=600)
     try:
         with engine.calling("building a base image") as client:
             if node is None:

@@ -14,8 +14,8 @@ from typing import TypeVar
 
 import click
 
-from pytest_crab.campaign.progress import Line
 from pytest_crab.campaign.progress import SlotsWanted
+from pytest_crab.campaign.progress import TerminalLine
 from pytest_crab.campaign.progress import Watch
 from pytest_crab.campaign.progress import progress_text
 from pytest_crab.runtimes.slots import Slots
@@ -34,7 +34,7 @@ def as_they_end(
     Work is called with what it tells its steps to. Raises what work raises; then what has not begun never does.
     """
     watch = Watch()
-    line = Line(_write, lambda: shutil.get_terminal_size().columns) if sys.stderr.isatty() else None
+    line = TerminalLine(_write, lambda: shutil.get_terminal_size().columns) if sys.stderr.isatty() else None
     wanted = SlotsWanted(Slots())
     futures = {pool.submit(_run, watch, name, call): name for name, call in work.items()}
     open_ = set(futures)

@@ -22,10 +22,10 @@ from pytest_crab.clients.installed import Installed
 from pytest_crab.clients.installed import find
 from pytest_crab.clients.prompting import digest_of
 from pytest_crab.clients.prompting import instructions
-from pytest_crab.clients.status_table import Row
 from pytest_crab.clients.status_table import Status
+from pytest_crab.clients.status_table import StatusRow
 from pytest_crab.clients.status_table import read_status
-from pytest_crab.commands import Place
+from pytest_crab.commands import CommandPlace
 from pytest_crab.diffs import touched_paths
 from pytest_crab.errors import AgentError
 from pytest_crab.errors import ReviewerError
@@ -71,7 +71,7 @@ class ClientSettings:
     timeout: float = 1800.0
     args: tuple[str, ...] = ()
     more_providers: tuple[str, ...] = ()
-    place: Place = field(default=Place.WORKSPACE, metadata={"key": "in"})
+    place: CommandPlace = field(default=CommandPlace.WORKSPACE, metadata={"key": "in"})
     folder: str = "."
 
     def __post_init__(self) -> None:
@@ -132,7 +132,9 @@ class ClientSettings:
         services = checkout.services
         with self._find_client() as installed, services.models(self.provider, *self.more_providers) as access:
             sandbox: dict[str, Any] = {"readable": installed.trees, "models": access}
-            opened = checkout.workspace(**sandbox) if self.place is Place.WORKSPACE else checkout.clone(**sandbox)
+            opened = (
+                checkout.workspace(**sandbox) if self.place is CommandPlace.WORKSPACE else checkout.clone(**sandbox)
+            )
             with opened as workspace:
                 yield Session(self, installed, services, access, workspace)
 
@@ -178,7 +180,7 @@ class Session:
         texts = {name: cut_middle(part.decode(errors="replace"), _LONGEST_STREAM) for name, part in parts.items()}
         self.transcript = self._services.keep(self.settings.client, json.dumps(texts, indent=1))
 
-    def judge(self, facts: Mapping[str, Any]) -> Row:
+    def judge(self, facts: Mapping[str, Any]) -> StatusRow:
         """Return the row of the status table for these facts. Raises the role's error unless all is well."""
         row = read_status(self.settings.client, self.settings.role, facts)
         if row.status is Status.OK:

@@ -42,7 +42,7 @@ class ClientMissing(CrabError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class ClientKind:
     """One client as its makers ship it.
 
     ``packages`` are pinned to what the adapters were tested with; ``native`` are the places of its own program below a
@@ -58,22 +58,22 @@ class Kind:
     python: str = ""
 
 
-KINDS: Mapping[str, Kind] = {
-    "claude-code": Kind(
+KINDS: Mapping[str, ClientKind] = {
+    "claude-code": ClientKind(
         name="claude-code",
         program="claude",
         packages=("@anthropic-ai/claude-code@2.1.197",),
         native=("@anthropic-ai/claude-code-linux-*/claude", "@anthropic-ai/claude-code/bin/claude.exe"),
     ),
-    "codex": Kind(
+    "codex": ClientKind(
         name="codex",
         program="codex",
         packages=("@openai/codex@0.169.0",),
         native=("@openai/codex-linux-*/vendor/*/bin/codex", "@openai/codex/vendor/*/codex/codex"),
         tree=2,
     ),
-    "pr-agent": Kind(name="pr-agent", program="pr-agent", packages=("pr-agent==0.49.0",), python="3.12"),
-    "mini": Kind(
+    "pr-agent": ClientKind(name="pr-agent", program="pr-agent", packages=("pr-agent==0.49.0",), python="3.12"),
+    "mini": ClientKind(
         name="mini", program="mini", packages=("mini-swe-agent==2.4.6", "litellm==1.106.2", "mcp==2.3.0"), python="3.10"
     ),
 }
@@ -83,7 +83,7 @@ KINDS: Mapping[str, Kind] = {
 class Installed:
     """A client on this machine: its program, and the trees that a sandbox must show for it to run."""
 
-    kind: Kind
+    kind: ClientKind
     program: Path
     trees: tuple[Path, ...]
 
@@ -148,7 +148,7 @@ def installer_environment(environ: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _commands(kind: Kind, own: Path) -> Iterator[Sequence[str]]:
+def _commands(kind: ClientKind, own: Path) -> Iterator[Sequence[str]]:
     if kind.native:
         options = ("--no-audit", "--no-fund", "--ignore-scripts", "--include=optional")
         yield ("npm", "install", "--prefix", str(own), *options, *kind.packages)
@@ -157,7 +157,7 @@ def _commands(kind: Kind, own: Path) -> Iterator[Sequence[str]]:
     yield (str(own / "bin" / "python"), "-m", "pip", "install", "--quiet", *kind.packages)
 
 
-def _python(kind: Kind) -> str:
+def _python(kind: ClientKind) -> str:
     """The newest CPython on this machine that the client runs on. Raises ClientMissing."""
     oldest = tuple(map(int, kind.python.split(".")))
     for version in ("3.13", "3.12", "3.11", "3.10"):
@@ -171,7 +171,7 @@ def _python(kind: Kind) -> str:
     )
 
 
-def _native(modules: Path, kind: Kind) -> Iterator[Path]:
+def _native(modules: Path, kind: ClientKind) -> Iterator[Path]:
     for pattern in kind.native:
         yield from sorted(path for path in modules.glob(pattern) if os.access(path, os.X_OK))
 
@@ -180,7 +180,7 @@ def _if_program(path: Path) -> Path | None:
     return path if os.access(path, os.X_OK) else None
 
 
-def _on_path(kind: Kind) -> Path | None:
+def _on_path(kind: ClientKind) -> Path | None:
     """The client's own program behind the name on PATH, which npm makes a launcher for node."""
     place = shutil.which(kind.program)
     if place is None:
@@ -196,7 +196,7 @@ def _on_path(kind: Kind) -> Path | None:
         return real if file.read(4) == b"\x7fELF" else None
 
 
-def _trees(program: Path, kind: Kind) -> tuple[Path, ...]:
+def _trees(program: Path, kind: ClientKind) -> tuple[Path, ...]:
     if kind.native:
         beside = program.parents[kind.tree - 1] if kind.tree and len(program.parents) > kind.tree else program.parent
         return (beside,) if "node_modules" in program.parts else (program,)

@@ -31,7 +31,7 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class StatusRow:
     """One way that a run of a client ends.
 
     ``signs`` are patterns for the run's facts, searched for without regard to case; all of them must be found, and the
@@ -200,15 +200,15 @@ _DEVIN: _Rows = (
 )
 
 
-def _rows(client: str, rows: _Rows, ended: _Rows = _ENDED) -> tuple[Row, ...]:
+def _rows(client: str, rows: _Rows, ended: _Rows = _ENDED) -> tuple[StatusRow, ...]:
     return tuple(
-        Row(client=client, name=name, what=what, signs=signs, status=status, role="".join(role))
+        StatusRow(client=client, name=name, what=what, signs=signs, status=status, role="".join(role))
         for name, what, signs, status, *role in (*ended, *rows)
     )
 
 
 #: Every row, by client, in the order in which they are looked at.
-TABLE: Mapping[str, tuple[Row, ...]] = {
+TABLE: Mapping[str, tuple[StatusRow, ...]] = {
     "claude-code": _rows("claude-code", _CLAUDE),
     "codex": _rows("codex", _CODEX),
     "pr-agent": _rows("pr-agent", _PR_AGENT),
@@ -217,9 +217,11 @@ TABLE: Mapping[str, tuple[Row, ...]] = {
 }
 
 
-def read_status(client: str, role: str, facts: Mapping[str, Any]) -> Row:
+def read_status(client: str, role: str, facts: Mapping[str, Any]) -> StatusRow:
     """The row that these facts are about; what no row knows is an error of the client."""
-    unknown = Row(client=client, name="unknown", what="it ended in a way that is not known", status=Status.CLIENT_ERROR)
+    unknown = StatusRow(
+        client=client, name="unknown", what="it ended in a way that is not known", status=Status.CLIENT_ERROR
+    )
     return next((row for row in TABLE[client] if row.is_seen(facts, role)), unknown)
 
 

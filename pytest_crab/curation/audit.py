@@ -19,7 +19,7 @@ _HEADINGS = ("oracle", "strictness", "sharpness", "flake bound", "lines", "kind"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Share:
+class CheckShare:
     """So many of so many."""
 
     part: int
@@ -35,7 +35,7 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class OracleAudit:
     """One oracle: ``strictness`` is the share of other right fixes that pass, ``sharpness`` of near misses refused.
 
     Both are None where they could not be measured. ``lines`` counts those of the oracle's file that hold something
@@ -44,8 +44,8 @@ class Row:
 
     instance: str
     comment: str
-    strictness: Share | None
-    sharpness: Share | None
+    strictness: CheckShare | None
+    sharpness: CheckShare | None
     flake_bound: float | None
     lines: int
     kind: str
@@ -73,7 +73,7 @@ class Row:
         return f"is held against {' and '.join(few)}; {least} of each make it trustworthy" if few else None
 
 
-def rows(certificates: Iterable[Certificate]) -> tuple[Row, ...]:
+def rows(certificates: Iterable[Certificate]) -> tuple[OracleAudit, ...]:
     """A row for each oracle of what was certified, in order; skipped instances have none."""
     return tuple(
         _row(certificate, comment)
@@ -83,25 +83,25 @@ def rows(certificates: Iterable[Certificate]) -> tuple[Row, ...]:
     )
 
 
-def table(found: Sequence[Row]) -> Iterator[str]:
+def table(found: Sequence[OracleAudit]) -> Iterator[str]:
     """The lines of the table, a line of totals last."""
     return format_table([_HEADINGS, *(_cells(row) for row in found), _totals(found)], right=False)
 
 
-def _row(certificate: Certificate, comment: Comment) -> Row:
+def _row(certificate: Certificate, comment: Comment) -> OracleAudit:
     instance = certificate.instance
     one = next((one for one in certificate.proven if one.comment.id == comment.id), None)
     proof = one.proof if one is not None else None
     seen = certificate.seen.get(comment.id)
     if proof is not None:
-        shares: list[Share | None] = [
-            Share(part=len(names), whole=len(names)) for names in (comment.accepts, comment.rejects)
+        shares: list[CheckShare | None] = [
+            CheckShare(part=len(names), whole=len(names)) for names in (comment.accepts, comment.rejects)
         ]
     elif seen is not None:
         shares = [_share(seen, role) for role in (Role.ACCEPT, Role.REJECT)]
     else:
         shares = [None, None]
-    return Row(
+    return OracleAudit(
         instance=instance.id,
         comment=comment.id,
         strictness=shares[0],
@@ -114,12 +114,12 @@ def _row(certificate: Certificate, comment: Comment) -> Row:
     )
 
 
-def _share(seen: Sequence[Seen], role: Role) -> Share | None:
+def _share(seen: Sequence[Seen], role: Role) -> CheckShare | None:
     """None if a run was never started, which says nothing of the oracle."""
     states = [state for state in seen if state.role is role]
     if not all(state.known for state in states):
         return None
-    return Share(part=sum(state.right for state in states), whole=len(states))
+    return CheckShare(part=sum(state.right for state in states), whole=len(states))
 
 
 def code_lines(text: str) -> int:
@@ -128,7 +128,7 @@ def code_lines(text: str) -> int:
     return sum(bool(line) and not line.startswith(("#", "//")) for line in stripped)
 
 
-def _cells(row: Row) -> tuple[str, ...]:
+def _cells(row: OracleAudit) -> tuple[str, ...]:
     return (
         f"{row.instance} {row.comment}",
         "?" if row.strictness is None else str(row.strictness),
@@ -140,10 +140,10 @@ def _cells(row: Row) -> tuple[str, ...]:
     )
 
 
-def _totals(found: Sequence[Row]) -> tuple[str, ...]:
-    def pooled(shares: Iterable[Share | None]) -> str:
+def _totals(found: Sequence[OracleAudit]) -> tuple[str, ...]:
+    def pooled(shares: Iterable[CheckShare | None]) -> str:
         known = [share for share in shares if share is not None]
-        return str(Share(part=sum(share.part for share in known), whole=sum(share.whole for share in known)))
+        return str(CheckShare(part=sum(share.part for share in known), whole=sum(share.whole for share in known)))
 
     bounds = [row.flake_bound for row in found if row.flake_bound is not None]
     behavioral = sum(row.kind == "behavioral" for row in found)

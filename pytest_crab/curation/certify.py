@@ -34,7 +34,7 @@ from pytest_crab.errors import ImageError
 from pytest_crab.errors import SourceUnreachable
 from pytest_crab.protocols import Snapshot
 from pytest_crab.runtimes import interpreters
-from pytest_crab.runtimes.runs import Run
+from pytest_crab.runtimes.runs import RunFolder
 from pytest_crab.runtimes.trees import put
 from pytest_crab.scoring.oracles.audit import audit
 from pytest_crab.scoring.oracles.proof import ProvedComment
@@ -201,7 +201,7 @@ def _climbed(instance: Instance, crew: Crew, world: World, notice: Callable[[str
 
 
 @contextlib.contextmanager
-def _checkouts(snapshot: Snapshot, run: Run) -> Iterator[tuple[Path, Callable[[], Path]]]:
+def _checkouts(snapshot: Snapshot, run: RunFolder) -> Iterator[tuple[Path, Callable[[], Path]]]:
     """Checkouts of head and, when asked for, of the reference, to read and build manifests in; gone afterwards."""
     with run.scratch() as folder:
         head = folder / "head"

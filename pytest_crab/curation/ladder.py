@@ -15,8 +15,8 @@ from pytest_crab.curation import interpreter
 from pytest_crab.curation import manifests
 from pytest_crab.curation.diagnose import Diagnosis
 from pytest_crab.curation.distributions import distribution
+from pytest_crab.curation.resolve import Requirements
 from pytest_crab.curation.resolve import Resolver
-from pytest_crab.curation.resolve import Wanted
 from pytest_crab.errors import ImageError
 from pytest_crab.scoring.oracles.proof import ProvedComment
 from pytest_crab.trial.context import TrialContext
@@ -138,8 +138,8 @@ class Ladder:
         return self.best
 
     def _rungs(self) -> Iterator[Rung]:
-        yield from self._tried("bare", Wanted(requirements=BARE))
-        wanted = Wanted(requirements=BARE)
+        yield from self._tried("bare", Requirements(requirements=BARE))
+        wanted = Requirements(requirements=BARE)
         for choice in self._declared(self.sides.head):
             if (yield from self._tried("declared", choice)):
                 wanted = choice
@@ -149,16 +149,16 @@ class Ladder:
         yield from self._installed()
         yield from self._merged()
 
-    def _declared(self, tree: Path) -> Iterator[Wanted]:
+    def _declared(self, tree: Path) -> Iterator[Requirements]:
         """What a tree declares, by its manifest and, if that leads nowhere, by its requirements files."""
         folder = self._project or "."
         files = manifests.requirement_files(tree, folder)
         if self._project is not None and manifests.is_project(tree / folder):
-            yield Wanted(requirements=BARE, projects=(folder,))
+            yield Requirements(requirements=BARE, projects=(folder,))
         if files:
-            yield Wanted(requirements=BARE, files=files[:1])
+            yield Requirements(requirements=BARE, files=files[:1])
 
-    def _missing(self, wanted: Wanted) -> Generator[Rung, None, Wanted]:
+    def _missing(self, wanted: Requirements) -> Generator[Rung, None, Requirements]:
         """Add what failures name as missing, one after the other; what is wanted in the end."""
         tried: set[str] = set()
         for _ in range(_MOST_MISSING):
@@ -183,7 +183,7 @@ class Ladder:
         foreign = [name for name in modules if not manifests.provides(self.sides.head, roots, name.partition(".")[0])]
         return list(dict.fromkeys(filter(None, map(distribution, foreign))))
 
-    def _tests(self, wanted: Wanted) -> Iterator[Rung]:
+    def _tests(self, wanted: Requirements) -> Iterator[Rung]:
         """Add what the project needs for its own tests: extras, groups and requirements files; else each file alone."""
         tree, folder = self.sides.head, self._project or "."
         groups = manifests.dependency_groups(tree / folder)
@@ -221,7 +221,7 @@ class Ladder:
                     yield from self._tried("merged", both, merged=True)
                 return
 
-    def _tried(self, name: str, wanted: Wanted, *, merged: bool = False) -> Generator[Rung, None, Attempt | None]:
+    def _tried(self, name: str, wanted: Requirements, *, merged: bool = False) -> Generator[Rung, None, Attempt | None]:
         """Try what is wanted, without the packages that do not install; the attempt, None if there is no new one.
 
         What does not install is named once and dropped from here on: no later rung fetches it again.
@@ -250,7 +250,7 @@ class Ladder:
         packages = (pin for pin in environment.packages if (str(environment.python), pin) not in self.dropped)
         return dataclasses.replace(environment, packages=tuple(packages))
 
-    def _resolved(self, name: str, wanted: Wanted, *, merged: bool) -> Environment | None:
+    def _resolved(self, name: str, wanted: Requirements, *, merged: bool) -> Environment | None:
         """The environment of what is wanted, with every version; None if it cannot be resolved."""
         sides = self.sides
         tree, date = (sides.merged(), sides.merged_date) if merged else (sides.head, sides.head_date)

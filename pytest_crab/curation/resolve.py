@@ -16,7 +16,7 @@ from pytest_crab.runtimes import dated
 from pytest_crab.runtimes import endings
 from pytest_crab.runtimes import interpreters
 from pytest_crab.runtimes import venvs
-from pytest_crab.runtimes.runs import Run
+from pytest_crab.runtimes.runs import RunFolder
 
 _SECONDS = 600
 _TREE = "/opt/crab/project"
@@ -24,7 +24,7 @@ _PIN = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==(\S+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class Requirements:
     """What is to be resolved: requirements, files of them in the tree, and project folders of it with extras."""
 
     requirements: tuple[str, ...]
@@ -44,12 +44,12 @@ class Wanted:
 class Resolver:
     """Asks uv; what projects run to tell their dependencies runs in a sandbox with network and without secrets."""
 
-    def __init__(self, run: Run, cache: Path, cancelled: threading.Event) -> None:
+    def __init__(self, run: RunFolder, cache: Path, cancelled: threading.Event) -> None:
         self._run = run
         self._cache = cache.absolute() / "uv"
         self._cancelled = cancelled
 
-    def pins(self, wanted: Wanted, tree: Path, python: str, moment: str) -> tuple[str, ...]:
+    def pins(self, wanted: Requirements, tree: Path, python: str, moment: str) -> tuple[str, ...]:
         """Every package with its version, sorted, for CPython X.Y as of ``moment``. Raises ImageError."""
         interpreter = interpreters.find(python)
         if interpreter is None:

@@ -21,7 +21,7 @@ from pytest_crab.types import Comment
 from pytest_crab.types import Instance
 from pytest_crab.types import Kind
 from pytest_crab.types import Oracle
-from pytest_crab.types import Runner
+from pytest_crab.types import OracleRunner
 
 _LANGUAGES = {".js": "javascript", ".mjs": "javascript", ".cjs": "javascript", ".ts": "typescript"}
 _MOST_HUNKS = 60
@@ -68,7 +68,7 @@ def language_of(paths: Sequence[str]) -> str:
 
 def comments_at(places: Sequence[Anchor], language: str) -> tuple[Comment, ...]:
     """A comment to be written for each place, with the oracle that is to be written for it."""
-    suffix, runner = (".py", Runner.PYTEST) if language == "python" else (".test.mjs", Runner.NODE)
+    suffix, runner = (".py", OracleRunner.PYTEST) if language == "python" else (".test.mjs", OracleRunner.NODE)
     return tuple(
         Comment(
             id=f"c{number}",
@@ -87,7 +87,7 @@ def comments_at(places: Sequence[Anchor], language: str) -> tuple[Comment, ...]:
 def stubs(comments: Sequence[Comment]) -> Iterator[tuple[str, str]]:
     """The oracles' files as (name, text): each fails until it is written, and is refused until then."""
     for comment in comments:
-        text = _PYTHON_STUB if comment.required_oracle.runner is Runner.PYTEST else _NODE_STUB
+        text = _PYTHON_STUB if comment.required_oracle.runner is OracleRunner.PYTEST else _NODE_STUB
         place = Anchor(path=comment.path, lines=comment.lines, side=comment.side)
         name = re.sub(r"\W", "_", comment.id)
         yield comment.required_oracle.file, text.format(comment=name, place=place, stub=STUB)

@@ -25,8 +25,8 @@ from pytest_crab.types import Ending
 from pytest_crab.types import Environment
 from pytest_crab.types import Isolation
 from pytest_crab.types import Oracle
+from pytest_crab.types import OracleRunner
 from pytest_crab.types import Run
-from pytest_crab.types import Runner
 
 #: What the supervisor's interpreter is started with: it reads a length and that many bytes of JSON from its input.
 _START = """\
@@ -143,7 +143,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class HarnessReport:
     """What came back of a job: one run for each asked for, in order; ``problems`` are sentences about what was odd."""
 
     runs: tuple[Run, ...]
@@ -176,8 +176,8 @@ def encode(job: Job, role: str | None = None, token: str | None = None) -> bytes
     """
     runners = {run.oracle.runner for run in job.runs if isinstance(run, OracleRun)} if role != "serve" else set()
     wanted = ["supervisor", "tree", "processes"]
-    wanted += ["recorder"] if Runner.PYTEST in runners else []
-    wanted += ["javascript"] if runners - {Runner.PYTEST} else []
+    wanted += ["recorder"] if OracleRunner.PYTEST in runners else []
+    wanted += ["javascript"] if runners - {OracleRunner.PYTEST} else []
     wanted += ["meeting"] if role else []
     wanted += ["traces"] if job.leaks else []
     image, facts = job.image, job.image.facts
@@ -227,18 +227,18 @@ def unable(image: Image, oracle: Oracle) -> str | None:
 
     ``facts`` of an image that has node name the program as ``node`` and its version as ``node_version``.
     """
-    if oracle.runner is Runner.PYTEST:
+    if oracle.runner is OracleRunner.PYTEST:
         return None
     if not image.facts.get("node"):
-        more = ", and pin jest in environment.packages" if oracle.runner is Runner.JEST else ""
+        more = ", and pin jest in environment.packages" if oracle.runner is OracleRunner.JEST else ""
         return (
             f"{oracle.runner} needs node, which is not in the environment: "
             f"set environment.dockerfile to node and environment.node to a version such as '20'{more}"
         )
     version = _version(image.facts)
-    if oracle.runner is Runner.NODE and version < _OLDEST:
+    if oracle.runner is OracleRunner.NODE and version < _OLDEST:
         return f"node {image.facts['node_version']} has no JUnit reporter: environment.node should be 20 or later"
-    if oracle.runner is Runner.NODE and oracle.file.endswith(".ts") and version < _STRIPPING:
+    if oracle.runner is OracleRunner.NODE and oracle.file.endswith(".ts") and version < _STRIPPING:
         return f"node {image.facts['node_version']} does not run TypeScript: environment.node should be 22.6 or later"
     return None
 
@@ -254,7 +254,7 @@ def _version(facts: Mapping[str, Any]) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", str(facts.get("node_version", "")))[:2])
 
 
-def parse(job: Job, completed: Sequence[Completed]) -> Report:
+def parse(job: Job, completed: Sequence[Completed]) -> HarnessReport:
     """Read what a job's commands sent.
 
     A report is believed only as a whole: every message is the supervisor's, the last one has come, and each run was
@@ -265,11 +265,11 @@ def parse(job: Job, completed: Sequence[Completed]) -> Report:
     told = _lines(received.messages)
     fault = _fault(job, told, last, received)
     if fault is not None:
-        return Report(runs=_unfinished(job, told, last, fault, foreign=received.foreign), problems=(fault,))
+        return HarnessReport(runs=_unfinished(job, told, last, fault, foreign=received.foreign), problems=(fault,))
     lines = {line["run"]["id"]: line["run"] for line in told if "run" in line}
     results = [_believe(run.id, lines[run.id]) for run in job.runs]
     leaks = next((line["leaks"] for line in told if isinstance(line.get("leaks"), Mapping)), None)
-    return Report(
+    return HarnessReport(
         runs=tuple(run for run, _ in results), leaks=leaks, problems=tuple(problem for _, problem in results if problem)
     )
 

@@ -20,7 +20,7 @@ LINK = "120000"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class FolderEntry:
     """One file of a folder: its path with slashes, git's mode, and its size in bytes."""
 
     path: str
@@ -28,18 +28,18 @@ class Entry:
     size: int
 
 
-def pristine(folder: Path) -> list[Entry]:
+def pristine(folder: Path) -> list[FolderEntry]:
     """Return every file of a folder that is a project's source, sorted; git's and Python's own folders are not."""
     return sorted(_below(folder, ""), key=lambda entry: entry.path)
 
 
-def entry(found: os.DirEntry[str], name: str) -> Iterator[Entry]:
+def entry(found: os.DirEntry[str], name: str) -> Iterator[FolderEntry]:
     """Yield the file as git would keep it; sockets, pipes and devices are not kept."""
     status = found.stat(follow_symlinks=False)
     if stat.S_ISLNK(status.st_mode):
-        yield Entry(name, LINK, status.st_size)
+        yield FolderEntry(name, LINK, status.st_size)
     elif stat.S_ISREG(status.st_mode):
-        yield Entry(name, EXECUTABLE if status.st_mode & stat.S_IXUSR else REGULAR, status.st_size)
+        yield FolderEntry(name, EXECUTABLE if status.st_mode & stat.S_IXUSR else REGULAR, status.st_size)
 
 
 def folder_digest(folder: Path) -> str:
@@ -71,7 +71,7 @@ def replace_text(path: Path, text: str) -> None:
     write_atomically(path, text.encode(), SHARED)
 
 
-def _below(folder: Path, prefix: str) -> Iterator[Entry]:
+def _below(folder: Path, prefix: str) -> Iterator[FolderEntry]:
     with os.scandir(folder) as listing:
         for found in listing:
             name = f"{prefix}{found.name}"

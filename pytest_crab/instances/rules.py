@@ -21,7 +21,7 @@ from pytest_crab.types import GitSource
 from pytest_crab.types import Isolation
 from pytest_crab.types import Oracle
 from pytest_crab.types import PullRequestFacts
-from pytest_crab.types import Runner
+from pytest_crab.types import OracleRunner
 from pytest_crab.types import SdistSource
 from pytest_crab.types import Source
 from pytest_crab.types import TreeSource
@@ -59,9 +59,9 @@ _MOST_SECONDS = 3600
 _ORACLES = {
     runner: (re.compile(rf"test_[A-Za-z0-9_]+{suffix}"), words)
     for runner, suffix, words in (
-        (Runner.PYTEST, r"\.py", ".py"),
-        (Runner.NODE, r"\.test\.(?:[cm]?js|[cm]?ts)", ".test.js, .test.mjs, .test.cjs or .test.ts"),
-        (Runner.JEST, r"\.test\.[jt]s", ".test.js or .test.ts"),
+        (OracleRunner.PYTEST, r"\.py", ".py"),
+        (OracleRunner.NODE, r"\.test\.(?:[cm]?js|[cm]?ts)", ".test.js, .test.mjs, .test.cjs or .test.ts"),
+        (OracleRunner.JEST, r"\.test\.[jt]s", ".test.js or .test.ts"),
     )
 }
 
@@ -171,9 +171,9 @@ def runner_faults(environment: Environment, comments: Iterable[Comment]) -> Iter
     for number, comment in enumerate(comments):
         runner = comment.oracle.runner if comment.oracle is not None else None
         at = f"comments[{number}].oracle.runner"
-        if runner is Runner.PYTEST and environment.node is not None:
+        if runner is OracleRunner.PYTEST and environment.node is not None:
             yield f"{at} is pytest; with environment.node it should be node or jest"
-        if runner is Runner.NODE and environment.node is None:
+        if runner is OracleRunner.NODE and environment.node is None:
             yield f"{at} is node; it should come with environment.node, such as '20'"
 
 
@@ -200,9 +200,9 @@ def _oracle_faults(oracle: Oracle, at: str, folder: Path) -> Iterator[str]:
         yield from file_faults(f"{at}.oracle.file", oracle.file, folder)
     else:
         yield f"{at}.oracle.file is {oracle.file!r}; its name should be test_<letters, digits, underscores>{wanted}"
-    if oracle.runner is not Runner.PYTEST and oracle.isolation is not Isolation.NONE:
+    if oracle.runner is not OracleRunner.PYTEST and oracle.isolation is not Isolation.NONE:
         yield f"{at}.oracle.isolation is {oracle.isolation}; with runner {oracle.runner} it should be none"
-    if oracle.runner is not Runner.PYTEST and oracle.plugins:
+    if oracle.runner is not OracleRunner.PYTEST and oracle.plugins:
         yield f"{at}.oracle.plugins are pytest's; with runner {oracle.runner} there should be none"
     yield from _mismatches(f"{at}.oracle.plugins", oracle.plugins, _MODULE, "it should be the name of a module")
 

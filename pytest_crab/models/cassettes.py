@@ -67,7 +67,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class CassetteQuestion:
     """A request as a cassette knows it: its ``key``, and what the key was made of.
 
     ``label`` is which trial and step asks, ``number`` how often it asked the same before.
@@ -95,7 +95,7 @@ class Cassettes:
         self.folder = folder
         self._secrets = dict.fromkeys(secrets, "<key>")
 
-    def record(self, question: Question, answer: Answer, also: Iterable[str] = ()) -> None:
+    def record(self, question: CassetteQuestion, answer: Answer, also: Iterable[str] = ()) -> None:
         """Keep the n-th answer of a label; what the label had from there on is replaced. Raises OSError."""
         path = self._path(question.key)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -107,7 +107,7 @@ class Cassettes:
             lines = (f"{json.dumps(name)}: {json.dumps(tape[name], sort_keys=True)}" for name in sorted(tape))
             write_atomically(path, "{{\n{}\n}}\n".format(",\n".join(lines)).encode(), SHARED)
 
-    def find(self, question: Question) -> tuple[str, Answer]:
+    def find(self, question: CassetteQuestion) -> tuple[str, Answer]:
         """The answer to a question, and whose it is: the label's own, or that of the same step under another name.
 
         As in the store, the same step of the same instance and repeat is the same, whatever its reviewer is called.
@@ -127,7 +127,7 @@ class Cassettes:
             raise Miss(f"the same request was recorded {times} by {label} and is asked once more")
         return label, Answer.read(answers[question.number])
 
-    def _nearest(self, question: Question) -> str:
+    def _nearest(self, question: CassetteQuestion) -> str:
         asked = set(lines_of(question.content))
         best: tuple[float, Any] = (-1.0, None)
         for tape in self._candidates(question):
@@ -139,7 +139,7 @@ class Cassettes:
             return f"there is no recording of {question.provider}{question.path} in {self.folder}"
         return f"the nearest recording differs:\n{difference(best[1], question.content)}"
 
-    def _candidates(self, question: Question) -> Iterator[Any]:
+    def _candidates(self, question: CassetteQuestion) -> Iterator[Any]:
         """Recordings for the same provider and path, the newest first."""
         files = sorted(self.folder.glob("??/*.json"), key=lambda file: -file.stat().st_mtime)
         for file in files[:_MOST_COMPARED]:
@@ -197,7 +197,7 @@ class Scope:
         return format_names(told, _MOST_NAMED, "; ")
 
 
-def _blank(question: Question, redactor: Redactor) -> dict[str, Any]:
+def _blank(question: CassetteQuestion, redactor: Redactor) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "provider": question.provider,

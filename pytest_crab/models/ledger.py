@@ -22,7 +22,7 @@ from pytest_crab.models.usage import Tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class LedgerEntry:
     """One request as the ledger has it; ``cost`` None is unknown, ``complete`` False: the answer was cut off.
 
     ``tries`` counts how often it went to the provider; a replayed one never did. ``status`` 0: its client left before
@@ -84,7 +84,7 @@ class Account:
     allowance: float | None = None
     short: bool = False
     socket: str = ""
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[LedgerEntry] = field(default_factory=list)
     open: bool = True
     tasks: set[asyncio.Task[Any]] = field(default_factory=set)
     asking: set[asyncio.Task[Any]] = field(default_factory=set)
@@ -272,7 +272,7 @@ class Ledger:
         """True if the run's budget is spent."""
         return self.budget is not None and self._spent >= self.budget
 
-    def enter(self, account: Account, entry: Entry) -> None:
+    def enter(self, account: Account, entry: LedgerEntry) -> None:
         """Book one request, in the ledger first; where that cannot be written, it is a lasting fault of the account."""
         line = entry.plain()
         why = self._write(json.dumps(line, separators=(",", ":")).encode() + b"\n")

@@ -31,8 +31,8 @@ from pytest_crab.models.request import read_document
 from pytest_crab.models.request import require_no_lookups
 from pytest_crab.models.upstream import RETRIED
 from pytest_crab.models.upstream import Cut
-from pytest_crab.models.upstream import Reply
 from pytest_crab.models.upstream import Unreachable
+from pytest_crab.models.upstream import UpstreamReply
 from pytest_crab.models.upstream import ask
 from pytest_crab.models.usage import BodyMeter
 from pytest_crab.models.usage import StreamMeter
@@ -206,7 +206,7 @@ class Proxy:
             raise Refusal(known.status, str(known), passing=True)
         return web.Response(status=known.status, headers={"content-type": known.type, **_FINAL}, body=known.body)
 
-    async def _whole(self, request: ModelRequest, reply: Reply, key: str | None) -> web.StreamResponse:
+    async def _whole(self, request: ModelRequest, reply: UpstreamReply, key: str | None) -> web.StreamResponse:
         body = b"".join([chunk async for chunk in reply.chunks()])
         if key is not None:  # some providers repeat a key that they do not like
             body = Redactor({key: "<key>"}).body(body)
@@ -219,7 +219,7 @@ class Proxy:
             headers |= _FINAL
         return web.Response(status=reply.status, headers=headers, body=body)
 
-    async def _stream(self, http: web.Request, request: ModelRequest, reply: Reply) -> web.StreamResponse:
+    async def _stream(self, http: web.Request, request: ModelRequest, reply: UpstreamReply) -> web.StreamResponse:
         """Pass a stream on as it comes; one that is cut is cut for the client, and not recorded.
 
         Once the last event is there it is complete: a client may leave then, and a provider end the stream as it likes.

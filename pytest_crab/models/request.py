@@ -14,9 +14,9 @@ from typing import Any
 
 from pytest_crab import serialization
 from pytest_crab.models.api_formats import ApiFormat
-from pytest_crab.models.cassettes import Question
+from pytest_crab.models.cassettes import CassetteQuestion
 from pytest_crab.models.ledger import Account
-from pytest_crab.models.ledger import Entry
+from pytest_crab.models.ledger import LedgerEntry
 from pytest_crab.models.prices import Prices
 from pytest_crab.models.prices import cost_of
 from pytest_crab.models.prices import estimate
@@ -116,11 +116,11 @@ class ModelRequest:
         """The model as it may be put on record: a client may call it anything."""
         return TOKEN.sub("<token>", str(self.document.get("model", "")))[:_MOST_NAME]
 
-    def question_for_cassettes(self) -> Question:
+    def question_for_cassettes(self) -> CassetteQuestion:
         """Return the request as a cassette knows it, and count it."""
         content = normalise(self.document)
         key = key_of(self.provider, self.path, content)
-        return Question(
+        return CassetteQuestion(
             key=key,
             provider=self.provider,
             path=self.path,
@@ -129,7 +129,7 @@ class ModelRequest:
             number=self.account.number(key),
         )
 
-    def entry(self, now: datetime.datetime, prices: Prices) -> Entry:
+    def entry(self, now: datetime.datetime, prices: Prices) -> LedgerEntry:
         """Return the line of the ledger for the request as it is now."""
         account, meter = self.account, self.meter
         tokens = meter.tokens if meter else None
@@ -141,7 +141,7 @@ class ModelRequest:
         if guessed and (highest := prices.find(self.document, self.known.base_url)) is not None:
             seen = meter.seen if meter else 0
             estimated = estimate(self.document, highest, seconds=seconds, tokens=tokens, seen=seen)
-        return Entry(
+        return LedgerEntry(
             time=now.isoformat(timespec="milliseconds"),
             trial=account.trial,
             step=account.step,

@@ -41,7 +41,7 @@ def _pause(policy: RetryPolicy, tries: int, headers: Mapping[str, str]) -> float
 
 
 @dataclass(kw_only=True)
-class Reply:
+class UpstreamReply:
     """An answer under way: its head, its first bytes, and the rest as it comes.
 
     ``meter`` has seen what was read so far; ``ended``: the provider has ended the answer, or cut it. Reading on raises
@@ -82,7 +82,7 @@ async def ask(
     body: bytes,
     retries: RetryPolicy,
     note: Callable[[int], None] = lambda _tries: None,
-) -> AsyncIterator[Reply]:
+) -> AsyncIterator[UpstreamReply]:
     """An answer of the provider, be it good or bad, whose first bytes are there; ``note`` gets the number of each try.
 
     Raises Unreachable.
@@ -111,7 +111,7 @@ async def ask(
         await asyncio.sleep(pause)
 
 
-async def _begin(response: aiohttp.ClientResponse) -> Reply:
+async def _begin(response: aiohttp.ClientResponse) -> UpstreamReply:
     """Return the reply with its first bytes: of a stream the first chunk, of anything else all of it. Raises Cut."""
     streams = response.status == 200 and response.content_type == "text/event-stream"
 
@@ -122,7 +122,7 @@ async def _begin(response: aiohttp.ClientResponse) -> Reply:
     first = await _read(response.content.readany if streams else response.read)
     if streams and not first:
         raise Cut("the stream ended before its first byte")
-    return Reply(
+    return UpstreamReply(
         status=response.status,
         headers=response.headers,
         meter=StreamMeter() if streams else BodyMeter(),

@@ -13,7 +13,7 @@ from pytest_crab import runtimes
 from pytest_crab.errors import CrabError
 from pytest_crab.plugin.contestants import Contestants
 from pytest_crab.plugin.option_table import Options
-from pytest_crab.runtimes.runs import Run
+from pytest_crab.runtimes.runs import RunFolder
 
 if TYPE_CHECKING:
     from pytest_crab.campaign.cluster.executor import ClusterExecutor
@@ -38,7 +38,7 @@ def connect_cluster(
     models = crews.settings.models
     recordings = str(crews.settings.cassettes(options.store)) if models.cassettes else None
     plan = RunPlan(
-        run=Run().id,
+        run=RunFolder().id,
         resume=resume,
         runtime=options.runtime,
         base_image=options.base_image,

@@ -7,7 +7,7 @@ import sys
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
-from pytest_crab.campaign.progress import Line
+from pytest_crab.campaign.progress import TerminalLine
 
 if TYPE_CHECKING:
     import pytest
@@ -20,7 +20,7 @@ class ProgressLine:
         reporter = self._terminal = config.pluginmanager.get_plugin("terminalreporter")
         self._reporter = reporter if reporter is not None and reporter.isatty and reporter.verbosity >= 0 else None
         self._capture = config.pluginmanager.get_plugin("capturemanager")
-        self._line = Line(self._write, self._room)
+        self._line = TerminalLine(self._write, self._room)
 
     def show(self, text: str) -> None:
         """Show ``text`` in what is left of the terminal's line."""

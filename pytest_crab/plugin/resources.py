@@ -25,7 +25,7 @@ from pytest_crab.report.pull_requests import subject_of
 from pytest_crab.report.pull_requests import write_subject
 from pytest_crab.runtimes import Choice
 from pytest_crab.runtimes import bubblewrap
-from pytest_crab.runtimes.runs import Run
+from pytest_crab.runtimes.runs import RunFolder
 from pytest_crab.settings import Settings
 from pytest_crab.store import FileStore
 from pytest_crab.store.open_run import OpenRun
@@ -111,9 +111,9 @@ class Resources:
             }
 
     @lazy
-    def run(self) -> Run:
+    def run(self) -> RunFolder:
         """This run's place on the machine."""
-        return Run()
+        return RunFolder()
 
     @lazy
     def models(self) -> Gateway:

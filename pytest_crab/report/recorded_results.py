@@ -41,7 +41,7 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tool:
+class RecordedTool:
     """One tool's results over all oracles; those that are not on record count as missed.
 
     ``overall.rate`` is the micro rate, caught / oracles, ``macro`` the mean of s_i = caught_i / oracles_i over all
@@ -78,8 +78,8 @@ class RecordedSummary:
     oracles: int
     repositories: int
     kinds: Mapping[str, int]
-    tools: tuple[Tool, ...]
-    human: Tool | None = None
+    tools: tuple[RecordedTool, ...]
+    human: RecordedTool | None = None
     union: Share
     overlaps: tuple[ToolOverlap, ...]
     notes: tuple[str, ...] = field(default=())
@@ -156,14 +156,14 @@ def _tool(
     caught: set[Key],
     repositories: Mapping[str, str],
     kinds: Mapping[Key, Kind],
-) -> Tool:
+) -> RecordedTool:
     results = recording.results[tool]
     names = list(dict.fromkeys(name for name, _ in keys))
     counted = [results[name].findings for name in names if name in results]
     known = [count for count in counted if count is not None]
     comments = len(keys) if tool == HUMAN else sum(known) if known else None
     shares = [_share(own, caught) for own in _group(keys, lambda key: key[0]).values()]
-    return Tool(
+    return RecordedTool(
         tool=tool,
         comments=comments,
         comments_per_pull_request=None if comments is None else comments / len(names),

@@ -36,7 +36,7 @@ class Burden:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Load:
+class TrialLoad:
     """One trial's part of a burden; ``effects`` are the findings' places by oracle; None: not attributed."""
 
     findings: int | None
@@ -47,7 +47,7 @@ class Load:
     removed: int | None
 
 
-def load(trial: Trial) -> Load:
+def load(trial: Trial) -> TrialLoad:
     """Return one trial's part of the burden."""
     added, removed = _lines(trial)
     effects: dict[Key, tuple[int, ...]] | None = None
@@ -55,7 +55,7 @@ def load(trial: Trial) -> Load:
         effects = {(trial.instance, comment): tuple(places) for comment, places in trial.attribution.items()}
     elif trial.review is not None and trial.review.size == 0:
         effects = {}
-    return Load(
+    return TrialLoad(
         findings=None if trial.review is None else trial.review.size,
         caught=bool(trial.having(Verdict.CAUGHT)),
         known=any(result.verdict is not Verdict.UNKNOWN for result in trial.results),
@@ -65,7 +65,7 @@ def load(trial: Trial) -> Load:
     )
 
 
-def burden(loads: Iterable[Load], unasked: AbstractSet[Key] = frozenset()) -> Burden:
+def burden(loads: Iterable[TrialLoad], unasked: AbstractSet[Key] = frozenset()) -> Burden:
     """Sum up; what is idle is only known of trials whose oracles are. ``unasked`` is what the control catches."""
     own = [one for one in loads if one.known and one.findings is not None]
     attributed = [one for one in own if one.effects is not None or not one.caught]
@@ -81,7 +81,7 @@ def burden(loads: Iterable[Load], unasked: AbstractSet[Key] = frozenset()) -> Bu
     )
 
 
-def _effective(one: Load, unasked: AbstractSet[Key]) -> int:
+def _effective(one: TrialLoad, unasked: AbstractSet[Key]) -> int:
     return len({at for key, places in (one.effects or {}).items() if key not in unasked for at in places})
 
 

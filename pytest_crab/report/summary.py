@@ -25,7 +25,7 @@ from pytest_crab.report.review_cost import Burden
 from pytest_crab.report.review_cost import burden
 from pytest_crab.report.stability import Stability
 from pytest_crab.report.stability import stability
-from pytest_crab.report.trial_rows import Row
+from pytest_crab.report.trial_rows import TrialRow
 from pytest_crab.report.trial_rows import comments_of
 from pytest_crab.report.trial_rows import cost
 from pytest_crab.report.trial_rows import oracles_of
@@ -245,7 +245,7 @@ class SummaryBuilder:
     """A summary in the making, for who reads the trials for something else too; see ``summarise``."""
 
     def __init__(self) -> None:
-        self._rows: dict[TrialId, Row] = {}
+        self._rows: dict[TrialId, TrialRow] = {}
         self._superseded = 0
 
     def add(self, trial: Trial) -> None:
@@ -255,7 +255,7 @@ class SummaryBuilder:
 
     def summary(self, *, errors_as_misses: bool = False) -> Summary:
         """The numbers of the trials so far."""
-        by_reviewer: dict[str, list[Row]] = {}
+        by_reviewer: dict[str, list[TrialRow]] = {}
         for trial in sorted(self._rows, key=lambda one: (one.instance, one.repeat)):
             by_reviewer.setdefault(trial.reviewer, []).append(self._rows[trial])
         unasked = _caught_by_control(by_reviewer.values())
@@ -271,13 +271,13 @@ class SummaryBuilder:
         )
 
 
-def _caught_by_control(reviewers: Iterable[Sequence[Row]]) -> AbstractSet[Key]:
+def _caught_by_control(reviewers: Iterable[Sequence[TrialRow]]) -> AbstractSet[Key]:
     """Return the oracles that the control, an agent without a review, caught in at least half of its known repeats."""
     control = next((rows for rows in reviewers if rows[0].arm == CONTROL), ())
     return {oracle.key for oracle in oracles_of(control) if (oracle.value() or 0) >= MAJORITY}
 
 
-def _reviewer(name: str, rows: Sequence[Row], unasked: AbstractSet[Key], *, strict: bool) -> ReviewerSummary:
+def _reviewer(name: str, rows: Sequence[TrialRow], unasked: AbstractSet[Key], *, strict: bool) -> ReviewerSummary:
     oracles = oracles_of(rows)
     instances = {row.instance: row.provenance for row in rows}
     per_instance = Counter(row.instance for row in rows)
@@ -376,7 +376,7 @@ def _by_label(oracles: Sequence[OracleRecord], *, strict: bool) -> dict[str, dic
     }
 
 
-def _findings_by_label(rows: Iterable[Row]) -> dict[str, dict[str, int]]:
+def _findings_by_label(rows: Iterable[TrialRow]) -> dict[str, dict[str, int]]:
     found: dict[str, Counter[str]] = {}
     for row in rows:
         for (dimension, word), count in row.finding_labels.items():
@@ -384,7 +384,7 @@ def _findings_by_label(rows: Iterable[Row]) -> dict[str, dict[str, int]]:
     return {dimension: dict(found[dimension].most_common()) for dimension in sorted(found)}
 
 
-def _versions(rows: Sequence[Row]) -> dict[str, tuple[str, ...]]:
+def _versions(rows: Sequence[TrialRow]) -> dict[str, tuple[str, ...]]:
     return {
         part: tuple(sorted({version for row in rows for name, version in row.versions if name == part}))
         for part in _distinct(name for row in rows for name, _ in row.versions)

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from pytest_crab.report import outcomes as letters
 from pytest_crab.report.outcomes import OracleRecord
-from pytest_crab.report.review_cost import Load
+from pytest_crab.report.review_cost import TrialLoad
 from pytest_crab.report.review_cost import load
 from pytest_crab.types import Provenance
 from pytest_crab.types import Trial
@@ -25,7 +25,7 @@ _OWN_STEPS = ("review", "revision", "verdict")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class TrialRow:
     """One trial; ``own_seconds`` are those of review, revision and verdicts; None: some were kept from before."""
 
     instance: str
@@ -39,7 +39,7 @@ class Row:
     leaky: tuple[str, ...]
     simulated: bool
     skipped: str | None
-    load: Load
+    load: TrialLoad
     costs: tuple[float | None, ...]
     failed_costs: tuple[float | None, ...]
     damage: bool | None
@@ -51,9 +51,9 @@ class Row:
     finding_labels: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
 
-def row_of(trial: Trial) -> Row:
+def row_of(trial: Trial) -> TrialRow:
     """Return the row of a trial."""
-    return Row(
+    return TrialRow(
         instance=trial.instance,
         repo=trial.repo,
         provenance=trial.provenance,
@@ -111,7 +111,7 @@ def _versions(trial: Trial) -> tuple[tuple[str, str], ...]:
     return (*((name, str(version)) for name, version in found.items() if version is not None), *asked)
 
 
-def oracles_of(rows: Iterable[Row]) -> list[OracleRecord]:
+def oracles_of(rows: Iterable[TrialRow]) -> list[OracleRecord]:
     """Return the oracles of all rows, each once, with the verdicts of its repeats in their order."""
     places: dict[tuple[str, str], tuple[str, Mapping[str, str]]] = {}
     verdicts: dict[tuple[str, str], dict[int, str]] = {}
@@ -137,7 +137,7 @@ def oracles_of(rows: Iterable[Row]) -> list[OracleRecord]:
     ]
 
 
-def comments_of(rows: Iterable[Row]) -> tuple[Fraction, int]:
+def comments_of(rows: Iterable[TrialRow]) -> tuple[Fraction, int]:
     """Return the findings, averaged over each instance's reviews, and the number of instances that have a review."""
     findings: dict[str, list[int]] = {}
     for row in rows:
@@ -147,7 +147,7 @@ def comments_of(rows: Iterable[Row]) -> tuple[Fraction, int]:
     return sum(means, Fraction()), len(means)
 
 
-def per_run(rows: Iterable[Row], value: Callable[[Row], float | None]) -> float | None:
+def per_run(rows: Iterable[TrialRow], value: Callable[[TrialRow], float | None]) -> float | None:
     """Return the sum over instances of the mean over repeats, as one run takes it; None if a value is not known."""
     found: dict[str, list[float]] = {}
     for row in rows:
@@ -164,7 +164,7 @@ def costs_of(trial: Trial) -> tuple[float | None, ...]:
     return tuple(None if usage is None else usage.cost_usd for usage in used)
 
 
-def cost(row: Row) -> float | None:
+def cost(row: TrialRow) -> float | None:
     """The dollars of a trial's review, revision and failed attempts, 0 if there was none; None: one is not known."""
     known = [one for one in row.costs if one is not None]
     return sum(known) if len(known) == len(row.costs) else None

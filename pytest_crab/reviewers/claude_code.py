@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from pytest_crab.clients import claude_code
 from pytest_crab.clients.prompting import prompt
-from pytest_crab.commands import Place
+from pytest_crab.commands import CommandPlace
 from pytest_crab.protocols import Checkout
 from pytest_crab.types import PullRequest
 from pytest_crab.types import Review
@@ -44,7 +44,7 @@ class ClaudeCodeReviewer(claude_code.ClaudeCodeSettings):
 
     role: ClassVar[str] = "reviewer"
 
-    place: Place = field(default=Place.CLONE, metadata={"key": "in"})
+    place: CommandPlace = field(default=CommandPlace.CLONE, metadata={"key": "in"})
 
     def review(self, pull_request: PullRequest, checkout: Checkout) -> Review:
         """Run Claude Code. Raises ReviewerError, GatewayError, Cancelled, EngineError."""

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from pytest_crab.clients import codex
 from pytest_crab.clients.prompting import prompt
-from pytest_crab.commands import Place
+from pytest_crab.commands import CommandPlace
 from pytest_crab.protocols import Checkout
 from pytest_crab.types import PullRequest
 from pytest_crab.types import Review
@@ -26,7 +26,7 @@ class CodexReviewer(codex.CodexSettings):
 
     role: ClassVar[str] = "reviewer"
 
-    place: Place = field(default=Place.CLONE, metadata={"key": "in"})
+    place: CommandPlace = field(default=CommandPlace.CLONE, metadata={"key": "in"})
 
     def instructions(self) -> str:
         """Return the text that goes before the data; none where codex's own instructions are used."""

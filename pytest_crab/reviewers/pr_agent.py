@@ -15,7 +15,7 @@ from pytest_crab.clients.client_run import ClientSettings
 from pytest_crab.clients.client_run import Session
 from pytest_crab.clients.client_run import ending
 from pytest_crab.clients.prompting import shown_diff
-from pytest_crab.commands import Place
+from pytest_crab.commands import CommandPlace
 from pytest_crab.protocols import Checkout
 from pytest_crab.protocols import Completed
 from pytest_crab.types import PullRequest
@@ -41,7 +41,7 @@ class PrAgentReviewer(ClientSettings):
     role: ClassVar[str] = "reviewer"
 
     provider: str = "openai"
-    place: Place = field(default=Place.CLONE, metadata={"key": "in"})
+    place: CommandPlace = field(default=CommandPlace.CLONE, metadata={"key": "in"})
     config: Mapping[str, str] = field(default_factory=dict)
     context: int = 128_000
 

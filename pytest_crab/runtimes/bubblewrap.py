@@ -43,7 +43,7 @@ from pytest_crab.runtimes.piped import Piped
 from pytest_crab.runtimes.piped import serve
 from pytest_crab.runtimes.piped import started
 from pytest_crab.runtimes.piped import to_completed
-from pytest_crab.runtimes.runs import Run
+from pytest_crab.runtimes.runs import RunFolder
 from pytest_crab.text import last_line
 
 _MIB = 2**20
@@ -140,7 +140,7 @@ def problem() -> str | None:
 
 
 def run_confined(
-    run: Run,
+    run: RunFolder,
     views: Sequence[View],
     commands: Sequence[Command],
     *,
@@ -180,7 +180,7 @@ def run_confined(
         return tuple(to_completed(piped, out_of_memory=starved, too_much_disk=full) for piped in running)
 
 
-def attach(run: Run, view: View, command: Command, *, limits: Limits) -> int:
+def attach(run: RunFolder, view: View, command: Command, *, limits: Limits) -> int:
     """Run a command in a sandbox on this process's own terminal, for as long as it likes; its exit code.
 
     Raises EngineError where bubblewrap cannot be used.
@@ -209,7 +209,7 @@ def confined(
     seconds: float,
     cancel: threading.Event | None = None,
     limits: Limits = CLIENT_LIMITS,
-    run: Run | None = None,
+    run: RunFolder | None = None,
     client: ClientMounts | None = None,
     filling: Filling | None = None,
 ) -> Completed:
@@ -218,7 +218,7 @@ def confined(
     Paths are the same inside as outside; /tmp is its own unless ``env`` and ``writable`` say otherwise. The deadline,
     ``cancel`` and ``filling`` end it with every descendant. Raises EngineError, Cancelled.
     """
-    own = run or Run()
+    own = run or RunFolder()
     view = View(
         readable={str(path): path for path in readable},
         writable={str(path): path for path in (*writable, folder)},

@@ -42,7 +42,7 @@ from pytest_crab.runtimes.environments import image_key
 from pytest_crab.runtimes.host_clone import confined_clone
 from pytest_crab.runtimes.host_clone import plain_clone
 from pytest_crab.runtimes.images import Images
-from pytest_crab.runtimes.runs import Run
+from pytest_crab.runtimes.runs import RunFolder
 from pytest_crab.runtimes.runs import sweep_folders
 from pytest_crab.runtimes.sandboxes import end_all
 from pytest_crab.runtimes.sandboxes import idling
@@ -85,9 +85,14 @@ class DockerRuntime:
     name = "docker"
 
     def __init__(
-        self, *, rootdir: Path, base: str = "python:{python}-slim", slots: int | None = None, run: Run | None = None
+        self,
+        *,
+        rootdir: Path,
+        base: str = "python:{python}-slim",
+        slots: int | None = None,
+        run: RunFolder | None = None,
     ) -> None:
-        self.run = run or Run()
+        self.run = run or RunFolder()
         self.engine = Engine(self.run)
         self.slots = Slots(slots)
         self._images = Images(self.engine, self.slots, rootdir=rootdir, base=base)

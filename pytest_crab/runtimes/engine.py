@@ -27,7 +27,7 @@ from pytest_crab.protocols import Command
 from pytest_crab.protocols import Limits
 from pytest_crab.runtimes import runs
 from pytest_crab.runtimes.environments import TMP
-from pytest_crab.runtimes.runs import Run
+from pytest_crab.runtimes.runs import RunFolder
 
 USERS = {"project": "1000:1000", "oracle": "1001:1001", "root": "0:0"}
 
@@ -74,7 +74,7 @@ def inspected(client: docker.APIClient, image: str) -> dict[str, Any] | None:
 class Engine:
     """A connection that all threads of one runtime share; everything made through it carries the run's labels."""
 
-    def __init__(self, run: Run, *, timeout: int = 60) -> None:
+    def __init__(self, run: RunFolder, *, timeout: int = 60) -> None:
         self.run = run
         self.stopped = threading.Event()
         self._timeout = timeout

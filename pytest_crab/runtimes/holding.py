@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pytest_crab.locks import locked_file
 from pytest_crab.runtimes import runs
-from pytest_crab.runtimes.runs import Run
+from pytest_crab.runtimes.runs import RunFolder
 from pytest_crab.scratch import machine_folder
 
 #: How much of an environment's key names it here, in images and in folders.
@@ -31,7 +31,7 @@ class Record:
 class Holds:
     """The environments that one run uses, by the instance that they are for; all are given up when the run ends."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: RunFolder) -> None:
         self._run = run
         self._taken: dict[str, set[str]] = {}
         self._guard = threading.Lock()

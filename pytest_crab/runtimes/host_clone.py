@@ -24,13 +24,13 @@ from pytest_crab.runtimes import relaying
 from pytest_crab.runtimes.bubblewrap import ClientMounts
 from pytest_crab.runtimes.filling import Filling
 from pytest_crab.runtimes.plain_processes import run_plain
-from pytest_crab.runtimes.runs import Run
+from pytest_crab.runtimes.runs import RunFolder
 from pytest_crab.runtimes.trees import put
 
 
 @contextmanager
 def confined_clone(
-    run: Run, snapshot: Snapshot, request: CloneRequest, stopped: threading.Event
+    run: RunFolder, snapshot: Snapshot, request: CloneRequest, stopped: threading.Event
 ) -> Iterator[Workspace]:
     """A clone whose commands run in sandboxes by bubblewrap; ``stopped`` ends them. Raises EngineError in ``run``."""
     with run.scratch() as scratch:
@@ -41,7 +41,9 @@ def confined_clone(
 
 
 @contextmanager
-def plain_clone(run: Run, snapshot: Snapshot, request: CloneRequest, stopped: threading.Event) -> Iterator[Workspace]:
+def plain_clone(
+    run: RunFolder, snapshot: Snapshot, request: CloneRequest, stopped: threading.Event
+) -> Iterator[Workspace]:
     """A clone whose commands run without a sandbox, each once ``request.permit`` allows it; ``stopped`` ends them."""
     with run.scratch() as scratch:
         workspace = PlainClone(run, snapshot, request, stopped, scratch)
@@ -58,7 +60,7 @@ class HostClone(ABC):
     """A protocols.Workspace on the host, at the same path inside and outside; a subclass runs the commands."""
 
     def __init__(
-        self, run: Run, snapshot: Snapshot, request: CloneRequest, stopped: threading.Event, scratch: Path
+        self, run: RunFolder, snapshot: Snapshot, request: CloneRequest, stopped: threading.Event, scratch: Path
     ) -> None:
         self.client: ClientMounts | None = None
         self.home: str | None = None

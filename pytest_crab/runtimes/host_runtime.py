@@ -32,7 +32,7 @@ from pytest_crab.runtimes.bubblewrap import View
 from pytest_crab.runtimes.environments import described
 from pytest_crab.runtimes.environments import image_key
 from pytest_crab.runtimes.holding import Holds
-from pytest_crab.runtimes.runs import Run
+from pytest_crab.runtimes.runs import RunFolder
 from pytest_crab.runtimes.runs import remove_folder
 from pytest_crab.runtimes.runs import sweep_folders
 from pytest_crab.runtimes.slots import Slots
@@ -52,8 +52,8 @@ class HostRuntime(ABC):
     name = "local"
     unconfined: ClassVar[bool]
 
-    def __init__(self, *, cache: Path, slots: int | None = None, run: Run | None = None) -> None:
-        self.run = run or Run()
+    def __init__(self, *, cache: Path, slots: int | None = None, run: RunFolder | None = None) -> None:
+        self.run = run or RunFolder()
         self._cache = cache.absolute()
         hiding.hide(self._cache, "the cache of environments")
         self.slots = Slots(slots)

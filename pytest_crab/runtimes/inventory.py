@@ -26,7 +26,7 @@ from pytest_crab.runtimes.images import BELOW_LABEL
 from pytest_crab.runtimes.images import BUILDER_LABEL
 from pytest_crab.runtimes.images import KEY_LABEL
 from pytest_crab.runtimes.images import builder
-from pytest_crab.runtimes.runs import Run
+from pytest_crab.runtimes.runs import RunFolder
 from pytest_crab.runtimes.runs import remove_folder
 from pytest_crab.serialization import digest
 
@@ -108,7 +108,7 @@ class EngineImages:
     def __init__(self) -> None:
         from pytest_crab.runtimes.engine import Engine
 
-        self._engine = Engine(Run(), timeout=120)
+        self._engine = Engine(RunFolder(), timeout=120)
         self._layers: dict[str, dict[str, int]] = {}
 
     def kept(self) -> list[Kept]:

@@ -12,7 +12,7 @@ from pytest_crab.runtimes import holding
 from pytest_crab.runtimes import venvs
 from pytest_crab.runtimes.inventory import GONE
 from pytest_crab.runtimes.inventory import folders
-from pytest_crab.runtimes.runs import Run
+from pytest_crab.runtimes.runs import RunFolder
 from pytest_crab.runtimes.runs import remove_folder
 from pytest_crab.runtimes.runs import sweep_folders
 
@@ -25,7 +25,7 @@ def sweep() -> list[str]:
     from pytest_crab.runtimes.engine import Engine
 
     removed = [f"scratch of run {name}" for name in [*cgroups.sweep(), *sweep_folders()]]
-    engine = Engine(Run(), timeout=30)
+    engine = Engine(RunFolder(), timeout=30)
     try:
         removed += [f"container {name[:12]}" for name in engine.sweep()]
     except EngineError:

@@ -13,7 +13,7 @@ from pytest_crab.runtimes.base import is_old
 from pytest_crab.runtimes.engine import Engine
 from pytest_crab.runtimes.engine import first_line
 from pytest_crab.runtimes.interpreters import running_version
-from pytest_crab.runtimes.runs import Run
+from pytest_crab.runtimes.runs import RunFolder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +34,7 @@ def look(base: str, python: str | None = None) -> Presence:
     """Ask the engine for its version and for the base images of Python X.Y; nothing is pulled."""
     version = python or running_version()
     wanted = tuple(dict.fromkeys([base.format(python=version), LOCAL_BASE.format(python=version)]))
-    engine = Engine(Run(), timeout=10)
+    engine = Engine(RunFolder(), timeout=10)
     try:
         answer = str(engine.client.version()["Version"])
         found = next((name for name in wanted if engine.client.images(name=name)), None)
@@ -67,7 +67,7 @@ def docker_lacks(base: str, python: str | None = None) -> str | None:
         return "no Docker engine answers"
     if presence.found is not None:
         return None
-    engine = Engine(Run(), timeout=600)
+    engine = Engine(RunFolder(), timeout=600)
     try:
         with engine.calling(f"pulling {presence.wanted[0]}") as client:
             client.pull(presence.wanted[0])

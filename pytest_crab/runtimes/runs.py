@@ -36,7 +36,7 @@ def machine_id() -> str:
     return digest([seed, platform.node(), str(machine_folder())])[:16]
 
 
-class Run:
+class RunFolder:
     """One run: its id, and a folder for its scratch; both count as dead once this object's process has ended."""
 
     def __init__(self) -> None:

@@ -40,9 +40,9 @@ def engine_stock(instances: Iterable[Instance], base: str) -> Stock:
     from pytest_crab.runtimes.engine import Engine
     from pytest_crab.runtimes.images import repository_of
     from pytest_crab.runtimes.images import wanted_bases
-    from pytest_crab.runtimes.runs import Run
+    from pytest_crab.runtimes.runs import RunFolder
 
-    engine = Engine(Run(), timeout=10)
+    engine = Engine(RunFolder(), timeout=10)
     try:
         with engine.calling("listing images") as client:
             found: list[dict[str, Any]] = client.images()

@@ -32,7 +32,7 @@ from pytest_crab.runtimes.host_clone import plain_clone
 from pytest_crab.runtimes.host_runtime import HostRuntime
 from pytest_crab.runtimes.host_runtime import HostWorkspace
 from pytest_crab.runtimes.plain_processes import run_plain
-from pytest_crab.runtimes.runs import Run
+from pytest_crab.runtimes.runs import RunFolder
 from pytest_crab.runtimes.runs import remove_folder
 from pytest_crab.types import Instance
 
@@ -45,7 +45,7 @@ class SubprocessRuntime(HostRuntime):
 
     unconfined = True
 
-    def __init__(self, *, cache: Path, slots: int | None = None, run: Run | None = None) -> None:
+    def __init__(self, *, cache: Path, slots: int | None = None, run: RunFolder | None = None) -> None:
         super().__init__(cache=cache, slots=slots, run=run)
         self._guard = threading.Lock()
         self._busy: dict[str, threading.Lock] = {}

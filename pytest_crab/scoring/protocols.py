@@ -79,7 +79,7 @@ class StepResults(Mapping[str, R]):
         return len(self.results)
 
 
-class TrialContext(Protocol):
+class ScoringContext(Protocol):
     """The instance and the services that a scorer works with; each is fetched or built on first use."""
 
     @property
@@ -119,7 +119,7 @@ class TrialContext(Protocol):
         """Install a revised tree; the project's metadata files. Raises InstallFailed, EngineError, Cancelled."""
 
 
-class Evidence(Protocol):
+class ScorerEvidence(Protocol):
     """The result of a scorer's ``prepare`` for one trial; ``decided`` are the scores that need no review."""
 
     @property
@@ -139,11 +139,11 @@ class Scorer(Protocol):
     def comments(self, instance: Instance) -> tuple[Comment, ...]:
         """The comments of this instance that get a score."""
 
-    def foresee(self, context: TrialContext, revision: Revision | None) -> Iterator[Step[Any]]:
+    def foresee(self, context: ScoringContext, revision: Revision | None) -> Iterator[Step[Any]]:
         """The steps whose keys are known now; without a revision only those that need none."""
 
-    def prepare(self, context: TrialContext) -> Evidence:
+    def prepare(self, context: ScoringContext) -> ScorerEvidence:
         """Prepare what the scores rest on. Raises what keeps this machine from answering: CrabError."""
 
-    def score(self, context: TrialContext, evidence: Any, review: Review, revision: Revision) -> Sequence[Score]:
+    def score(self, context: ScoringContext, evidence: Any, review: Review, revision: Revision) -> Sequence[Score]:
         """The scores of what is not decided yet. Raises as ``prepare`` does."""

@@ -20,7 +20,7 @@ from pytest_crab.diffs import MOST_MIB_CHANGED
 from pytest_crab.errors import DiffRejected
 from pytest_crab.errors import EngineError
 from pytest_crab.instances.files import LINK
-from pytest_crab.instances.files import Entry
+from pytest_crab.instances.files import FolderEntry
 from pytest_crab.instances.files import entry
 from pytest_crab.instances.files import link_bytes
 from pytest_crab.scratch import scratch
@@ -39,7 +39,7 @@ _AT_ONCE = 10_000
 _SUBMODULE = "160000"
 
 
-def write(git: Git, folder: Path, entries: Sequence[Entry]) -> str:
+def write(git: Git, folder: Path, entries: Sequence[FolderEntry]) -> str:
     """Return the tree that holds ``entries`` and nothing else."""
     with git.with_index(None) as indexed:
         _update(indexed, zip(entries, _hash_files(git, folder, entries), strict=True), ())
@@ -89,7 +89,7 @@ def _require_none(left: set[str]) -> None:
 
 def _walk_unignored(
     ignored_of: Callable[[set[str]], set[str]], folder: Path, tracked: set[str], submodules: set[str]
-) -> Iterator[Entry]:
+) -> Iterator[FolderEntry]:
     """Walk level by level, asking what is ignored, so that an ignored folder is never entered.
 
     No more names are held at once than a revision may leave, and those that are asked about. Raises DiffRejected.
@@ -185,7 +185,7 @@ def _fields(stream: IO[bytes] | None) -> Iterator[bytes]:
     raise EOFError
 
 
-def _limit_size(entries: Iterable[Entry]) -> Iterator[Entry]:
+def _limit_size(entries: Iterable[FolderEntry]) -> Iterator[FolderEntry]:
     size = 0
     for file in entries:
         size += file.size
@@ -205,7 +205,7 @@ def _modes(git: Git, tree: str) -> dict[str, str]:
     return {os.fsdecode(path): facts.split(b" ", 1)[0].decode() for facts, path in pairs}
 
 
-def _hash_files(git: Git, folder: Path, entries: Sequence[Entry]) -> list[str]:
+def _hash_files(git: Git, folder: Path, entries: Sequence[FolderEntry]) -> list[str]:
     """Write each file's bytes unfiltered and each link's target; return the blobs' ids in the same order."""
     with scratch("links") as links:
         paths = [
@@ -226,7 +226,7 @@ def _quote(path: bytes) -> bytes:
     return b'"' + path.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n") + b'"'
 
 
-def _update(git: Git, added: Iterable[tuple[Entry, str]], removed: Iterable[str]) -> None:
+def _update(git: Git, added: Iterable[tuple[FolderEntry, str]], removed: Iterable[str]) -> None:
     lines = [b"0 " + b"0" * 40 + b"\t" + os.fsencode(path) + b"\0" for path in sorted(removed)]
     lines += [f"{file.mode} {name}\t".encode() + os.fsencode(file.path) + b"\0" for file, name in added]
     git.run("update-index", "-z", "--index-info", stdin=b"".join(lines))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from pytest_crab.diffs import MOST_MIB_CHANGED
 from pytest_crab.errors import DiffRejected
-from pytest_crab.instances.files import Entry
+from pytest_crab.instances.files import FolderEntry
 from pytest_crab.sources.git_cli import Git
 from pytest_crab.sources.git_trees import changed_files
 from pytest_crab.sources.git_trees import tree_of
@@ -15,7 +15,7 @@ from pytest_crab.sources.git_trees import tree_of
 _MOST = MOST_MIB_CHANGED << 20
 
 
-def require_modest_files(git: Git, before: str, files: Sequence[Entry]) -> None:
+def require_modest_files(git: Git, before: str, files: Sequence[FolderEntry]) -> None:
     """Raise DiffRejected if files are too much that are new, or of another size than in ``before``; none is read."""
     if sum(file.size for file in files) <= _MOST:
         return

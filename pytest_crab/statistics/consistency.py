@@ -22,14 +22,14 @@ MOST_COMMENTS = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Interval:
+class RoundingInterval:
     """All values from ``low`` to ``high`` that are printed as one number; both ends belong to it."""
 
     low: Fraction
     high: Fraction
 
     @classmethod
-    def of_printed(cls, text: str, *, percent: bool = True) -> Interval:
+    def of_printed(cls, text: str, *, percent: bool = True) -> RoundingInterval:
         """Return the values that round to ``text``, a number with as many decimals as count."""
         value = Fraction(text)
         half = Fraction(1, 2 * 10 ** len(text.partition(".")[2]))
@@ -49,13 +49,13 @@ class Interval:
         last = math.floor(count / self.low) if self.low else most
         return range(max(1, first), min(most, last) + 1)
 
-    def overlap(self, other: Interval) -> Interval:
+    def overlap(self, other: RoundingInterval) -> RoundingInterval:
         """Return the values of both; ``low`` is above ``high`` where there is none."""
-        return Interval(low=max(self.low, other.low), high=min(self.high, other.high))
+        return RoundingInterval(low=max(self.low, other.low), high=min(self.high, other.high))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class PrintedRow:
     """One printed row. Rates are percent as printed, ``snr`` a plain ratio; None where the table has no such column.
 
     ``recall`` is hits / gold comments, ``precision`` hits / comments of the review, ``usefulness`` useful comments /
@@ -86,12 +86,12 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class PrintedTable:
     """Printed rows over ``gold`` comments, of which ``parts`` lie in each part."""
 
     title: str
     gold: int
-    rows: tuple[Row, ...]
+    rows: tuple[PrintedRow, ...]
     parts: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -117,7 +117,7 @@ class Inconsistency:
     sentence: str
 
 
-def audit(table: Table) -> tuple[Inconsistency, ...]:
+def audit(table: PrintedTable) -> tuple[Inconsistency, ...]:
     """Return every fault of a table, row by row; then the groups whose labels were permuted between two columns."""
     rows = [Inconsistency(row.label, sentence) for row in table.rows for sentence in _row_faults(table, row)]
     groups = list(dict.fromkeys(row.group for row in table.rows))
@@ -125,11 +125,11 @@ def audit(table: Table) -> tuple[Inconsistency, ...]:
     return (*rows, *(Inconsistency(group or table.title, sentence) for group, sentence in swapped if sentence))
 
 
-def _row_faults(table: Table, row: Row) -> Iterator[str]:
+def _row_faults(table: PrintedTable, row: PrintedRow) -> Iterator[str]:
     rates = {"recall": (row.recall, table.gold)}
     rates |= {f"recall in {part}": (text, table.parts[part]) for part, text in row.parts.items()}
     for name, (text, total) in rates.items():
-        if text is not None and not Interval.of_printed(text).counts(total):
+        if text is not None and not RoundingInterval.of_printed(text).counts(total):
             yield f"{name} is {text}%, and no whole number of {total} gives that"
     if row.recall is not None and not _parts_fit(table, row, row.recall):
         yield f"the parts give {_part_sum(table, row)} of {table.gold}, and recall is {row.recall}%"
@@ -139,43 +139,43 @@ def _row_faults(table: Table, row: Row) -> Iterator[str]:
         yield from _shared_counts(table, row)
 
 
-def _part_counts(table: Table, row: Row) -> tuple[int, int]:
-    counts = [Interval.of_printed(text).counts(table.parts[part]) for part, text in row.parts.items()]
+def _part_counts(table: PrintedTable, row: PrintedRow) -> tuple[int, int]:
+    counts = [RoundingInterval.of_printed(text).counts(table.parts[part]) for part, text in row.parts.items()]
     return sum(each.start for each in counts), sum(each.stop - 1 for each in counts)
 
 
-def _part_sum(table: Table, row: Row) -> str:
+def _part_sum(table: PrintedTable, row: PrintedRow) -> str:
     low, high = _part_counts(table, row)
     rate = f"{100 * low / table.gold:.2f}%"
     return f"{low} ({rate})" if low >= high else f"{low} to {high} ({rate} and more)"
 
 
-def _parts_fit(table: Table, row: Row, recall: str) -> bool:
+def _parts_fit(table: PrintedTable, row: PrintedRow, recall: str) -> bool:
     """Return whether the parts can add up to this recall; True where the row has no parts."""
     if not row.parts:
         return True
     low, high = _part_counts(table, row)
-    whole = Interval.of_printed(recall).counts(table.gold)
+    whole = RoundingInterval.of_printed(recall).counts(table.gold)
     return bool(whole) and low < whole.stop and whole.start <= high
 
 
-def _derived_faults(row: Row) -> Iterator[str]:
+def _derived_faults(row: PrintedRow) -> Iterator[str]:
     """Check the columns that follow from two others by themselves."""
     if row.f1 is not None and row.recall is not None and row.precision is not None:
-        recall, precision = Interval.of_printed(row.recall), Interval.of_printed(row.precision)
-        f1 = Interval(low=_harmonic(recall.low, precision.low), high=_harmonic(recall.high, precision.high))
-        if _disjoint(f1, Interval.of_printed(row.f1)):
+        recall, precision = RoundingInterval.of_printed(row.recall), RoundingInterval.of_printed(row.precision)
+        f1 = RoundingInterval(low=_harmonic(recall.low, precision.low), high=_harmonic(recall.high, precision.high))
+        if _disjoint(f1, RoundingInterval.of_printed(row.f1)):
             yield f"F1 is {row.f1}%, and recall {row.recall}% with precision {row.precision}% gives {_percent(f1)}"
     if row.snr is not None and row.usefulness is not None:
-        useful = Interval.of_printed(row.usefulness)
+        useful = RoundingInterval.of_printed(row.usefulness)
         if useful.high < 1:
-            ratio = Interval(low=useful.low / (1 - useful.low), high=useful.high / (1 - useful.high))
-            if _disjoint(ratio, Interval.of_printed(row.snr, percent=False)):
+            ratio = RoundingInterval(low=useful.low / (1 - useful.low), high=useful.high / (1 - useful.high))
+            if _disjoint(ratio, RoundingInterval.of_printed(row.snr, percent=False)):
                 between = f"{float(ratio.low):.2f} to {float(ratio.high):.2f}"
                 yield f"the signal-to-noise ratio is {row.snr}, and usefulness {row.usefulness}% gives {between}"
 
 
-def _disjoint(one: Interval, other: Interval) -> bool:
+def _disjoint(one: RoundingInterval, other: RoundingInterval) -> bool:
     both = one.overlap(other)
     return both.low > both.high
 
@@ -184,15 +184,15 @@ def _harmonic(one: Fraction, other: Fraction) -> Fraction:
     return 2 * one * other / (one + other) if one + other else Fraction(0)
 
 
-def _percent(interval: Interval) -> str:
+def _percent(interval: RoundingInterval) -> str:
     return f"{100 * float(interval.low):.2f} to {100 * float(interval.high):.2f}%"
 
 
-def _shared_counts(table: Table, row: Row) -> Iterator[str]:
+def _shared_counts(table: PrintedTable, row: PrintedRow) -> Iterator[str]:
     """Look for one number of hits and one of comments behind all rates of a row, else for two numbers of hits."""
     if row.recall is None or row.precision is None:
         return
-    hits = Interval.of_printed(row.recall).counts(table.gold)
+    hits = RoundingInterval.of_printed(row.recall).counts(table.gold)
     if not hits or any(_one_count(table, row, count) for count in hits):
         return
     found = next(filter(None, (_two_counts(table, row, count) for count in hits)), None)
@@ -206,20 +206,20 @@ def _shared_counts(table: Table, row: Row) -> Iterator[str]:
         )
 
 
-def _one_count(table: Table, row: Row, hits: int) -> bool:
+def _one_count(table: PrintedTable, row: PrintedRow, hits: int) -> bool:
     assert row.precision is not None
     if row.hits not in {None, hits}:
         return False
     precise, useful = _allowed(table, row, hits)
     comments = range(1, MOST_COMMENTS + 1) if row.comments is None else range(row.comments, row.comments + 1)
-    totals = Interval.of_printed(row.precision).totals(hits, comments.stop - 1)
+    totals = RoundingInterval.of_printed(row.precision).totals(hits, comments.stop - 1)
     return any(
         total in comments and Fraction(hits, total) in precise and _useful_counts(useful, hits, total)
         for total in totals
     )
 
 
-def _two_counts(table: Table, row: Row, gold_hits: int) -> tuple[int, int] | None:
+def _two_counts(table: PrintedTable, row: PrintedRow, gold_hits: int) -> tuple[int, int] | None:
     """Return hits among the comments and the comments, where hits among the gold comments are another number."""
     precise, useful = _allowed(table, row, gold_hits)
     if precise.low > precise.high or useful.low > useful.high:
@@ -229,28 +229,28 @@ def _two_counts(table: Table, row: Row, gold_hits: int) -> tuple[int, int] | Non
     return next((pair for pair in pairs if _useful_counts(useful, *pair)), None)
 
 
-def _allowed(table: Table, row: Row, gold_hits: int) -> tuple[Interval, Interval]:
+def _allowed(table: PrintedTable, row: PrintedRow, gold_hits: int) -> tuple[RoundingInterval, RoundingInterval]:
     """Return the precision that fits F1 too, and the share of useful comments that fits the signal-to-noise ratio."""
     assert row.precision is not None
-    precision, useful = Interval.of_printed(row.precision), Interval(low=Fraction(0), high=Fraction(1))
+    precision, useful = RoundingInterval.of_printed(row.precision), RoundingInterval(low=Fraction(0), high=Fraction(1))
     if row.f1 is not None:
-        f1, recall = Interval.of_printed(row.f1), Fraction(gold_hits, table.gold)
+        f1, recall = RoundingInterval.of_printed(row.f1), Fraction(gold_hits, table.gold)
         low, high = (f * recall / (2 * recall - f) if f < 2 * recall else Fraction(1) for f in (f1.low, f1.high))
-        precision = precision.overlap(Interval(low=low, high=high))
+        precision = precision.overlap(RoundingInterval(low=low, high=high))
     if row.usefulness is not None:
-        useful = Interval.of_printed(row.usefulness)
+        useful = RoundingInterval.of_printed(row.usefulness)
     if row.snr is not None:
-        snr = Interval.of_printed(row.snr, percent=False)
-        useful = useful.overlap(Interval(low=snr.low / (1 + snr.low), high=snr.high / (1 + snr.high)))
+        snr = RoundingInterval.of_printed(row.snr, percent=False)
+        useful = useful.overlap(RoundingInterval(low=snr.low / (1 + snr.low), high=snr.high / (1 + snr.high)))
     return precision, useful
 
 
-def _useful_counts(useful: Interval, hits: int, comments: int) -> bool:
+def _useful_counts(useful: RoundingInterval, hits: int, comments: int) -> bool:
     counts = useful.counts(comments)
     return bool(counts) and counts.stop - 1 >= hits
 
 
-def _permutation(table: Table, rows: Sequence[Row]) -> str | None:
+def _permutation(table: PrintedTable, rows: Sequence[PrintedRow]) -> str | None:
     """Return the sentence on labels that were permuted between the parts and the recall of these rows."""
     wrong = [row for row in rows if row.recall is not None and not _parts_fit(table, row, row.recall)]
     fits = {row.name: [other.name for other in wrong if _parts_fit(table, row, other.recall or "")] for row in wrong}

@@ -12,7 +12,7 @@ from typing import Any
 from pytest_crab import runtimes
 from pytest_crab.models import Gateway
 from pytest_crab.runtimes import bubblewrap
-from pytest_crab.runtimes.runs import Run
+from pytest_crab.runtimes.runs import RunFolder
 from pytest_crab.settings import Settings
 from pytest_crab.store import FileStore
 from pytest_crab.trial.world import KEYS
@@ -37,7 +37,7 @@ def open_world(
     """
     kept = FileStore(store.absolute())
     problem = bubblewrap.problem()
-    run = Run()
+    run = RunFolder()
     with ExitStack() as stack:
         stack.callback(run.close)
         engine = runtimes.make(runtime, rootdir=Path.cwd(), cache=kept.cache, unconfined=problem is not None)

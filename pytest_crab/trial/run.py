@@ -24,8 +24,8 @@ from pytest_crab.lazy import lazy
 from pytest_crab.protocols import Agent
 from pytest_crab.protocols import Reviewer
 from pytest_crab.scoring import scorers_for
-from pytest_crab.scoring.protocols import Evidence
 from pytest_crab.scoring.protocols import Scorer
+from pytest_crab.scoring.protocols import ScorerEvidence
 from pytest_crab.trial.attribution import Unattributed
 from pytest_crab.trial.attribution import attribute
 from pytest_crab.trial.context import TrialContext
@@ -166,7 +166,7 @@ class TrialRun:
         if self.context.world.attribute and not self.crew.spec.control:
             self._attribute(evidence)
 
-    def _prove(self) -> dict[str, Evidence]:
+    def _prove(self) -> dict[str, ScorerEvidence]:
         """Let each scorer prepare what its scores rest on, and take the scores that need no review."""
         world = self.context.world
         if world.unconfined:
@@ -197,12 +197,12 @@ class TrialRun:
             self.context.wasted.append(revision.usage)
         return revision
 
-    def _score(self, scorers: Sequence[Scorer], evidence: Mapping[str, Evidence], revision: Revision) -> None:
+    def _score(self, scorers: Sequence[Scorer], evidence: Mapping[str, ScorerEvidence], revision: Revision) -> None:
         assert self.review is not None
         for scorer in scorers:
             self._take(scorer.score(self.context, evidence[scorer.name], self.review, revision))
 
-    def _attribute(self, evidence: Mapping[str, Evidence]) -> None:
+    def _attribute(self, evidence: Mapping[str, ScorerEvidence]) -> None:
         """Score the first scorer's comments again with one finding at a time."""
         assert self.review is not None
         review, scorer = self.review, self.scorers[0]

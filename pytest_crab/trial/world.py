@@ -23,7 +23,7 @@ from pytest_crab.protocols import Runtime
 from pytest_crab.protocols import Store
 from pytest_crab.retry_policy import RetryPolicy
 from pytest_crab.runtimes import hiding
-from pytest_crab.runtimes.runs import Run
+from pytest_crab.runtimes.runs import RunFolder
 from pytest_crab.settings import ModelSettings
 from pytest_crab.trial.crew import Crew
 from pytest_crab.trial.retries import RETRIES
@@ -71,7 +71,7 @@ class World:
     runtime: Runtime
     store: Store
     cache: Path
-    run: Run
+    run: RunFolder
     resume: str
     proof_runs: int = 2
     limits: Limits = ORACLE_LIMITS

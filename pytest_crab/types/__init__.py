@@ -7,9 +7,9 @@ from pytest_crab.types.enums import Category
 from pytest_crab.types.enums import Ending
 from pytest_crab.types.enums import Isolation
 from pytest_crab.types.enums import Kind
+from pytest_crab.types.enums import OracleRunner
 from pytest_crab.types.enums import Provenance
 from pytest_crab.types.enums import Reason
-from pytest_crab.types.enums import Runner
 from pytest_crab.types.enums import Side
 from pytest_crab.types.enums import StrEnum
 from pytest_crab.types.enums import Unit
@@ -71,6 +71,7 @@ __all__ = [
     "Judgement",
     "Kind",
     "Oracle",
+    "OracleRunner",
     "Proof",
     "Provenance",
     "PullRequest",
@@ -79,7 +80,6 @@ __all__ = [
     "Review",
     "Revision",
     "Run",
-    "Runner",
     "Score",
     "ScoredComment",
     "SdistSource",

@@ -48,7 +48,7 @@ class Side(StrEnum):
     RIGHT = "right"
 
 
-class Runner(StrEnum):
+class OracleRunner(StrEnum):
     """The test runner of an oracle: pytest, node's own, or the jest that the environment has."""
 
     PYTEST = "pytest"

@@ -11,8 +11,8 @@ from pytest_crab.errors import ImageError
 from pytest_crab.types.enums import Category
 from pytest_crab.types.enums import Isolation
 from pytest_crab.types.enums import Kind
+from pytest_crab.types.enums import OracleRunner
 from pytest_crab.types.enums import Provenance
-from pytest_crab.types.enums import Runner
 from pytest_crab.types.enums import Side
 from pytest_crab.types.trials import SCHEMA
 
@@ -129,7 +129,7 @@ class Oracle:
     """The executable test of one comment: red on the pull request, green once the comment is resolved."""
 
     file: str
-    runner: Runner = Runner.PYTEST
+    runner: OracleRunner = OracleRunner.PYTEST
     isolation: Isolation = Isolation.NONE
     plugins: tuple[str, ...] = ()
 

@@ -34,7 +34,7 @@ from pytest_crab.types import Proof
 from pytest_crab.types import Reason
 from pytest_crab.types import Run
 from pytest_crab.types import Verdict
-from pytest_crab.verdict import Evidence
+from pytest_crab.verdict import ProofEvidence
 from pytest_crab.verdict import judge
 from pytest_crab.verdict import prove
 
@@ -86,7 +86,7 @@ def examine(
 @pytest.fixture(scope="session")
 def proof(place: Place) -> Proof:
     runs = examine(place, {"head": {}, "reference": {"ledger.py": RIGHT}})
-    proof = prove(Evidence(instance="attacks", comment="c0", head=[runs["head"]], reference=[runs["reference"]]))
+    proof = prove(ProofEvidence(instance="attacks", comment="c0", head=[runs["head"]], reference=[runs["reference"]]))
     assert isinstance(proof, Proof), proof
     return proof
 

@@ -18,8 +18,8 @@ from pytest_crab.types import Ending
 from pytest_crab.types import Environment
 from pytest_crab.types import Isolation
 from pytest_crab.types import Oracle
+from pytest_crab.types import OracleRunner
 from pytest_crab.types import Run
-from pytest_crab.types import Runner
 
 if TYPE_CHECKING:
     from conftest import Place
@@ -106,7 +106,7 @@ def test_a_project_that_an_oracle_of_node_starts_cannot_write_into_its_report(co
     node = nodes.here()
     assert node is not None
     facts = {**confined.image.facts, "node": str(node.program), "node_version": node.version}
-    oracle = Oracle(file="oracles/test_c0.test.mjs", runner=Runner.NODE)
+    oracle = Oracle(file="oracles/test_c0.test.mjs", runner=OracleRunner.NODE)
     forge = FileChange(path="forge.mjs", mode="100644", content=FORGE.encode())
     job = harness.Job(
         image=replace(confined.image, facts=facts), environment=Environment(dockerfile="python"),

@@ -24,10 +24,10 @@ from pytest_crab.runtimes import nodes
 from pytest_crab.types import Environment
 from pytest_crab.types import Isolation
 from pytest_crab.types import Oracle
+from pytest_crab.types import OracleRunner
 from pytest_crab.types import Reason
 from pytest_crab.types import Run
-from pytest_crab.types import Runner
-from pytest_crab.verdict import Evidence
+from pytest_crab.verdict import ProofEvidence
 from pytest_crab.verdict import judge
 from pytest_crab.verdict import prove
 
@@ -49,7 +49,7 @@ def states_of(runner: str) -> dict[str, Mapping[str, str]]:
 
 def judged(runs: Mapping[str, Run]) -> dict[str, Reason]:
     """The reason of each attack's verdict, by a proof on head and reference."""
-    proof = prove(Evidence(instance="attacks", comment="c0", head=[runs["head"]], reference=[runs["reference"]]))
+    proof = prove(ProofEvidence(instance="attacks", comment="c0", head=[runs["head"]], reference=[runs["reference"]]))
     assert not isinstance(proof, tuple), proof
     return {name: judge(proof, run).reason for name, run in runs.items()}
 
@@ -102,7 +102,7 @@ def node_reasons(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Rea
     for source in (INSIDE["node"], OUTSIDE["node"]):
         folder: Path = tmp_path_factory.mktemp("node")
         image = image_in(folder, node=str(node.program), node_version=node.version)
-        job = job_of(image, "node", Oracle(file="oracles/test_c0.test.mjs", runner=Runner.NODE), source)
+        job = job_of(image, "node", Oracle(file="oracles/test_c0.test.mjs", runner=OracleRunner.NODE), source)
         done = Plain().execute(image, harness.commands(job), limits=ORACLE_LIMITS, seconds=job.seconds)
         found.append(judged({run.id: run for run in harness.parse(job, done).runs}))
     return found

@@ -17,7 +17,7 @@ from pytest_crab.report.recorded_results import RecordedSummary
 from pytest_crab.report.recorded_results import summarise_recording
 from pytest_crab.types import Category
 from pytest_crab.types import Kind
-from pytest_crab.types import Runner
+from pytest_crab.types import OracleRunner
 
 
 @pytest.fixture(autouse=True)
@@ -139,7 +139,10 @@ def test_tests_for_jest_keep_their_suffix(tmp_path: Path, made: Any) -> None:
     import_ccrab(made.write(tmp_path / "release"), tmp_path / "set")
     instance = load_instance(tmp_path / "set" / made.names[1])
     (comment,) = instance.comments
-    assert (comment.required_oracle.file, comment.required_oracle.runner) == ("oracles/test_c0.test.ts", Runner.JEST)
+    assert (comment.required_oracle.file, comment.required_oracle.runner) == (
+        "oracles/test_c0.test.ts",
+        OracleRunner.JEST,
+    )
     environment = instance.environment
     assert (environment.dockerfile, environment.node, environment.packages) == ("node", "20", ("jest@29.7.0",))
     assert load_instance(tmp_path / "set" / made.names[0]).environment.node is None

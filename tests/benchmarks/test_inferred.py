@@ -6,7 +6,7 @@ from pytest_crab.benchmarks.inferred import category_of
 from pytest_crab.benchmarks.inferred import kind_of
 from pytest_crab.types import Category
 from pytest_crab.types import Kind
-from pytest_crab.types import Runner
+from pytest_crab.types import OracleRunner
 
 
 @pytest.mark.parametrize(
@@ -30,8 +30,8 @@ def test_kinds(source: str, kind: Kind) -> None:
 
 
 def test_kinds_of_jest() -> None:
-    assert kind_of("const s = fs.readFileSync('x')", Runner.JEST) is Kind.STRUCTURAL
-    assert kind_of("const { run } = require('../x')", Runner.JEST) is Kind.BEHAVIORAL
+    assert kind_of("const s = fs.readFileSync('x')", OracleRunner.JEST) is Kind.STRUCTURAL
+    assert kind_of("const { run } = require('../x')", OracleRunner.JEST) is Kind.BEHAVIORAL
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from pytest_crab.runtimes.holding import Holds
 from pytest_crab.runtimes.inventory import Kept
 from pytest_crab.runtimes.inventory import LocalFolders
 from pytest_crab.runtimes.inventory import layers
-from pytest_crab.runtimes.runs import Run
+from pytest_crab.runtimes.runs import RunFolder
 
 KEYS = [digit * 32 for digit in "abcd"]
 MB = 1024**2
@@ -118,7 +118,7 @@ def there(cache: Path) -> str:
 
 def test_no_environment_of_a_living_run_goes(machine: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
-    own, other, dead = Run(), Run(), Run()
+    own, other, dead = RunFolder(), RunFolder(), RunFolder()
     for run, key in zip((own, other, dead), KEYS, strict=False):
         Holds(run).take(f"shop-{key[0]}", key)
     mine = Holds(own)
@@ -144,7 +144,7 @@ def test_no_environment_of_a_living_run_goes(machine: Path, tmp_path: Path) -> N
 
 
 def test_pruning_passes_over_what_a_run_has_taken_meanwhile(machine: Path, tmp_path: Path) -> None:
-    cache, run = tmp_path / "cache", Run()
+    cache, run = tmp_path / "cache", RunFolder()
     for key in KEYS[:2]:
         built(cache, key)
     Holds(run).take("shop-1", KEYS[0])
@@ -223,7 +223,7 @@ def test_an_image_that_another_run_removes_meanwhile_is_not_there(
 
 def test_the_least_recently_used_goes_and_no_more_than_must(machine: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
-    run = Run()
+    run = RunFolder()
     for key in KEYS:
         Holds(run).take("shop-1", key)
     run.close()
@@ -240,7 +240,7 @@ def test_the_least_recently_used_goes_and_no_more_than_must(machine: Path, tmp_p
 
 
 def test_two_instances_of_one_environment_are_both_waited_for(machine: Path, tmp_path: Path) -> None:
-    run = Run()
+    run = RunFolder()
     holds = Holds(run)
     holds.take("shop-1", KEYS[0])
     holds.take("shop-2", KEYS[0])

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pytest_crab.campaign.progress import PATIENCE
-from pytest_crab.campaign.progress import Line
 from pytest_crab.campaign.progress import Progress
 from pytest_crab.campaign.progress import SlotsWanted
+from pytest_crab.campaign.progress import TerminalLine
 from pytest_crab.campaign.progress import Watch
 from pytest_crab.campaign.progress import progress_text
 from pytest_crab.waiting import FOR_A_SLOT
@@ -60,7 +60,7 @@ def test_that_everything_waits_is_said_once_and_with_the_place() -> None:
 
 def test_a_line_is_cut_to_the_room_and_wiped_without_a_trace() -> None:
     written: list[str] = []
-    line = Line(written.append, lambda: 34)
+    line = TerminalLine(written.append, lambda: 34)
     line.show("x" * 80)
     assert written == [f" [{'x' * 30}]"]
     line.show("x" * 80)

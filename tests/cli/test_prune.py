@@ -20,7 +20,7 @@ from pytest_crab.runtimes import inventory
 from pytest_crab.runtimes.images import BUILDER_LABEL
 from pytest_crab.runtimes.images import KEY_LABEL
 from pytest_crab.runtimes.images import builder
-from pytest_crab.runtimes.runs import Run
+from pytest_crab.runtimes.runs import RunFolder
 from pytest_crab.store import FileStore
 
 KEY = serialization.digest("a review")
@@ -152,7 +152,7 @@ def test_what_a_living_run_builds_stays(store: FileStore) -> None:
     name = KEY[: holding.LENGTH]
     folder = store.cache / "built" / f"{name}.new"
     folder.mkdir(parents=True)
-    run = Run()
+    run = RunFolder()
     holding.Holds(run).take("shop-7", KEY)
     assert "half" not in prune("--store", str(store.folder))
     assert folder.is_dir()

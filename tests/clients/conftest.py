@@ -31,7 +31,7 @@ from pytest_crab.protocols import Snapshot
 from pytest_crab.runtimes import bubblewrap
 from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
 from pytest_crab.runtimes.interpreters import running_version
-from pytest_crab.runtimes.runs import Run
+from pytest_crab.runtimes.runs import RunFolder
 from pytest_crab.settings import Api
 from pytest_crab.settings import ModelSettings
 from pytest_crab.settings import Price
@@ -122,7 +122,7 @@ class Desk:
     instance: Instance
     snapshot: Snapshot
     image: Image
-    run: Run = field(default_factory=Run)
+    run: RunFolder = field(default_factory=RunFolder)
 
     @property
     def world(self) -> World:

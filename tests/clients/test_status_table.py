@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from pytest_crab.clients.status_table import TABLE
-from pytest_crab.clients.status_table import Row
 from pytest_crab.clients.status_table import Status
+from pytest_crab.clients.status_table import StatusRow
 from pytest_crab.clients.status_table import read_status
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "reviewers-and-agents.md"
@@ -89,7 +89,7 @@ ENDINGS = {"deadline": "timeout", "memory": "memory", "output": "output", "disk"
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.client}-{row.name}")
-def test_every_row_is_reached_by_its_own_facts(row: Row) -> None:
+def test_every_row_is_reached_by_its_own_facts(row: StatusRow) -> None:
     own = SEEN.get((row.client, row.name), {"ending": ENDINGS[row.name]} if row.name in ENDINGS else {})
     role = row.role or ("agent" if row.name == "edit" or row.client == "mini" else "reviewer")
     role = "agent" if (row.client, row.name) == ("codex", "refusal") else role

@@ -13,7 +13,7 @@ from pytest_crab.campaign.cluster.disk import WorkerDisk
 from pytest_crab.errors import BadInput
 from pytest_crab.runtimes import runs
 from pytest_crab.runtimes.holding import Holds
-from pytest_crab.runtimes.runs import Run
+from pytest_crab.runtimes.runs import RunFolder
 
 MB = 1024**2
 A, B = "a" * 32, "b" * 32
@@ -38,7 +38,7 @@ def there(cache: Path) -> list[str]:
 
 def test_after_each_trial_environments_are_within_the_budget(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CRAB_DISK_BUDGET", "1.5M")
-    cache, run, told = machine / "cache", Run(), []
+    cache, run, told = machine / "cache", RunFolder(), []
     holds = Holds(run)
     kept = WorkerDisk("local", cache, holds, told.append)
     with kept.trial("shop-1"):

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_crab.curation.advice import advice
-from pytest_crab.curation.audit import Row
-from pytest_crab.curation.audit import Share
+from pytest_crab.curation.audit import CheckShare
+from pytest_crab.curation.audit import OracleAudit
 from pytest_crab.curation.audit import _share
 from pytest_crab.curation.audit import code_lines
 from pytest_crab.curation.audit import table
@@ -74,19 +74,19 @@ def test_what_was_never_started_is_not_the_oracles_doing() -> None:
     assert not judged("c0", [idle])[0].known
     assert advice(judged("c0", [*states(), idle])) == ()
     assert _share([idle], Role.ACCEPT) is None
-    assert _share(states(), Role.ACCEPT) == Share(part=1, whole=1)
+    assert _share(states(), Role.ACCEPT) == CheckShare(part=1, whole=1)
 
 
 @given(st.integers(0, 50), st.integers(0, 50))
 def test_a_share_is_between_nothing_and_all(part: int, more: int) -> None:
-    share = Share(part=part, whole=part + more)
+    share = CheckShare(part=part, whole=part + more)
     assert (share.value is None) == (part + more == 0)
     assert share.value is None or 0 <= share.value <= 1
 
 
-def row(strict: tuple[int, int], sharp: tuple[int, int], *, proved: bool = True) -> Row:
-    strictness, sharpness = (Share(part=part, whole=whole) for part, whole in (strict, sharp))
-    return Row(
+def row(strict: tuple[int, int], sharp: tuple[int, int], *, proved: bool = True) -> OracleAudit:
+    strictness, sharpness = (CheckShare(part=part, whole=whole) for part, whole in (strict, sharp))
+    return OracleAudit(
         instance="i", comment="c0", strictness=strictness, sharpness=sharpness, flake_bound=0.95, lines=9,
         kind="behavioral", isolation="none", proved=proved,
     )  # fmt: skip

@@ -13,7 +13,7 @@ from pytest_crab.curation.diagnose import Diagnosis
 from pytest_crab.curation.diagnose import diagnose
 from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
-from pytest_crab.runtimes.runs import Run
+from pytest_crab.runtimes.runs import RunFolder
 from pytest_crab.store import FileStore
 from pytest_crab.trial import Crew
 from pytest_crab.trial import CrewSpec
@@ -35,7 +35,7 @@ def see(
     tmp_path: Path, tree_instance: Callable[..., Instance], tree_comment: Callable[..., Comment]
 ) -> Iterator[Callable[[str, str], Diagnosis]]:
     """What is seen of an oracle where the reference makes shop.py one line of this."""
-    run, store = Run(), FileStore(tmp_path / "store")
+    run, store = RunFolder(), FileStore(tmp_path / "store")
     runtime = BubblewrapRuntime(cache=store.cache)
     world = World(runtime=runtime, store=store, cache=store.cache, run=run, resume=run.id)
     crew = Crew.build(

@@ -19,7 +19,7 @@ from pytest_crab.curation.ladder import Attempt
 from pytest_crab.curation.ladder import Ladder
 from pytest_crab.curation.ladder import Rung
 from pytest_crab.curation.ladder import Sides
-from pytest_crab.curation.resolve import Wanted
+from pytest_crab.curation.resolve import Requirements
 from pytest_crab.errors import ImageError
 from pytest_crab.scoring.oracles.proof import ProvedComment
 from pytest_crab.types import Category
@@ -52,9 +52,9 @@ class Index:
     """Stands for uv: pins are the requirements themselves, with version 1; some cannot be had."""
 
     lacking: tuple[str, ...] = ()
-    asked: list[tuple[Wanted, str, str]] = field(default_factory=list)
+    asked: list[tuple[Requirements, str, str]] = field(default_factory=list)
 
-    def pins(self, wanted: Wanted, tree: Path, python: str, moment: str) -> tuple[str, ...]:
+    def pins(self, wanted: Requirements, tree: Path, python: str, moment: str) -> tuple[str, ...]:
         self.asked.append((wanted, python, moment))
         names = [*wanted.requirements, *wanted.files, *(f"of {folder} {tree.name}" for folder in wanted.projects)]
         for name in names:

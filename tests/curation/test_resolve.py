@@ -5,13 +5,15 @@ from __future__ import annotations
 import pytest
 
 from pytest_crab.curation import resolve
-from pytest_crab.curation.resolve import Wanted
+from pytest_crab.curation.resolve import Requirements
 from pytest_crab.errors import ImageError
 from pytest_crab.runtimes import dated
 
 
 def test_what_is_wanted_as_lines_of_requirements() -> None:
-    wanted = Wanted(requirements=("pytest",), files=("a/req.txt",), projects=(".", "core"), extras=("test", "dev"))
+    wanted = Requirements(
+        requirements=("pytest",), files=("a/req.txt",), projects=(".", "core"), extras=("test", "dev")
+    )
     assert list(wanted.lines("/tree")) == [
         "pytest", "-r /tree/a/req.txt", "/tree[test,dev]", "/tree/core[test,dev]",
     ]  # fmt: skip

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_crab.models.api_formats import API_FORMATS
 from pytest_crab.models.cassettes import RECORDED
-from pytest_crab.models.ledger import Entry
+from pytest_crab.models.ledger import LedgerEntry
 from pytest_crab.models.request_key import DROPPED
 from pytest_crab.models.usage import Tokens
 from pytest_crab.settings import ModelSettings
@@ -44,7 +44,7 @@ def test_gateway_page_has_every_path() -> None:
 
 
 def test_gateway_page_has_every_field_of_the_ledger() -> None:
-    entry = Entry(
+    entry = LedgerEntry(
         time="t", trial="t", step="s", attempt=1, provider="p", path="/p", model="m", status=200, tries=1, seconds=0.0,
         complete=True, tokens=Tokens(input=1, output=1), cost=1.0, estimate=1.0, replayed=True, cut=True,
             recorded_by="o",

@@ -37,7 +37,7 @@ from pytest_crab.protocols import Command
 from pytest_crab.protocols import Completed
 from pytest_crab.protocols import Image
 from pytest_crab.retry_policy import RetryPolicy
-from pytest_crab.runtimes.runs import Run
+from pytest_crab.runtimes.runs import RunFolder
 from pytest_crab.store import FileStore
 from pytest_crab.trial import Crew
 from pytest_crab.trial import CrewSpec
@@ -212,7 +212,7 @@ def campaign(tmp_path: Path, instances: list[Instance]) -> Callable[[Weather], d
 
     def run(weather: Weather) -> dict[tuple[str, int], Trial]:
         store = FlakyStore(tmp_path / "store", weather)
-        own = Run()
+        own = RunFolder()
         world = World(
             runtime=FlakyRuntime(weather),  # type: ignore[arg-type]
             store=store,
@@ -354,7 +354,7 @@ def test_a_stopped_run_does_not_wait_for_its_next_try(instances: list[Instance],
 
 def _one(instance: Instance, mate: Crewmate, weather: Weather, folder: Path, **changes: Any) -> Trial:
     store = FlakyStore(folder / "store", weather)
-    own = Run()
+    own = RunFolder()
     parts: dict[str, Any] = {"runtime": FlakyRuntime(weather), "store": store, "cache": store.cache, "run": own}
     world = World(**{**parts, "resume": "one", "retries": AT_ONCE, **changes})
     spec = AdapterSpec(path="made:Up", settings={})

@@ -93,7 +93,7 @@ class Bench:
 
     def report(
         self, runs: Sequence[harness.OracleRun | harness.CommandRun], **states: Sequence[FileChange]
-    ) -> harness.Report:
+    ) -> harness.HarnessReport:
         job = self.job(runs, states)
         return harness.parse(job, run_beside(harness.commands(job), 120))
 

@@ -16,10 +16,10 @@ from pytest_crab.protocols import FileChange
 from pytest_crab.runtimes import nodes
 from pytest_crab.types import Ending
 from pytest_crab.types import Oracle
+from pytest_crab.types import OracleRunner
 from pytest_crab.types import Proof
 from pytest_crab.types import Reason
 from pytest_crab.types import Run
-from pytest_crab.types import Runner
 
 if TYPE_CHECKING:
     from conftest import Bench
@@ -46,7 +46,7 @@ def jest(bench: Bench, without: Callable[[str, str], NoReturn]) -> Bench:
 
 
 def runs(bench: Bench, *sources: str, file: str = "test_c0.test.js", **changes: str) -> list[Run]:
-    oracle = Oracle(file=f"oracles/{file}", runner=Runner.JEST)
+    oracle = Oracle(file=f"oracles/{file}", runner=OracleRunner.JEST)
     asked = [
         harness.OracleRun(id=str(number), state="now", seconds=60, oracle=oracle, source=source)
         for number, source in enumerate(sources)

@@ -16,10 +16,10 @@ from pytest_crab.protocols import Image
 from pytest_crab.runtimes import nodes
 from pytest_crab.types import Ending
 from pytest_crab.types import Oracle
+from pytest_crab.types import OracleRunner
 from pytest_crab.types import Proof
 from pytest_crab.types import Reason
 from pytest_crab.types import Run
-from pytest_crab.types import Runner
 
 if TYPE_CHECKING:
     from conftest import Bench
@@ -45,7 +45,7 @@ class NodeBench:
 
     def run(
         self, source: str, *changes: FileChange, file: str = "test_c0.test.mjs", seconds: float = 20,
-        runner: Runner = Runner.NODE,
+        runner: OracleRunner = OracleRunner.NODE,
     ) -> Run:  # fmt: skip
         oracle = Oracle(file=f"oracles/{file}", runner=runner)
         run = harness.OracleRun(id="c0", state="now", seconds=seconds, oracle=oracle, source=source)
@@ -180,10 +180,10 @@ def test_a_file_of_the_oracle_s_name_gives_way(node: NodeBench, tmp_path: Path) 
 
 def test_what_an_image_cannot_run_is_said(node: NodeBench) -> None:
     image = node.bench.image()
-    script = Oracle(file="test_c0.test.ts", runner=Runner.NODE)
+    script = Oracle(file="test_c0.test.ts", runner=OracleRunner.NODE)
     bare = dataclasses.replace(image, facts={})
     assert "set environment.dockerfile to node" in str(harness.unable(bare, script))
-    assert "pin jest" in str(harness.unable(bare, dataclasses.replace(script, runner=Runner.JEST)))
+    assert "pin jest" in str(harness.unable(bare, dataclasses.replace(script, runner=OracleRunner.JEST)))
 
     def of(version: str) -> Image:
         return dataclasses.replace(image, facts={**image.facts, "node_version": version})
@@ -197,7 +197,7 @@ def test_what_an_image_cannot_run_is_said(node: NodeBench) -> None:
 
 
 def test_jest_that_is_not_there_was_never_started(node: NodeBench) -> None:
-    run = node.run("", file="test_c0.test.js", runner=Runner.JEST)
+    run = node.run("", file="test_c0.test.js", runner=OracleRunner.JEST)
     assert run.ending is Ending.UNSTARTED
     assert "pin it in environment.packages, as jest@" in str(run.detail)
 

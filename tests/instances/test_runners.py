@@ -9,7 +9,7 @@ import pytest
 
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import load_instance
-from pytest_crab.types import Runner
+from pytest_crab.types import OracleRunner
 
 PYTHON = '  dockerfile: python\n  python: "3.11"\n  packages: [pytest==8.3.4]\n'
 NODE = '  dockerfile: node\n  node: "20"\n'
@@ -27,7 +27,7 @@ def test_an_oracle_may_be_node_s(write_instance: Callable[..., Path], suffix: st
     packages = "  packages: [left-pad@1.3.0, '@types/node@20.1.0', jest@30.0.0-beta.1]\n"
     oracle = f"{{file: oracles/test_c0.test.{suffix}, runner: node}}"
     instance = load_instance(written(write_instance, NODE + packages, oracle))
-    assert instance.comments[0].required_oracle.runner is Runner.NODE
+    assert instance.comments[0].required_oracle.runner is OracleRunner.NODE
     assert instance.environment.node == "20"
 
 

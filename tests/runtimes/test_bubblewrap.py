@@ -21,7 +21,7 @@ from pytest_crab.protocols import ORACLE_LIMITS
 from pytest_crab.runtimes import cgroups
 from pytest_crab.runtimes.bubblewrap import confined
 from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
-from pytest_crab.runtimes.runs import Run
+from pytest_crab.runtimes.runs import RunFolder
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -171,7 +171,7 @@ def test_a_group_that_goes_while_it_is_read_is_gone(
 
 
 def test_no_group_and_no_folder_stay(tmp_path: Path) -> None:
-    run = Run()
+    run = RunFolder()
     confined(["true"], tmp_path, seconds=20, run=run)
     assert list(run.folder.iterdir()) == []
     assert not list(Path("/sys/fs/cgroup").glob(f"*/pytest-crab-{run.id}-*"))

@@ -14,7 +14,7 @@ import pytest
 
 from pytest_crab.errors import Cancelled
 from pytest_crab.runtimes import runs
-from pytest_crab.runtimes.runs import Run
+from pytest_crab.runtimes.runs import RunFolder
 from pytest_crab.runtimes.slots import Slots
 from pytest_crab.waiting import waits_counted
 
@@ -93,7 +93,7 @@ def test_a_wait_for_a_slot_is_told_and_counted(tmp_path: Path) -> None:
 
 
 def test_a_run_lives_until_it_is_closed() -> None:
-    run = Run()
+    run = RunFolder()
     folder = run.folder
     assert not runs.is_dead(run.id)
     assert run.id not in runs.sweep_folders()

@@ -3,8 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_crab.statistics.consistency import Row
-from pytest_crab.statistics.consistency import Table
+from pytest_crab.statistics.consistency import PrintedRow
+from pytest_crab.statistics.consistency import PrintedTable
 from pytest_crab.statistics.consistency import audit
 
 COUNTS = st.integers(1, 400).flatmap(lambda gold: st.tuples(st.just(gold), st.integers(1, gold), st.integers(1, 900)))
@@ -19,7 +19,7 @@ def test_a_row_made_of_counts_has_no_fault(counts: tuple[int, int, int], decimal
     hit_first = data.draw(st.integers(max(0, hits - gold + first), min(first, hits)))
     parts = {"one": (hit_first, first), "two": (hits - hit_first, gold - first)}
     parts = parts if 0 < first < gold else {}
-    row = Row(
+    row = PrintedRow(
         name="a",
         recall=f"{100 * hits / gold:.{decimals}f}",
         precision=f"{100 * hits / comments:.{decimals}f}",
@@ -28,19 +28,19 @@ def test_a_row_made_of_counts_has_no_fault(counts: tuple[int, int, int], decimal
         snr=f"{useful / (comments - useful):.{decimals}f}",
         parts={name: f"{100 * hit / total:.{decimals}f}" for name, (hit, total) in parts.items()},
     )
-    table = Table(title="t", gold=gold, rows=(row,), parts={name: total for name, (_, total) in parts.items()})
+    table = PrintedTable(title="t", gold=gold, rows=(row,), parts={name: total for name, (_, total) in parts.items()})
     assert audit(table) == ()
 
 
 def test_rows_whose_parts_fit_their_own_recall_are_no_permutation() -> None:
-    right = Row(name="a", recall="50.0", parts={"x": "50.0", "y": "50.0"})
-    wrong = Row(name="b", recall="10.0", parts={"x": "20.0", "y": "20.0"})
-    table = Table(title="t", gold=20, parts={"x": 10, "y": 10}, rows=(right, wrong))
+    right = PrintedRow(name="a", recall="50.0", parts={"x": "50.0", "y": "50.0"})
+    wrong = PrintedRow(name="b", recall="10.0", parts={"x": "20.0", "y": "20.0"})
+    table = PrintedTable(title="t", gold=20, parts={"x": 10, "y": 10}, rows=(right, wrong))
     (fault,) = audit(table)
     assert fault.where == "b"
 
 
 def test_rates_that_no_counts_give_together_end_the_search() -> None:
-    row = Row(name="a", recall="25.0000", precision="8.0000", f1="12.1213", comments=500)
-    (fault,) = audit(Table(title="t", gold=160, rows=(row,)))
+    row = PrintedRow(name="a", recall="25.0000", precision="8.0000", f1="12.1213", comments=500)
+    (fault,) = audit(PrintedTable(title="t", gold=160, rows=(row,)))
     assert "no counts" in fault.sentence

@@ -27,7 +27,7 @@ from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.runtimes import bubblewrap
 from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
 from pytest_crab.runtimes.interpreters import running_version
-from pytest_crab.runtimes.runs import Run
+from pytest_crab.runtimes.runs import RunFolder
 from pytest_crab.settings import Api
 from pytest_crab.settings import ModelSettings
 from pytest_crab.settings import Price
@@ -185,7 +185,7 @@ class Lab:
             "runtime": self.runtime,
             "store": store,
             "cache": store.cache,
-            "run": Run(),
+            "run": RunFolder(),
             "resume": "one",
             "limits": LIMITS,
             "no_sandbox": None,
@@ -217,7 +217,7 @@ class Lab:
 
     def left(self) -> list[str]:
         """What is still there of all that this lab's trials have started."""
-        runs = [world.run for world in self.worlds] + [getattr(self.runtime, "run", Run())]
+        runs = [world.run for world in self.worlds] + [getattr(self.runtime, "run", RunFolder())]
         found = [str(path) for run in runs for path in run.folder.iterdir() if path.name != "uses"]  # goes with the run
         # Groups of other tests may vanish meanwhile, which a walk does not mind.
         groups = (f"{place}/{name}" for place, names, _ in os.walk("/sys/fs/cgroup") for name in names)

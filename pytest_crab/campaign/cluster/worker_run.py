@@ -31,7 +31,7 @@ from pytest_crab.errors import CrabError
 from pytest_crab.models import Gateway
 from pytest_crab.protocols import Runtime
 from pytest_crab.runtimes import bubblewrap
-from pytest_crab.runtimes.runs import Run
+from pytest_crab.runtimes.runs import RunFolder
 from pytest_crab.runtimes.runs import is_dead
 from pytest_crab.runtimes.runs import remove_folder
 from pytest_crab.scratch import machine_folder
@@ -77,7 +77,7 @@ class WorkerRun:
         self._making, self._booking, self._closing = threading.Lock(), threading.Lock(), threading.Lock()
         self._booked = 0
         self._seen: dict[str, PullRequest] = {}
-        self._run = Run()
+        self._run = RunFolder()
         assert self._run.folder.is_dir()  # from now on this run is known to live
         self._bundles = machine_folder() / "bundles" / self._run.id
         self._stack = ExitStack()

@@ -19,8 +19,8 @@ from pytest_crab.scoring.oracles.evaluation import score_of
 from pytest_crab.scoring.oracles.proof import ProofStep
 from pytest_crab.scoring.oracles.proof import ProvedComment
 from pytest_crab.scoring.oracles.proof import prove
+from pytest_crab.scoring.protocols import ScoringContext
 from pytest_crab.scoring.protocols import Step
-from pytest_crab.scoring.protocols import TrialContext
 from pytest_crab.types import Artefact
 from pytest_crab.types import Comment
 from pytest_crab.types import Instance
@@ -59,7 +59,7 @@ class OracleScorer:
         """See scoring.protocols.Scorer."""
         return instance.with_oracles
 
-    def foresee(self, context: TrialContext, revision: Revision | None) -> Iterator[Step[Any]]:
+    def foresee(self, context: ScoringContext, revision: Revision | None) -> Iterator[Step[Any]]:
         """See scoring.protocols.Scorer."""
         proofs = ProofStep(context)
         if revision is None:
@@ -70,11 +70,11 @@ class OracleScorer:
         if isinstance(tree, str) and tree != context.snapshot.head_tree:
             yield EvaluationStep(context, comments, tree, proof_keys=list(named.values()))
 
-    def prepare(self, context: TrialContext) -> Proofs:
+    def prepare(self, context: ScoringContext) -> Proofs:
         """See scoring.protocols.Scorer."""
         return Proofs(prove(context))
 
-    def score(self, context: TrialContext, evidence: Proofs, review: Review, revision: Revision) -> Sequence[Score]:
+    def score(self, context: ScoringContext, evidence: Proofs, review: Review, revision: Revision) -> Sequence[Score]:
         """See scoring.protocols.Scorer. Raises AgentError for a recorded revision that does not apply."""
         del review
         tree = _tree(context, revision)
@@ -95,14 +95,14 @@ class OracleScorer:
         )
 
 
-def _tree(context: TrialContext, revision: Revision) -> str | DiffRejected:
+def _tree(context: ScoringContext, revision: Revision) -> str | DiffRejected:
     try:
         return context.snapshot.apply(diffs.normalise(revision.diff))
     except DiffRejected as error:
         return error
 
 
-def _not_on_record(context: TrialContext, diff: str, error: DiffRejected) -> AgentError:
+def _not_on_record(context: ScoringContext, diff: str, error: DiffRejected) -> AgentError:
     """Return the error of a recording that is not the revision that was made; lost line ends are looked for."""
     try:
         paths = diffs.touched_paths(diff) if "\r" not in diff else set()

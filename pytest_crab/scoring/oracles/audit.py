@@ -15,7 +15,7 @@ from pytest_crab.scoring.oracles.oracle_runs import OracleResults
 from pytest_crab.scoring.oracles.oracle_runs import run_oracles
 from pytest_crab.scoring.oracles.proof import ProvedComment
 from pytest_crab.scoring.oracles.proof import apply_to_head
-from pytest_crab.scoring.protocols import TrialContext
+from pytest_crab.scoring.protocols import ScoringContext
 from pytest_crab.types import Ending
 from pytest_crab.types import Run
 
@@ -27,7 +27,7 @@ class AuditResult:
     problems: tuple[str, ...] = ()
 
 
-def audit(context: TrialContext, proven: Sequence[ProvedComment]) -> tuple[ProvedComment, ...]:
+def audit(context: ScoringContext, proven: Sequence[ProvedComment]) -> tuple[ProvedComment, ...]:
     """Audit the proved oracles that have checks; an oracle that fails has a problem in place of its proof.
 
     Raises what keeps this machine from answering: SourceError, ImageError, EngineError, StoreError, Cancelled.
@@ -52,7 +52,7 @@ class AuditStep:
     deadline = None
     reruns = ()
 
-    def __init__(self, context: TrialContext, proven: Sequence[ProvedComment]) -> None:
+    def __init__(self, context: ScoringContext, proven: Sequence[ProvedComment]) -> None:
         self._context = context
         self._proven = {one.comment.id: one for one in proven}
 

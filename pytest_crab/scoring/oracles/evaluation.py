@@ -17,7 +17,7 @@ from pytest_crab.scoring.oracles import keys
 from pytest_crab.scoring.oracles.oracle_runs import OracleRequest
 from pytest_crab.scoring.oracles.oracle_runs import run_oracles
 from pytest_crab.scoring.oracles.proof import ProvedComment
-from pytest_crab.scoring.protocols import TrialContext
+from pytest_crab.scoring.protocols import ScoringContext
 from pytest_crab.types import PASS_TO_PASS
 from pytest_crab.types import Comment
 from pytest_crab.types import Ending
@@ -60,7 +60,7 @@ class EvaluationStep:
     deadline = None
 
     def __init__(
-        self, context: TrialContext, comments: Sequence[ProvedComment], tree: str, *, proof_keys: Sequence[str]
+        self, context: ScoringContext, comments: Sequence[ProvedComment], tree: str, *, proof_keys: Sequence[str]
     ) -> None:
         self._context = context
         self._comments = comments
@@ -116,7 +116,7 @@ def all_scores(proved: Sequence[ProvedComment], reason: Reason, detail: str) -> 
 
 
 def _judge(
-    context: TrialContext, todo: Sequence[ProvedComment], tree: str, reruns: list[str], *, regressions: bool
+    context: ScoringContext, todo: Sequence[ProvedComment], tree: str, reruns: list[str], *, regressions: bool
 ) -> tuple[dict[str, Score], bool | None]:
     """Run these oracles and, for ``regressions``, pass_to_pass on the tree; the scores, and what pass_to_pass gave."""
     overlay: Mapping[str, str] = {}
@@ -144,7 +144,7 @@ def _judge(
     return scores, _breaks_tests(context, answers.runs.get(PASS_TO_PASS))
 
 
-def _breaks_tests(context: TrialContext, run: Run | None) -> bool | None:
+def _breaks_tests(context: ScoringContext, run: Run | None) -> bool | None:
     """Return whether pass_to_pass fails; None if it was not run, or if it does not end at head either."""
     if run is None:
         return None
@@ -156,7 +156,7 @@ def _breaks_tests(context: TrialContext, run: Run | None) -> bool | None:
 
 
 def _blame(
-    context: TrialContext, suspects: Sequence[ProvedComment], runs: Mapping[str, Run]
+    context: ScoringContext, suspects: Sequence[ProvedComment], runs: Mapping[str, Run]
 ) -> tuple[dict[str, Judgement], list[ProvedComment]]:
     """Find out whose doing it was that runs came to no end: the proved reference is run once more.
 
@@ -187,7 +187,7 @@ def _blame(
 
 
 def _run_again(
-    context: TrialContext, unsure: Sequence[ProvedComment], tree: str, overlay: Mapping[str, str]
+    context: ScoringContext, unsure: Sequence[ProvedComment], tree: str, overlay: Mapping[str, str]
 ) -> dict[str, Run]:
     """Return for each oracle the run that counts, after a first one that may have been ended from outside.
 
@@ -217,5 +217,5 @@ def _run_again(
     return runs
 
 
-def _touches_packaging(context: TrialContext, tree: str) -> bool:
+def _touches_packaging(context: ScoringContext, tree: str) -> bool:
     return any(PurePosixPath(change.path).name in PACKAGING for change in context.snapshot.changes(tree))

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from pytest_crab import serialization
-from pytest_crab.scoring.protocols import TrialContext
+from pytest_crab.scoring.protocols import ScoringContext
 from pytest_crab.types import Comment
 from pytest_crab.types import Instance
 
 
-def proofs(context: TrialContext, harness: str) -> dict[str, str]:
+def proofs(context: ScoringContext, harness: str) -> dict[str, str]:
     """Return the key of each oracle's proof: environment, trees, oracle, references, harness, limits, runs."""
     instance, snapshot = context.instance, context.snapshot
     shared = {

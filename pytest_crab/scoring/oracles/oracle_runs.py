@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_crab import harness
 from pytest_crab.protocols import FileChange
-from pytest_crab.scoring.protocols import TrialContext
+from pytest_crab.scoring.protocols import ScoringContext
 from pytest_crab.types import PASS_TO_PASS
 from pytest_crab.types import Comment
 from pytest_crab.types import Isolation
@@ -41,7 +41,7 @@ class OracleResults:
 
 
 def run_oracles(
-    context: TrialContext,
+    context: ScoringContext,
     requests: Sequence[OracleRequest],
     *,
     pass_to_pass: str | None = None,
@@ -84,12 +84,12 @@ def run_oracles(
 
 
 def _execute(
-    context: TrialContext,
+    context: ScoringContext,
     states: Mapping[str, Sequence[FileChange]],
     runs: Sequence[harness.OracleRun | harness.CommandRun],
     overlay: Mapping[str, str],
     leaks: harness.LeakQuestion | None,
-) -> harness.Report:
+) -> harness.HarnessReport:
     used = {run.state for run in runs} | ({leaks.state} if leaks else set())
     job = harness.Job(
         image=context.image,

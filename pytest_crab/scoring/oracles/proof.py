@@ -16,7 +16,7 @@ from pytest_crab.scoring.oracles import keys
 from pytest_crab.scoring.oracles.oracle_runs import OracleRequest
 from pytest_crab.scoring.oracles.oracle_runs import OracleResults
 from pytest_crab.scoring.oracles.oracle_runs import run_oracles
-from pytest_crab.scoring.protocols import TrialContext
+from pytest_crab.scoring.protocols import ScoringContext
 from pytest_crab.types import PASS_TO_PASS
 from pytest_crab.types import Comment
 from pytest_crab.types import Ending
@@ -42,7 +42,7 @@ class ProvedComment:
     problem: str | None = None
 
 
-def prove(context: TrialContext) -> tuple[ProvedComment, ...]:
+def prove(context: ScoringContext) -> tuple[ProvedComment, ...]:
     """Prove every oracle of the instance, or take the proofs from the store; one sandbox for all that are new.
 
     Raises what keeps this machine from answering: SourceError, ImageError, EngineError, StoreError, Cancelled.
@@ -69,7 +69,7 @@ class ProofStep:
     deadline = None
     reruns = ()
 
-    def __init__(self, context: TrialContext) -> None:
+    def __init__(self, context: ScoringContext) -> None:
         self._context = context
 
     def keys(self) -> Mapping[str, str]:
@@ -92,7 +92,7 @@ class ProofStep:
         return result.proof is not None
 
 
-def _prove(context: TrialContext, comments: Sequence[Comment]) -> tuple[dict[str, Proof], dict[str, str]]:
+def _prove(context: ScoringContext, comments: Sequence[Comment]) -> tuple[dict[str, Proof], dict[str, str]]:
     """Prove these oracles now; the proofs by comment, and a sentence for each that has none."""
     name = context.instance.id
     problems: dict[str, str] = {}
@@ -134,7 +134,7 @@ class _Trees:
     own: str | None
 
 
-def _trees(context: TrialContext, comment: Comment) -> _Trees:
+def _trees(context: ScoringContext, comment: Comment) -> _Trees:
     return _Trees(
         head=context.snapshot.head_tree,
         reference=context.snapshot.reference_tree,
@@ -142,7 +142,7 @@ def _trees(context: TrialContext, comment: Comment) -> _Trees:
     )
 
 
-def apply_to_head(context: TrialContext, file: str) -> str:
+def apply_to_head(context: ScoringContext, file: str) -> str:
     """Return the git id of head with a diff of the instance applied. Raises DiffRejected, which names the file."""
     try:
         return context.snapshot.apply(diff_text(context.instance, file))
@@ -150,7 +150,7 @@ def apply_to_head(context: TrialContext, file: str) -> str:
         raise DiffRejected(f"{file} does not apply to head: {error}") from error
 
 
-def _ask(context: TrialContext, comments: Sequence[Comment], wanted: Mapping[str, _Trees]) -> OracleResults:
+def _ask(context: ScoringContext, comments: Sequence[Comment], wanted: Mapping[str, _Trees]) -> OracleResults:
     """Run every oracle on head and on its references, as often as a proof needs, all in one sandbox."""
     requests: dict[str, OracleRequest] = {}
     for comment in comments:
@@ -168,12 +168,14 @@ def _ask(context: TrialContext, comments: Sequence[Comment], wanted: Mapping[str
     return run_oracles(context, list(requests.values()), pass_to_pass=head, leaks=leaks)
 
 
-def _evidence(context: TrialContext, comment: Comment, trees: _Trees, answers: OracleResults) -> verdict.Evidence:
+def _evidence(
+    context: ScoringContext, comment: Comment, trees: _Trees, answers: OracleResults
+) -> verdict.ProofEvidence:
     def runs(tree: str) -> tuple[Run, ...]:
         names = (OracleRequest(comment=comment, tree=tree, number=n).id for n in range(context.proof_runs))
         return tuple(answers.runs[name] for name in names if name in answers.runs)
 
-    return verdict.Evidence(
+    return verdict.ProofEvidence(
         instance=context.instance.id,
         comment=comment.id,
         head=runs(trees.head),
@@ -182,14 +184,14 @@ def _evidence(context: TrialContext, comment: Comment, trees: _Trees, answers: O
     )
 
 
-def _why_unstarted(evidence: verdict.Evidence) -> str | None:
+def _why_unstarted(evidence: verdict.ProofEvidence) -> str | None:
     """Return why no run of an oracle was started; None if one was, or if the reasons differ."""
     runs = [run for _, of in (*evidence.green(), *evidence.red()) for run in of]
     details = {run.detail for run in runs}
     return details.pop() if len(details) == 1 and all(run.ending is Ending.UNSTARTED for run in runs) else None
 
 
-def _workspace_fault(context: TrialContext, answers: OracleResults) -> str | None:
+def _workspace_fault(context: ScoringContext, answers: OracleResults) -> str | None:
     """Return the fault of the workspace itself (a leak, or pass_to_pass failing at head); None if it is sound."""
     if answers.leaks is None:
         problem = answers.problems[0] if answers.problems else "the harness did not answer"
@@ -207,6 +209,6 @@ def _workspace_fault(context: TrialContext, answers: OracleResults) -> str | Non
     return None
 
 
-def _project(context: TrialContext) -> str:
+def _project(context: ScoringContext) -> str:
     sdist = context.instance.source.sdist
     return sdist.name if sdist else context.instance.repo.rsplit("/", 1)[-1]
