@@ -14,7 +14,7 @@ from dataclasses import field
 from scale_placement import Member
 from scale_placement import Roster
 
-from pytest_crab.campaign.executor import AHEAD
+from pytest_crab.campaign.trial_pool import AHEAD
 
 #: What a lane spends its time with, in the order of the table.
 ACTIVITIES = ("review", "revision", "oracles", "image", "rate limit", "slot", "registry", "instance", "order", "idle")

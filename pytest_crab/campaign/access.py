@@ -1,4 +1,4 @@
-"""What contestants need before a run can begin: providers that crab.yaml knows, and keys in the environment."""
+"""Checks before a run begins: crab.yaml knows the providers of contestants, and the environment has their keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much disk the environments of a run may take, and which of them go first when it is more."""
+"""The disk budget of a run: environments are removed in an order until the rest is within it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 
 def by_repository(items: Sequence[T], repository: Callable[[T], str | None]) -> list[T]:
-    """The items with those of one repository behind each other, repositories by their first item, else as they are.
+    """Return the items with those of a repository behind each other, repositories by their first item, else as before.
 
     What has no repository (None) keeps its place in the whole.
     """
@@ -37,7 +37,7 @@ def by_repository(items: Sequence[T], repository: Callable[[T], str | None]) -> 
     return [item if repository(item) is None else next(ordered) for item in items]
 
 
-class Waiting:
+class PendingTrials:
     """The trials of a run that are still to come: (instance, repository) by what names each, in their order."""
 
     def __init__(self, trials: Mapping[Hashable, tuple[str, str]]) -> None:
@@ -48,12 +48,12 @@ class Waiting:
         self._place = {instance: place for place, instance in enumerate(self._known)}
 
     def instance(self, name: Hashable) -> str | None:
-        """The instance of a trial that is still to come."""
+        """Return the instance of a trial that is still to come."""
         trial = self._trials.get(name)
         return None if trial is None else trial[0]
 
     def done(self, name: Hashable) -> tuple[bool, bool]:
-        """Note the end of a trial; whether it was the last one of its instance, and of its repository."""
+        """Note the end of a trial; return whether it was the last one of its instance, and of its repository."""
         trial = self._trials.pop(name, None)
         if trial is None:
             return False, False
@@ -62,7 +62,7 @@ class Waiting:
         return not self._instances[trial[0]], not self._repositories[trial[1]]
 
     def rank(self, instances: Iterable[str]) -> tuple[int, int]:
-        """How soon an environment of these instances may go; the lower, the sooner.
+        """Return the rank of an environment of these instances; the lowest goes first.
 
         First those of repositories that are done, then those that this run has nothing to do with, then those of
         instances that are done, then those that wait, the last to come first.
@@ -77,12 +77,12 @@ class Waiting:
 
 
 def in_order(kept: Iterable[Kept], rank: Callable[[Iterable[str]], tuple[int, int]]) -> list[Kept]:
-    """The environments in the order in which they may go: by rank, the least recently used first."""
+    """Return the environments in the order in which they may go: by rank, the least recently used first."""
     return sorted(kept, key=lambda each: (rank(each.instances), each.used, each.name))
 
 
 def total(kept: Iterable[Kept]) -> int:
-    """The bytes that environments take together; what several share is counted once."""
+    """Return the bytes that environments take together; what several share is counted once."""
     return sum({name: size for each in kept for name, size in each.layers.items()}.values())
 
 
@@ -122,7 +122,7 @@ class DiskBudget:
         return True
 
     def _rest(self, without: Sequence[str]) -> int:
-        """The bytes of the cache but for environments; trees do not change and are measured once."""
+        """Return the bytes of the cache but for environments; trees do not change and are measured once."""
         size = 0
         for place in self._cache.glob("*"):
             if place.name in without:

@@ -1,4 +1,4 @@
-"""What a run will need: trials, time, money, disk and memory; told before a run and by --crab-plan."""
+"""Forecasts the needs of a run: trials, time, money, disk and memory; printed before a run and by --crab-plan."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class ReviewerNeed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
-    """What a run will need: steps, seconds, money, disk and memory.
+    """The needs of a run: steps, seconds, money, disk and memory.
 
     ``reviews`` and ``revisions`` are those to be made and ``stored`` those that need not be; ``exact``: every trial was
     looked up. ``seconds`` is None where a step to come was not measured. ``slots`` is how many full sandboxes the
@@ -138,7 +138,7 @@ def forecast(
     )
     built = {name: instance for name, instance in instances.items() if instance.environment is not None}
     disk = None if stock is None else disk_need(built, stock, runtime, told.share)
-    seconds = duration(measured(records, runtime), trials, told, 0 if disk is None else disk.to_build)
+    seconds = duration(read_times(records, runtime), trials, told, 0 if disk is None else disk.to_build)
     return replace(told, disk=disk, seconds=seconds)
 
 
@@ -235,7 +235,7 @@ def lack_of_disk(stock: Stock, need: DiskNeed, budget: int | None) -> str | None
     )
 
 
-def measured(records: Path, runtime: str) -> StepTimes:
+def read_times(records: Path, runtime: str) -> StepTimes:
     """Read the times of this runtime's steps from the last records of an earlier run; none if there is no such file."""
     found = StepTimes()
     for trial in _last(records):

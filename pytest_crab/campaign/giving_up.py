@@ -1,4 +1,4 @@
-"""When a run stops asking a reviewer: its first trials all failed, and all for the same cause."""
+"""Gives a reviewer up once its first trials all failed, and all for the same cause."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class GivingUp:
         self._sentences: dict[str, str] = {}
 
     def note(self, trial: Trial) -> bool:
-        """Count a trial that ended; whether it is the one after which its reviewer is given up."""
+        """Count a trial that ended; return whether it is the one after which its reviewer is given up."""
         if not self._most or trial.skipped is not None:
             return False
         cause = cause_of(trial)
@@ -50,7 +50,7 @@ class GivingUp:
             return True
 
     def sentence(self, reviewer: str) -> str | None:
-        """Why no more trials of a reviewer are run; None if they are."""
+        """Return why no more trials of a reviewer are run; None if they are."""
         return self._sentences.get(reviewer)
 
 

@@ -14,7 +14,7 @@ from pytest_crab.types import Review
 from pytest_crab.types import Trial
 
 
-def mismatched(trials: Iterable[Trial], reviewer: str) -> dict[str, Review]:
+def mismatch_reviews(trials: Iterable[Trial], reviewer: str) -> dict[str, Review]:
     """Return for each instance that this reviewer reviewed the most alike review of another one.
 
     Reviews of another repository come first; alike is by the number of findings, then by the length of their text.

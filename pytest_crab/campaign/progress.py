@@ -1,4 +1,4 @@
-"""What many things at a time are doing, and the line that shows it to who watches a terminal."""
+"""The progress of things that run at a time, and the line that shows it on a terminal."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PATIENCE = 10.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """What is going on: (key, step, seconds in it) of what is running, how many are done, and their cost so far."""
+    """The state of things that run: (key, step, seconds in it) of each, the count of those done, and their cost."""
 
     running: tuple[tuple[Hashable, str, float], ...]
     done: int
@@ -66,7 +66,7 @@ class Watch:
             return True
 
     def progress(self) -> Progress:
-        """What is going on now."""
+        """Return the state of all of them now."""
         now = time.monotonic()
         with self._guard:
             running = tuple((key, step, now - since) for key, (step, since) in self._steps.items())
@@ -115,16 +115,16 @@ class TerminalLine:
         room = self._room() - 4
         text = f" [{text[: max(0, room)]}]" if room > ROOM else ""
         if text != self._shown:
-            self._write(_erased(self._shown) + text)
+            self._write(_erasure(self._shown) + text)
             self._shown = text
 
     def wipe(self) -> None:
         """Take the line away."""
         if self._shown:
-            self._write(_erased(self._shown))
+            self._write(_erasure(self._shown))
             self._shown = ""
 
 
-def _erased(text: str) -> str:
+def _erasure(text: str) -> str:
     back = "\b" * len(text)
     return back + " " * len(text) + back

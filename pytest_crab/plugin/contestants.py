@@ -17,7 +17,7 @@ from pytest_crab.adapters import AdapterSpec
 from pytest_crab.adapters import Family
 from pytest_crab.agents import AGENTS
 from pytest_crab.campaign.access import provider_problems
-from pytest_crab.campaign.placebo import mismatched
+from pytest_crab.campaign.placebo import mismatch_reviews
 from pytest_crab.campaign.placebo import write_reviews
 from pytest_crab.clients.installed import is_there
 from pytest_crab.errors import BadInput
@@ -115,7 +115,7 @@ def _arms(whole: CrewSpec, options: Options) -> Iterator[CrewSpec]:
     if options.placebo is not None:
         folder = options.store / "placebo" / hashlib.sha256(str(options.placebo).encode()).hexdigest()[:16]
         folder = folder / whole.reviewer
-        reviews = mismatched(read_trials(trials_file(options.placebo)), whole.reviewer)
+        reviews = mismatch_reviews(read_trials(trials_file(options.placebo)), whole.reviewer)
         if not reviews:
             raise BadInput(str(options.placebo), [f"it has no two reviews of {whole.reviewer} to exchange"])
         write_reviews(folder, reviews)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_crab.campaign.disk import DiskBudget
-from pytest_crab.campaign.disk import Waiting
+from pytest_crab.campaign.disk import PendingTrials
 from pytest_crab.campaign.disk import by_repository
 from pytest_crab.errors import CrabError
 from pytest_crab.formats import format_count
@@ -37,7 +37,7 @@ class Disk:
         self._measures = runs_trials(options, config)
         self._size = size
         self._budget: DiskBudget | None = None
-        self._waiting = Waiting({})
+        self._waiting = PendingTrials({})
         self._built: set[str] = set()
         self._places: dict[pytest.Item, int] = {}
         self._problem: str | None = None
@@ -120,7 +120,7 @@ class Disk:
             terminalreporter.write_line(f"crab: disk budget: {gone} removed, {sizes}{over}")
 
     def _expect(self, trials: Iterable[tuple[Hashable, str, str]]) -> None:
-        self._waiting = Waiting({node: (instance, repository) for node, instance, repository in trials})
+        self._waiting = PendingTrials({node: (instance, repository) for node, instance, repository in trials})
         if self._recorder is None or not self._measures or self._budget is not None:
             return
         cache = FileStore(self._options.store).cache

@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 
 from pytest_crab import serialization
-from pytest_crab.campaign.executor import AHEAD
-from pytest_crab.campaign.executor import AHEAD_ON_BUDGET
-from pytest_crab.campaign.executor import Campaign
-from pytest_crab.campaign.executor import Notice
-from pytest_crab.campaign.executor import TrialWork
 from pytest_crab.campaign.giving_up import GivingUp
 from pytest_crab.campaign.progress import Progress
 from pytest_crab.campaign.progress import SlotsWanted
 from pytest_crab.campaign.progress import progress_text
+from pytest_crab.campaign.trial_pool import AHEAD
+from pytest_crab.campaign.trial_pool import AHEAD_ON_BUDGET
+from pytest_crab.campaign.trial_pool import Notice
+from pytest_crab.campaign.trial_pool import TrialPool
+from pytest_crab.campaign.trial_pool import TrialWork
 from pytest_crab.errors import CrabError
 from pytest_crab.plugin.contestants import Contestants
 from pytest_crab.plugin.items import TrialItem
@@ -63,7 +63,7 @@ class Runner:
             self._cluster = connect_cluster(
                 options, contestants, config, resume=resources.resume, heard=self._take_back
             )
-        self._campaign: Campaign | None = None
+        self._pool: TrialPool | None = None
         self._guard = threading.Lock()
         self._closed = False
         self._giving_up = GivingUp(options.give_up)
@@ -105,22 +105,22 @@ class Runner:
         with self._guard:
             if self._closed or self._giving_up.sentence(trial_id.reviewer) is not None:
                 return
-            if self._campaign is None:
-                self._campaign = self._start()
+            if self._pool is None:
+                self._pool = self._start()
         crew = self._contestants.by_reviewer[trial_id.reviewer]
         work = TrialWork(instance=instance, crew=crew, repeat=trial_id.repeat, here=self._perform)
-        self._campaign.submit(trial_id, work)
+        self._pool.submit(trial_id, work)
 
-    def _start(self) -> Campaign:
+    def _start(self) -> TrialPool:
         if self._cluster is not None:
-            return Campaign(self._cluster, self._cluster.stop, self._note_end)
+            return TrialPool(self._cluster, self._cluster.stop, self._note_end)
         world = self._resources.world
         try:
             world.runtime.sweep()
         except (CrabError, OSError) as error:  # what dead runs left does not keep this one from running
             log.warning("leftovers of earlier runs could not be removed: %s", error)
         executor = ThreadPoolExecutor(max_workers=self._options.jobs, thread_name_prefix="crab")
-        return Campaign(executor, world.stop, self._note_end)
+        return TrialPool(executor, world.stop, self._note_end)
 
     def _perform(self, work: TrialWork, notice: Notice) -> Trial:
         """Run a trial in this process."""
@@ -142,12 +142,12 @@ class Runner:
 
     def _note_end(self, trial: Trial) -> None:
         """Take a reviewer's trials out of the queue once it is given up."""
-        if self._giving_up.note(trial) and self._campaign is not None:
-            self._campaign.drop(lambda key: isinstance(key, TrialId) and key.reviewer == trial.reviewer)
+        if self._giving_up.note(trial) and self._pool is not None:
+            self._pool.drop(lambda key: isinstance(key, TrialId) and key.reviewer == trial.reviewer)
 
     def _wait(self, trial_id: TrialId) -> Trial | None:
         """Wait for a trial, showing the progress; None if it was never run to its end."""
-        if self._campaign is None:
+        if self._pool is None:
             return None
         line = self._line = self._line or ProgressLine(self._config)
 
@@ -156,7 +156,7 @@ class Runner:
             line.show(progress_text(progress, len(self._items)))
 
         try:
-            return self._campaign.result(trial_id, tick)
+            return self._pool.result(trial_id, tick)
         except KeyboardInterrupt:
             self._signals.exit_at_next_interrupt()
             raise
@@ -171,8 +171,8 @@ class Runner:
                 return
             self._closed = True
         try:
-            if self._campaign is not None:
-                self._campaign.stop()
+            if self._pool is not None:
+                self._pool.stop()
             elif self._cluster is not None:
                 self._cluster.shutdown()
             self._resources.close()
@@ -269,12 +269,12 @@ class Runner:
     @property
     def at_a_time(self) -> int:
         """The number of trials that may run at a time."""
-        return self._options.jobs if self._cluster is None else self._cluster.slots
+        return self._options.jobs if self._cluster is None else self._cluster.workers.slots
 
     @property
     def workers(self) -> int | None:
         """The number of the cluster's workers; None: there is no cluster."""
-        return None if self._cluster is None else self._cluster.worker_count
+        return None if self._cluster is None else len(self._cluster.workers.known)
 
     def news(self) -> list[str]:
         """Take the sentences on the cluster's workers that were not taken before."""

@@ -1,4 +1,4 @@
-"""Which environments go first and which never, on folders of the local runtime and with runs that live."""
+"""Environments that go first and which never, on folders of the local runtime and with runs that live."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import pytest_crab.runtimes.runs
 from pytest_crab.campaign.disk import DiskBudget
-from pytest_crab.campaign.disk import Waiting
+from pytest_crab.campaign.disk import PendingTrials
 from pytest_crab.campaign.disk import by_repository
 from pytest_crab.campaign.disk import in_order
 from pytest_crab.campaign.disk import total
@@ -52,7 +52,7 @@ def kept(name: str, used: float, *instances: str, **shared: int) -> Kept:
 
 def test_done_repositories_go_first_then_strangers_then_done_instances_then_what_comes_last() -> None:
     trials = {1: ("shop-1", "shop"), 2: ("till-2", "till"), 3: ("till-3", "till"), 4: ("bank-4", "bank")}
-    waiting = Waiting({**trials, 5: ("bank-5", "bank")})
+    waiting = PendingTrials({**trials, 5: ("bank-5", "bank")})
     assert waiting.done(1) == (True, True)
     assert waiting.done(1) == (False, False)
     assert waiting.done(2) == (True, False)
@@ -127,7 +127,7 @@ def test_no_environment_of_a_living_run_goes(machine: Path, tmp_path: Path) -> N
         built(cache, key)
     dead.close()
     budget = DiskBudget(1, LocalFolders(cache), cache)
-    everything = Waiting({})
+    everything = PendingTrials({})
     budget.hold(everything.rank)
     assert there(cache) == "abd"
     assert budget.removed == [f"built/{KEYS[2]}"]
@@ -230,11 +230,11 @@ def test_the_least_recently_used_goes_and_no_more_than_must(machine: Path, tmp_p
     for age, key in enumerate(KEYS):
         built(cache, key, age=10 * age)
     budget = DiskBudget(int(2.5 * MB), LocalFolders(cache), cache)
-    budget.hold(Waiting({1: ("shop-1", "shop")}).rank)
+    budget.hold(PendingTrials({1: ("shop-1", "shop")}).rank)
     assert there(cache) == "ab"
     (cache / "sdists").mkdir()
     (cache / "sdists" / "big.tar.gz").write_bytes(os.urandom(MB))
-    budget.hold(Waiting({}).rank)
+    budget.hold(PendingTrials({}).rank)
     assert there(cache) == "a"
     assert budget.taken <= budget.size
 

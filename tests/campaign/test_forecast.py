@@ -17,8 +17,8 @@ from pytest_crab.campaign.forecast import ReviewerNeed
 from pytest_crab.campaign.forecast import disk_need
 from pytest_crab.campaign.forecast import forecast
 from pytest_crab.campaign.forecast import lack_of_disk
-from pytest_crab.campaign.forecast import measured
 from pytest_crab.campaign.forecast import memory_for
+from pytest_crab.campaign.forecast import read_times
 from pytest_crab.runtimes.stock import BARE
 from pytest_crab.runtimes.stock import BASE
 from pytest_crab.runtimes.stock import READY
@@ -117,15 +117,15 @@ def test_time_is_told_only_from_what_was_measured(told: Callable[..., Forecast],
     lines = [record("a", "r", image=4, proof=10, review=20), record("b", "r", proof=30, review=40, revision=6)]
     odd = ['{"half": ', "[]", '{"runtime": "docker", "steps": [{}]}', '{"runtime": "docker", "steps": [1]}']
     records.write_text("\n".join([*lines, *odd]))
-    known = measured(records, "docker")
+    known = read_times(records, "docker")
     assert (known.mean("proof"), known.mean("review", "r"), known.mean("verdict")) == (20, 30, None)
     plans = {("a", 1): REVIEW_RUNS, ("b", 1): REVIEW_RUNS, ("c", 1): TrialPlan(steps=STEPS, costs={})}
     assert told(plans).seconds == (1 * 4 + 1 * 20 + 2 * 30) / 2  # an image is missing, and the proof of c
     revises = TrialPlan(steps={**STEPS, "revision": RUNS}, costs={})
     assert told({**plans, ("c", 1): revises}).seconds is None
     assert told({("c", 1): TrialPlan(steps=STEPS, costs={})}).seconds is None
-    assert measured(records, "local").seconds == {}
-    assert measured(tmp_path / "none.jsonl", "docker").seconds == {}
+    assert read_times(records, "local").seconds == {}
+    assert read_times(tmp_path / "none.jsonl", "docker").seconds == {}
 
 
 def test_memory_is_spoken_of_where_it_is_short() -> None:

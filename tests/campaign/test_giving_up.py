@@ -1,4 +1,4 @@
-"""When a reviewer is given up: its first trials all failed, for one cause."""
+"""A reviewer is given up when its first trials all failed, for one cause."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from pytest_crab.campaign.placebo import mismatched
+from pytest_crab.campaign.placebo import mismatch_reviews
 from pytest_crab.campaign.placebo import write_reviews
 from pytest_crab.testing.trials import trial_of
 from pytest_crab.types import Finding
@@ -38,13 +38,13 @@ def test_findings_come_from_the_most_alike_review_of_another_repository() -> Non
         trial("d", 12, 12),
         trial("e", 10, 10, reviewer="other"),
     ]
-    found = mismatched(trials, "mine")
+    found = mismatch_reviews(trials, "mine")
     assert {name: said(review) for name, review in found.items()} == {"a": "d", "b": "d", "c": "d", "d": "a"}
 
 
 def test_the_same_repository_is_better_than_nothing_and_alone_is_nothing() -> None:
-    assert said(mismatched([trial("a", 1, repo="o/r"), trial("b", 9, repo="o/r")], "mine")["a"]) == "b"
-    assert mismatched([trial("a", 1)], "mine") == {}
+    assert said(mismatch_reviews([trial("a", 1, repo="o/r"), trial("b", 9, repo="o/r")], "mine")["a"]) == "b"
+    assert mismatch_reviews([trial("a", 1)], "mine") == {}
 
 
 def test_files_are_as_the_replay_reviewer_reads_them(tmp_path: Path) -> None:

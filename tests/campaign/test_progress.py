@@ -1,4 +1,4 @@
-"""What many things at a time are doing, and when a wait for slots is said."""
+"""The progress of things that run at a time, and the notice of a wait for slots."""
 
 from __future__ import annotations
 

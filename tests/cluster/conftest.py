@@ -116,7 +116,7 @@ class Loopback:
         return "127.0.0.1"
 
     def inside(self, name: str) -> list[str]:
-        """What a command begins with to run on a host."""
+        """Return the beginning of a command that is to run on a host."""
         return []
 
     def listener(self) -> socket.socket:
@@ -292,7 +292,7 @@ def wait_for(condition: Callable[[], Any], failure: str, seconds: float = SECOND
 
 
 def title_of(asked: Asked) -> str:
-    """Which pull request a model was asked about."""
+    """Return the pull request that a model was asked about."""
     text = json.dumps(asked.body)
     return next((name for name in INSTANCES if name in text), "")
 
@@ -320,7 +320,7 @@ def reviewing() -> Callable[[Asked], Reply]:
 
 @pytest.fixture
 def network() -> Loopback:
-    """Where the processes of a test meet."""
+    """The network of a test's processes."""
     return Loopback()
 
 

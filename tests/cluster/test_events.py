@@ -1,4 +1,4 @@
-"""What is said of workers: each sentence once, few names, and a count in the end."""
+"""Sentences on workers: each once, few names, and a count in the end."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from pytest_crab.campaign.cluster.executor import ClusterExecutor
 from pytest_crab.campaign.cluster.plan import RunPlan
 from pytest_crab.campaign.cluster.plan import TrialAnswer
 from pytest_crab.campaign.cluster.plan import TrialTask
-from pytest_crab.campaign.executor import TrialWork
+from pytest_crab.campaign.trial_pool import TrialWork
 from pytest_crab.instances import load_instance
 from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.settings import ModelSettings
@@ -75,7 +75,7 @@ class Task:
             callback(self)
 
 
-class Line:
+class FakeConnection:
     """A cluster of two workers: a task ends at once with what ``answer`` says, with None when it is ended."""
 
     address = "here"
@@ -89,7 +89,7 @@ class Line:
         self.answers: dict[str, Any] = {}
         self._answer = answer
 
-    def seen(self) -> dict[str, WorkerState]:
+    def find_workers(self) -> dict[str, WorkerState]:
         self.looks += 1
         return dict(self.workers)
 
@@ -143,15 +143,14 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
     monkeypatch.setattr(executor, "LOOK", 0.05)
     made: list[ClusterExecutor] = []
 
-    def starter(line: Line, **done: Any) -> ClusterExecutor:
-        inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        inbox.put(("handshakes", frozenset(), Handshakes(**{"workers": tuple(line.workers.values()), **done})))
+    def starter(line: FakeConnection, **done: Any) -> ClusterExecutor:
         one = ClusterExecutor(
             line,  # type: ignore[arg-type]
             PLAN,
             BudgetLedger(tmp_path / "ledger", 5.0, 1.0),
+            Handshakes(**{"workers": tuple(line.workers.values()), **done}),
             heard=lambda *_: None,
-            inbox=inbox,
+            inbox=queue.SimpleQueue(),
         )
         made.append(one)
         return one
@@ -174,7 +173,7 @@ def submit(one: ClusterExecutor, instance: Instance, repeat: int = 1) -> Any:
     return one.submit(work, lambda step: None)
 
 
-def begin(one: ClusterExecutor, line: Line, task: TrialTask, worker: str) -> Any:
+def begin(one: ClusterExecutor, line: FakeConnection, task: TrialTask, worker: str) -> Any:
     """Have a worker begin a trial, and return what it is answered."""
     call = f"{task.key}-{worker}"
     one._inbox.put(("message", {"uid": f"uid-{worker}", "key": task.key, "begin": "t", "call": call}))
@@ -186,7 +185,7 @@ FIRST, SECOND, THIRD = INSTANCES
 
 
 def test_a_malformed_message_is_ignored_and_said(start: Any) -> None:
-    one = start(Line(lambda _: record(FIRST)))
+    one = start(FakeConnection(lambda _: record(FIRST)))
     for message in ({"uid": "uid-w1", "entries": 1}, ["nonsense"], {"uid": "uid-w1", "entries": 1}):
         one._inbox.put(("message", message))
     assert submit(one, FIRST).result(SECONDS) == trial_of(FIRST)
@@ -196,7 +195,7 @@ def test_a_malformed_message_is_ignored_and_said(start: Any) -> None:
 @pytest.mark.parametrize("answer", [ValueError("no"), TrialAnswer(problem="no"), TrialAnswer()])
 def test_a_worker_that_fails_breaks_its_own_trial(start: Any, answer: Any) -> None:
     answers = iter([answer, record(SECOND)])
-    one = start(Line(lambda _: next(answers)))
+    one = start(FakeConnection(lambda _: next(answers)))
     broken = submit(one, FIRST)
     assert submit(one, SECOND).result(SECONDS) == trial_of(SECOND)
     assert {result.reason for result in broken.result(SECONDS).results} == {Reason.BROKEN}
@@ -204,14 +203,14 @@ def test_a_worker_that_fails_breaks_its_own_trial(start: Any, answer: Any) -> No
 
 def test_files_that_cannot_be_packed_break_their_own_trial(start: Any, tmp_path: Path) -> None:
     gone = dataclasses.replace(FIRST, folder=str(tmp_path / FIRST.id))
-    one = start(Line(lambda _: record(SECOND)))
+    one = start(FakeConnection(lambda _: record(SECOND)))
     broken = submit(one, gone)
     assert submit(one, SECOND).result(SECONDS) == trial_of(SECOND)
     assert "cannot be read" in str(broken.result(SECONDS).error)
 
 
 def test_trials_are_where_their_files_are_and_spread_by_what_waits(start: Any) -> None:
-    line = Line(lambda _: None)
+    line = FakeConnection(lambda _: None)
     one = start(line)
     for instance in (FIRST, FIRST, FIRST, SECOND, THIRD):
         submit(one, instance)
@@ -222,7 +221,7 @@ def test_trials_are_where_their_files_are_and_spread_by_what_waits(start: Any) -
 
 
 def test_an_instance_goes_to_a_worker_that_has_its_repository(start: Any) -> None:
-    line = Line(lambda _: None)
+    line = FakeConnection(lambda _: None)
     one = start(line)
     for instance in (FIRST, dataclasses.replace(SECOND, repo="example/other")):
         submit(one, instance)
@@ -238,7 +237,7 @@ def test_an_instance_goes_to_a_worker_that_has_its_repository(start: Any) -> Non
 
 
 def test_a_trial_that_nobody_waits_for_is_not_begun(start: Any) -> None:
-    line = Line(lambda _: None)
+    line = FakeConnection(lambda _: None)
     one = start(line)
     future = submit(one, FIRST)
     until(lambda: line.given)
@@ -253,14 +252,14 @@ def test_a_trial_that_nobody_waits_for_is_not_begun(start: Any) -> None:
 
 
 def test_a_lost_worker_is_said_and_its_trial_charged_and_waited_for(start: Any) -> None:
-    line = Line(lambda _: None)
+    line = FakeConnection(lambda _: None)
     one = start(line)
     future = submit(one, FIRST)
     until(lambda: line.given)
     task, remote, _ = line.given[0]
     assert begin(one, line, task, "w1") == {"allowance": 1.0}
     del line.workers["w1"]
-    until(lambda: one.worker_count == 1)
+    until(lambda: len(one.workers.known) == 1)
     assert begin(one, line, task, "w2") == {"allowance": 1.0}
     remote.end(record(FIRST))
     assert future.result(SECONDS) == trial_of(FIRST)
@@ -269,7 +268,7 @@ def test_a_lost_worker_is_said_and_its_trial_charged_and_waited_for(start: Any) 
 
 
 def test_a_worker_that_is_not_taken_in_yet_is_to_ask_again(start: Any) -> None:
-    line = Line(lambda _: None)
+    line = FakeConnection(lambda _: None)
     one = start(line)
     submit(one, FIRST)
     until(lambda: line.given)
@@ -277,7 +276,7 @@ def test_a_worker_that_is_not_taken_in_yet_is_to_ask_again(start: Any) -> None:
 
 
 def test_a_trial_that_three_workers_are_lost_with_is_broken_and_says_so(start: Any) -> None:
-    line = Line(lambda _: None)
+    line = FakeConnection(lambda _: None)
     one = start(line)
     future = submit(one, FIRST)
     until(lambda: line.given)
@@ -287,10 +286,10 @@ def test_a_trial_that_three_workers_are_lost_with_is_broken_and_says_so(start: A
     assert task.key != line.given[0][0].key
     for name in ("w3", "w4", "w5"):
         line.workers[name] = state(name)
-        until(lambda: one.worker_count == 3)
+        until(lambda: len(one.workers.known) == 3)
         begin(one, line, task, name)
         del line.workers[name]
-        until(lambda: one.worker_count == 2)
+        until(lambda: len(one.workers.known) == 2)
     remote.end(GIVEN_UP)
     error = str(future.result(SECONDS).error)
     assert "w3, w4, w5" in error
@@ -298,7 +297,7 @@ def test_a_trial_that_three_workers_are_lost_with_is_broken_and_says_so(start: A
 
 
 def test_what_dask_has_forgotten_is_submitted_anew(start: Any) -> None:
-    line = Line(lambda _: None)
+    line = FakeConnection(lambda _: None)
     one = start(line)
     future = submit(one, FIRST)
     until(lambda: line.given)
@@ -309,14 +308,14 @@ def test_what_dask_has_forgotten_is_submitted_anew(start: Any) -> None:
 
 
 def test_what_dask_forgets_each_time_is_broken_in_the_end(start: Any) -> None:
-    line = Line(lambda _: GIVEN_UP)
+    line = FakeConnection(lambda _: GIVEN_UP)
     error = str(submit(start(line), FIRST).result(SECONDS).error)
     assert "Dask gave the trial up" in error
     assert "see the logs" in error
 
 
 def test_files_that_dask_could_not_keep_are_put_anew(start: Any) -> None:
-    line = Line(lambda _: None)
+    line = FakeConnection(lambda _: None)
     future = submit(start(line), FIRST)
     until(lambda: line.given)
     line.files[0].status = "error"
@@ -328,12 +327,12 @@ def test_files_that_dask_could_not_keep_are_put_anew(start: Any) -> None:
 
 
 def test_who_is_left_out_is_said_once(start: Any) -> None:
-    line = Line(lambda _: record(FIRST))
+    line = FakeConnection(lambda _: record(FIRST))
     fit, unfit = (line.workers["w1"],), frozenset({"w2"})
     one = start(line, workers=fit, unfit=unfit, refused=("worker w2: mine cannot be imported",))
     assert one.events.take() == ["left out: worker w2: mine cannot be imported"]
     assert submit(one, FIRST).result(SECONDS) == trial_of(FIRST)
     seen = line.looks
     until(lambda: line.looks > seen + 2)
-    assert one.worker_count == 1
+    assert len(one.workers.known) == 1
     assert (one.events.take(), one.events.summary()) == ([], None)

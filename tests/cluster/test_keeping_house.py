@@ -1,4 +1,4 @@
-"""What a worker keeps on its machine: environments within its budget."""
+"""A worker keeps the environments on its machine within its disk budget."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run on a cluster refuses in one sentence, before anything runs; and how it is interrupted."""
+"""Refusals of a run on a cluster, each in one sentence before anything runs; interrupts and lost schedulers."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def nappers() -> list[int]:
 
 
 def is_killed(room: Any, cluster: Any, waiting: Any) -> None:
-    """Where pytest is killed, workers end what they run for it, and stay."""
+    """Workers end the trials of a pytest that is killed, and stay."""
     process = room.start("--reviewer=nap", f"--crab-cluster={cluster.address}")
     waiting(nappers, "no trial began")
     process.kill()
@@ -167,7 +167,7 @@ def is_interrupted(room: Any, cluster: Any, waiting: Any) -> None:
 
 
 def loses_its_scheduler(room: Any, cluster: Any, waiting: Any) -> None:
-    """What was not finished is broken and says why, soon; nothing is left running."""
+    """Unfinished trials are broken soon and say why; nothing is left running."""
     (room.folder / "conftest.py").write_text(SILENT)
     cluster.work("last")
     cluster.until(there=4)

@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from pytest_crab.adapters import AdapterSpec
-from pytest_crab.campaign.executor import Campaign
+from pytest_crab.campaign.trial_pool import TrialPool
 from pytest_crab.errors import AgentError
 from pytest_crab.errors import Cancelled
 from pytest_crab.errors import ContestantError
@@ -221,14 +221,14 @@ def campaign(tmp_path: Path, instances: list[Instance]) -> Callable[[Weather], d
             resume="one",
             retries=AT_ONCE,
         )
-        campaign = Campaign(ThreadPoolExecutor(4), world.stop)
+        pool = TrialPool(ThreadPoolExecutor(4), world.stop)
         keys = [(instance, repeat) for repeat in range(1, REPEATS + 1) for instance in instances]
         try:
             for instance, repeat in keys:
-                campaign.submit((instance.id, repeat), _work(instance, repeat, weather, world))
-            found = {key: campaign.result(key, lambda _: None) for key in ((one.id, number) for one, number in keys)}
+                pool.submit((instance.id, repeat), _work(instance, repeat, weather, world))
+            found = {key: pool.result(key, lambda _: None) for key in ((one.id, number) for one, number in keys)}
         finally:
-            campaign.stop()
+            pool.stop()
             own.close()
         assert None not in found.values()
         return {key: trial for key, trial in found.items() if trial is not None}

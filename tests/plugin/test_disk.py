@@ -15,7 +15,7 @@ from typing import NoReturn
 import pytest
 
 from pytest_crab.campaign.disk import DiskBudget
-from pytest_crab.campaign.disk import Waiting
+from pytest_crab.campaign.disk import PendingTrials
 from pytest_crab.campaign.disk import total
 from pytest_crab.runtimes.base import LOCAL_BASE
 from pytest_crab.runtimes.interpreters import running_version
@@ -94,7 +94,7 @@ def fat(pytester: pytest.Pytester, base: str, monkeypatch: pytest.MonkeyPatch) -
 def test_images_go_once_their_repository_is_done(fat: pytest.Pytester) -> None:
     common = ("--reviewer=human", "--crab-runtime=docker", "-ocrab_proof_runs=1", "--crab-jobs=2")
     images = EngineImages()
-    everything = Waiting({}).rank
+    everything = PendingTrials({}).rank
     try:
         fat.runpytest_subprocess(*common, "set/a-1").assert_outcomes(passed=1)
         (first,) = images.kept()

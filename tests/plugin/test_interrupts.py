@@ -19,15 +19,15 @@ pytestmark = pytest.mark.bubblewrap
 
 SLOW = "import pathlib, sys, time\nprint('begun', file=sys.stderr, flush=True)\ntime.sleep(987.25)\n"
 STUBBORN = """\
-from pytest_crab.campaign.executor import Campaign
+from pytest_crab.campaign.trial_pool import TrialPool
 import time
 def pytest_configure(config):
-    stop = Campaign.stop
+    stop = TrialPool.stop
     def slowly(self):
         print("stopping", flush=True)
         time.sleep(60)
         stop(self)
-    Campaign.stop = slowly
+    TrialPool.stop = slowly
 """
 #: Interrupts again in the few lines between the one that catches an interrupt and the hooks that hear of it.
 EARLY = """\

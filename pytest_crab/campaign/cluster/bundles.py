@@ -106,9 +106,9 @@ def pack_spec(spec: AdapterSpec, at: str, files: dict[str, Path | bytes], where:
             return {name: settle(each) for name, each in value.items()}
         if isinstance(value, (list, tuple)):
             return [settle(each) for each in value]
-        return _settled(value) if isinstance(value, str) else value
+        return _settle_path(value) if isinstance(value, str) else value
 
-    def _settled(text: str) -> str:
+    def _settle_path(text: str) -> str:
         path = _path_of(text, folder)
         if path is None:
             return text

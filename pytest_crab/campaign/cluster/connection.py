@@ -119,7 +119,7 @@ class Connection:
 
     # --- workers ----------------------------------------------------------------------------------------------------
 
-    def seen(self) -> dict[str, WorkerState]:
+    def find_workers(self) -> dict[str, WorkerState]:
         """Return the workers that offer slots, by address, as the scheduler knows them. Raises what LOST lists."""
         found = {}
         for address, facts in self._identity()["workers"].items():
@@ -134,7 +134,7 @@ class Connection:
         deadline = time.monotonic() + FIRST
         start = f'dask worker {self.address} --nthreads 2 --resources "{RESOURCE}=2"'
         try:
-            while not (found := self.seen()):
+            while not (found := self.find_workers()):
                 count = len(self._identity()["workers"])
                 if count:
                     raise EngineError(

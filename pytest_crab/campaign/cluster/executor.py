@@ -8,20 +8,17 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from collections.abc import Iterable
 from collections.abc import Mapping
 from concurrent.futures import Executor
 from concurrent.futures import Future
 from dataclasses import dataclass
 from dataclasses import field
-from pathlib import Path
 from typing import Any
 from typing import TypeVar
 from typing import cast
 from weakref import WeakValueDictionary
 
 from pytest_crab.campaign.cluster.budget_ledger import BudgetLedger
-from pytest_crab.campaign.cluster.budget_ledger import reserve_of
 from pytest_crab.campaign.cluster.bundles import pack_instance
 from pytest_crab.campaign.cluster.connection import Connection
 from pytest_crab.campaign.cluster.connection import Handshakes
@@ -30,16 +27,13 @@ from pytest_crab.campaign.cluster.connection import WorkerState
 from pytest_crab.campaign.cluster.events import WorkerEvents
 from pytest_crab.campaign.cluster.plan import RunPlan
 from pytest_crab.campaign.cluster.plan import TrialTask
-from pytest_crab.campaign.cluster.plan import fill_plan
 from pytest_crab.campaign.cluster.plan import refuse_key
-from pytest_crab.campaign.cluster.remote_store import StepServer
 from pytest_crab.campaign.cluster.worker import LOST
-from pytest_crab.campaign.executor import Notice
-from pytest_crab.campaign.executor import TrialWork
+from pytest_crab.campaign.cluster.workers import Workers
+from pytest_crab.campaign.trial_pool import Notice
+from pytest_crab.campaign.trial_pool import TrialWork
 from pytest_crab.errors import BadInput
 from pytest_crab.errors import Cancelled
-from pytest_crab.store import FileStore
-from pytest_crab.trial import CrewSpec
 from pytest_crab.trial import unmeasured_trial
 from pytest_crab.trial.world import secrets_of
 from pytest_crab.types import Instance
@@ -59,38 +53,6 @@ LOOK, SILENT, ALONE = 1.0, 15.0, 60.0
 
 #: Is given each trial that came back, with the pull request that it showed.
 Heard = Callable[[TrialWork, Trial, "PullRequest | None"], None]
-
-
-def connect(
-    address: str, plan: RunPlan, crews: Iterable[CrewSpec], *, rootdir: Path, store: Path, heard: Heard
-) -> ClusterExecutor:
-    """Return an executor on a cluster whose workers share the steps in ``store``, where the run's ledger lies too.
-
-    Raises BadInput for what cannot be sent, EngineError for a cluster that is not there or whose workers cannot take
-    the run, and OSError.
-    """
-    plan = fill_plan(plan, crews, rootdir)
-    inbox: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
-    steps = StepServer(FileStore(store), plan.fresh, secrets_of(plan.models))
-
-    def hear(message: Mapping[str, Any]) -> None:
-        if "step" not in message or "entries" in message:
-            inbox.put(("message", message))
-        if "step" in message:
-            answer = steps.answer(message)
-            if "call" in message:
-                connection.answer(str(message["call"]), answer)
-
-    connection = Connection(address, plan, hear)
-    try:
-        done = connection.first()
-    except BaseException:
-        connection.close()
-        raise
-    reserve = reserve_of(plan.models.trial_budget, plan.models.prices.values())
-    budget = BudgetLedger(store / "ledger" / f"{plan.run}.jsonl", plan.budget, reserve)
-    inbox.put(("handshakes", frozenset(), done))
-    return ClusterExecutor(connection, plan, budget, heard=heard, inbox=inbox)
 
 
 @dataclass(eq=False)
@@ -120,7 +82,7 @@ class _Job:
 class ClusterExecutor(Executor):
     """A concurrent.futures.Executor whose work is TrialWork; a trial that the cluster fails at is recorded as broken.
 
-    ``events`` are sentences for the terminal. The workers come by ``inbox``, with all else that the thread hears.
+    ``done`` has the first workers, ``events`` are sentences for the terminal, and ``inbox`` has what the thread hears.
     """
 
     def __init__(
@@ -128,18 +90,18 @@ class ClusterExecutor(Executor):
         connection: Connection,
         plan: RunPlan,
         budget: BudgetLedger,
+        done: Handshakes,
         *,
         heard: Heard,
         inbox: queue.SimpleQueue[tuple[Any, ...]],
     ) -> None:
         self.events = WorkerEvents()
+        self.workers = Workers(connection, lambda *handshakes: inbox.put(("handshakes", *handshakes)))
         self._connection = connection
         self._plan = plan
         self._budget = budget
         self._heard = heard
         self._inbox = inbox
-        self._workers: dict[str, WorkerState] = {}
-        self._asked: frozenset[str] = frozenset()
         self._waiting: list[_Job] = []
         self._submitted: dict[str, _Job] = {}
         self._files: WeakValueDictionary[str, _Files] = WeakValueDictionary()
@@ -148,19 +110,9 @@ class ClusterExecutor(Executor):
         self._answered_at = self._peopled_at = time.monotonic()
         self._answers = True
         self._over = False
-        self._handle(timeout=0)
+        self._on_handshakes(frozenset(), done)
         self._thread = threading.Thread(target=self._drive, name="crab-cluster", daemon=True)
         self._thread.start()
-
-    @property
-    def slots(self) -> int:
-        """How many trials may run at a time."""
-        return sum(each.slots for each in tuple(self._workers.values()))  # asked for by other threads
-
-    @property
-    def worker_count(self) -> int:
-        """How many workers there are."""
-        return len(self._workers)
 
     def submit(self, fn: Callable[..., R], /, *args: Any, **kwargs: Any) -> Future[R]:
         """Have a trial run somewhere: ``fn`` is TrialWork, and the one argument is the notice of its steps.
@@ -193,7 +145,7 @@ class ClusterExecutor(Executor):
                 if time.monotonic() >= looked + LOOK:
                     looked = time.monotonic()
                     self._look()
-                while self._answers and self._waiting and self._workers:
+                while self._answers and self._waiting and self.workers.known:
                     self._submit(self._waiting.pop(0))
             except Exception as error:  # whatever fails here, no trial may be waited for without end
                 log.debug("the cluster's thread failed", exc_info=True)
@@ -224,10 +176,8 @@ class ClusterExecutor(Executor):
     def _on_over(self) -> None:
         self._over = True
 
-    def _on_handshakes(self, asked: frozenset[str], done: Handshakes) -> None:
-        """Take in workers that take the run; those that do not are not asked again."""
-        self._asked = (self._asked - asked) | done.unfit
-        self._workers |= {worker.address: worker for worker in done.workers}
+    def _on_handshakes(self, addresses: frozenset[str], done: Handshakes) -> None:
+        self.workers.admit(addresses, done)
         for sentence in done.refused:
             self.events.add(f"left out: {sentence}")
 
@@ -241,7 +191,7 @@ class ClusterExecutor(Executor):
         """Take a worker's message: a warning, bookings, or a trial that begins, makes a step or ends."""
         if "warning" in message:
             self.events.add(message["warning"])
-        worker = next((each for each in self._workers.values() if each.uid == message["uid"]), None)
+        worker = self.workers.find(message["uid"])
         job = self._submitted.get(message.get("key", ""))
         if worker is None:  # it is about to be taken in, and asks again; or its trials are with others
             if "begin" in message:
@@ -289,44 +239,25 @@ class ClusterExecutor(Executor):
             return
         now = time.monotonic()
         try:
-            seen = self._connection.seen()
+            lost = self.workers.look()
         except LOST:
             self._answers = False
             if time.monotonic() - self._answered_at > SILENT:
                 self._fail(self._connection.gone())
             return
         self._answers, self._answered_at = True, now
-        self._lose(
-            [
-                worker
-                for address, worker in self._workers.items()
-                if address not in seen or seen[address].incarnation != worker.incarnation
-            ]
-        )
-        self._asked &= set(seen)
-        came = [worker for address, worker in seen.items() if address not in {*self._workers, *self._asked}]
-        if came:
-            self._asked |= {worker.address for worker in came}
-            threading.Thread(target=self._shake_hands, args=(came,), name="crab-handshake", daemon=True).start()
-        if self._workers or not (self._waiting or self._submitted):
+        if lost:
+            self._lose(lost)
+        if self.workers.known or not (self._waiting or self._submitted):
             self._peopled_at = now
         elif now - self._peopled_at > ALONE:
             self._fail(f"no worker of {self._connection.address} is left: start some and run again")
 
-    def _shake_hands(self, came: list[WorkerState]) -> None:
-        try:
-            done = self._connection.handshake(came)
-        except LOST:
-            done = Handshakes()
-        self._inbox.put(("handshakes", frozenset(worker.address for worker in came), done))
-
     def _lose(self, lost: list[WorkerState]) -> None:
         """Charge what lost workers had under way; Dask gives their trials to others."""
         jobs = [job for job in self._submitted.values() if job.worker in lost]
-        if lost:
-            self.events.add_lost([worker.name for worker in lost], len(jobs))
+        self.events.add_lost([worker.name for worker in lost], len(jobs))
         for worker in lost:
-            del self._workers[worker.address]
             self._budget.lose(worker.uid, worker.name)
         for job in jobs:
             assert job.worker is not None
@@ -361,21 +292,10 @@ class ClusterExecutor(Executor):
         if files is None or files.future.status not in ("pending", "finished"):  # Dask forgets one that has failed
             bundle = pack_instance(instance)
             refuse_key(instance.id, bundle, secrets_of(self._plan.models))
-            place = self._choose_place(instance)
+            load = Counter(job.files.place for job in self._submitted.values() if job.files is not None)
+            place = self.workers.choose(instance.repo, load)
             files = self._files[instance.id] = _Files(self._connection.put(bundle, place), place)
         return files
-
-    def _choose_place(self, instance: Instance) -> str:
-        """Return the worker with the fewest trials for its slots; of those alike one that has the repository."""
-        load = Counter(job.files.place for job in self._submitted.values() if job.files is not None)
-
-        def rank(worker: WorkerState) -> tuple[int, bool, int, str]:
-            share = load[worker.address] // worker.slots
-            return share, instance.repo not in worker.repositories, len(worker.repositories), worker.address
-
-        found = min(self._workers.values(), key=rank)
-        found.repositories.add(instance.repo)
-        return found.address
 
     def _again(self, job: _Job) -> None:
         """Submit a trial anew that Dask has given up, or break it once that was often enough.
@@ -442,7 +362,7 @@ class ClusterExecutor(Executor):
         """Disconnect the workers, hear their last bookings, and close everything."""
         try:
             if self._answers:
-                self._connection.disconnect(list(self._workers))
+                self._connection.disconnect(list(self.workers.known))
         except LOST:
             log.debug("workers could not be told that the run is over; each sees so by itself")
         try:
@@ -450,7 +370,7 @@ class ClusterExecutor(Executor):
             while not self._inbox.empty():
                 self._handle(timeout=0)
         finally:
-            for worker in self._workers.values():
+            for worker in self.workers.known.values():
                 self._budget.lose(worker.uid, worker.name)
 
 

@@ -64,7 +64,7 @@ class Namespaces:
         return address
 
     def inside(self, name: str) -> list[str]:
-        """What a command begins with to run on a host; ip's own exec would hide the control groups in /sys."""
+        """Return the beginning of a command to run on a host; ip's own exec hides the control groups in /sys."""
         return ["nsenter", f"--net=/run/netns/{self._name}-{name}", "--"]
 
     def listener(self) -> socket.socket:

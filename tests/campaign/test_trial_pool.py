@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from pytest_crab.campaign.executor import Campaign
 from pytest_crab.campaign.progress import Progress
+from pytest_crab.campaign.trial_pool import TrialPool
 from pytest_crab.testing.trials import trial_of
 from pytest_crab.types import Provenance
 from pytest_crab.types import Review
@@ -57,8 +57,8 @@ def gate() -> Gate:
 
 
 @pytest.fixture
-def campaign(gate: Gate) -> Iterator[Campaign]:
-    made = Campaign(ThreadPoolExecutor(1), gate.go.set)
+def pool(gate: Gate) -> Iterator[TrialPool]:
+    made = TrialPool(ThreadPoolExecutor(1), gate.go.set)
     yield made
     made.stop()
 
@@ -67,36 +67,36 @@ def quiet(_: Progress) -> None:
     """Hear nothing."""
 
 
-def test_a_key_is_run_once_and_asked_for_often(campaign: Campaign, gate: Gate) -> None:
+def test_a_key_is_run_once_and_asked_for_often(pool: TrialPool, gate: Gate) -> None:
     gate.go.set()
     for _ in range(3):
-        campaign.submit("a", gate)
-    assert campaign.result("a", quiet) is campaign.result("a", quiet)
+        pool.submit("a", gate)
+    assert pool.result("a", quiet) is pool.result("a", quiet)
     assert gate.runs == 1
 
 
 def test_a_trial_that_an_interrupt_left_without_a_name_is_ended_too(gate: Gate) -> None:
-    """Ctrl-C may come when the executor has the trial and the campaign has not."""
+    """Ctrl-C may come when the executor has the trial and the pool has not."""
 
     class Interrupted(ThreadPoolExecutor):
         def submit(self, *arguments: Any, **more: Any) -> Any:
             super().submit(*arguments, **more)
             raise KeyboardInterrupt
 
-    campaign = Campaign(Interrupted(1), gate.go.set)
+    pool = TrialPool(Interrupted(1), gate.go.set)
     with pytest.raises(KeyboardInterrupt):
-        campaign.submit("a", gate)
-    campaign.stop()
+        pool.submit("a", gate)
+    pool.stop()
     assert gate.go.is_set()
 
 
-def test_what_was_never_submitted_has_no_result(campaign: Campaign) -> None:
-    assert campaign.result("nothing", quiet) is None
+def test_what_was_never_submitted_has_no_result(pool: TrialPool) -> None:
+    assert pool.result("nothing", quiet) is None
 
 
-def test_whoever_waits_hears_what_is_going_on(campaign: Campaign, gate: Gate) -> None:
-    campaign.submit("done", lambda notice: trial("done", 0.5))
-    campaign.submit("held", gate)
+def test_whoever_waits_hears_what_is_going_on(pool: TrialPool, gate: Gate) -> None:
+    pool.submit("done", lambda notice: trial("done", 0.5))
+    pool.submit("held", gate)
     heard: list[Progress] = []
 
     def tick(progress: Progress) -> None:
@@ -104,48 +104,48 @@ def test_whoever_waits_hears_what_is_going_on(campaign: Campaign, gate: Gate) ->
         if progress.running and progress.running[0][1] == "review":
             gate.go.set()
 
-    assert campaign.result("held", tick, interval=0.01) == trial("held", 0.25)
+    assert pool.result("held", tick, interval=0.01) == trial("held", 0.25)
     ((key, step, seconds),) = heard[-1].running
     assert (key, step, heard[-1].done, heard[-1].cost_usd) == ("held", "review", 1, 0.5)
     assert seconds >= 0
-    assert campaign.progress() == Progress(running=(), done=2, cost_usd=0.75)
+    assert pool.progress() == Progress(running=(), done=2, cost_usd=0.75)
 
 
-def test_no_price_is_not_no_cost(campaign: Campaign) -> None:
-    campaign.submit("a", lambda notice: trial("a"))
-    campaign.result("a", quiet)
-    assert campaign.progress() == Progress(running=(), done=1, cost_usd=None)
+def test_no_price_is_not_no_cost(pool: TrialPool) -> None:
+    pool.submit("a", lambda notice: trial("a"))
+    pool.result("a", quiet)
+    assert pool.progress() == Progress(running=(), done=1, cost_usd=None)
 
 
-def test_stopping_ends_what_runs_and_starts_nothing_more(campaign: Campaign, gate: Gate) -> None:
-    campaign.submit("held", gate)
-    campaign.submit("queued", gate)
+def test_stopping_ends_what_runs_and_starts_nothing_more(pool: TrialPool, gate: Gate) -> None:
+    pool.submit("held", gate)
+    pool.submit("queued", gate)
     assert gate.begun.wait(SECONDS)
-    campaign.stop()
-    campaign.submit("late", gate)
-    assert campaign.result("held", quiet) == trial("held", 0.25)
-    assert campaign.result("queued", quiet) is None
-    assert campaign.result("late", quiet) is None
+    pool.stop()
+    pool.submit("late", gate)
+    assert pool.result("held", quiet) == trial("held", 0.25)
+    assert pool.result("queued", quiet) is None
+    assert pool.result("late", quiet) is None
     assert gate.runs == 1
 
 
-def test_what_the_work_raises_reaches_who_waits_and_hides_no_other(campaign: Campaign) -> None:
+def test_what_the_work_raises_reaches_who_waits_and_hides_no_other(pool: TrialPool) -> None:
     def fail(notice: Callable[[str], None]) -> Trial:
         raise LookupError("lost")
 
-    campaign.submit("a", fail)
-    campaign.submit("b", lambda notice: trial("b"))
+    pool.submit("a", fail)
+    pool.submit("b", lambda notice: trial("b"))
     with pytest.raises(LookupError, match="lost"):
-        campaign.result("a", quiet)
-    assert campaign.result("b", quiet) == trial("b")
-    assert campaign.progress().done == 1
-    assert campaign.progress().running == ()
+        pool.result("a", quiet)
+    assert pool.result("b", quiet) == trial("b")
+    assert pool.progress().done == 1
+    assert pool.progress().running == ()
 
 
-def test_a_time_out_of_the_work_itself_is_no_reason_to_wait_on(campaign: Campaign) -> None:
+def test_a_time_out_of_the_work_itself_is_no_reason_to_wait_on(pool: TrialPool) -> None:
     def fail(notice: Callable[[str], None]) -> Trial:
         raise TimeoutError("its own")
 
-    campaign.submit("a", fail)
+    pool.submit("a", fail)
     with pytest.raises(TimeoutError, match="its own"):
-        campaign.result("a", quiet, interval=0.01)
+        pool.result("a", quiet, interval=0.01)

@@ -23,7 +23,7 @@ AHEAD = 64
 #: The same under a disk budget, where those that ended ahead keep their environments.
 AHEAD_ON_BUDGET = 4
 
-#: Is told the name of each step that a trial begins.
+#: Is given the name of each step that a trial begins.
 Notice = Callable[[str], None]
 
 #: Runs one trial here.
@@ -44,7 +44,7 @@ class TrialWork:
         return self.here(self, notice)
 
 
-class Campaign:
+class TrialPool:
     """Trials on an executor, each under a key; at most as many run as the executor has workers.
 
     The executor is given work and whom to tell of its steps, and returns a future of the trial. ``ended`` is called
@@ -110,7 +110,7 @@ class Campaign:
             future.cancel()
 
     def progress(self) -> Progress:
-        """What is going on now."""
+        """Return the running trials, and the count and cost of those that ended."""
         return self._watch.progress()
 
     def stop(self) -> None:
