@@ -30,7 +30,7 @@ class Context(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
+class FilePart:
     """Some lines of a file; ``start`` counts from 1."""
 
     path: str
@@ -44,10 +44,10 @@ class Piece:
 
 
 #: The pieces most like a text, best first.
-Search = Callable[[str, int], Sequence[Piece]]
+Search = Callable[[str, int], Sequence[FilePart]]
 
 
-def pieces_of(tree: Path) -> Iterator[Piece]:
+def pieces_of(tree: Path) -> Iterator[FilePart]:
     """The text files of a checkout in pieces, by path; links are not followed: a pull request may have laid them."""
     count = 0
     for folder, folders, files in os.walk(tree):
@@ -66,7 +66,7 @@ def pieces_of(tree: Path) -> Iterator[Piece]:
                 count += 1
                 text = "\n".join(lines[at : at + LINES])
                 if text.strip():
-                    yield Piece(path=path.relative_to(tree).as_posix(), start=at + 1, text=text)
+                    yield FilePart(path=path.relative_to(tree).as_posix(), start=at + 1, text=text)
 
 
 def words_of(text: str) -> list[str]:
@@ -74,28 +74,28 @@ def words_of(text: str) -> list[str]:
     return [word.lower() for word in _WORD.findall(text)]
 
 
-def by_words(pieces: Sequence[Piece]) -> Search:
+def by_words(pieces: Sequence[FilePart]) -> Search:
     """Search by the words that texts share. Needs bm25s."""
     import bm25s
 
     index = bm25s.BM25()
     index.index([words_of(f"{piece.path} {piece.text}") or ["_"] for piece in pieces], show_progress=False)
 
-    def search(text: str, count: int) -> Sequence[Piece]:
+    def search(text: str, count: int) -> Sequence[FilePart]:
         found, scores = index.retrieve([words_of(text) or ["_"]], k=min(count, len(pieces)), show_progress=False)
         return [pieces[at] for at, score in zip(found[0], scores[0], strict=True) if score > 0]
 
     return search
 
 
-def by_meaning(pieces: Sequence[Piece], model: str) -> Search:
+def by_meaning(pieces: Sequence[FilePart], model: str) -> Search:
     """Search by meaning, as a sentence-transformers model sees it. Needs sentence-transformers."""
     import sentence_transformers
 
     encoder = sentence_transformers.SentenceTransformer(model)
     known = encoder.encode([piece.text for piece in pieces], normalize_embeddings=True, show_progress_bar=False)
 
-    def search(text: str, count: int) -> Sequence[Piece]:
+    def search(text: str, count: int) -> Sequence[FilePart]:
         query = encoder.encode([text], normalize_embeddings=True, show_progress_bar=False)[0]
         likeness = known @ query
         return [pieces[at] for at in (-likeness).argsort()[:count]]

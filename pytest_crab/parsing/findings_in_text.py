@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_crab.parsing.findings import review_of
-from pytest_crab.parsing.json_in_text import Piece
+from pytest_crab.parsing.json_in_text import JsonPiece
 from pytest_crab.parsing.json_in_text import pieces
 from pytest_crab.parsing.json_in_text import stands_alone
 from pytest_crab.types import Review
@@ -93,7 +93,7 @@ def _read(text: str, problems: list[str], path: str | None, files: Collection[st
     return dataclasses.replace(review, set_aside=(*review.set_aside, *[sentence] * unread))
 
 
-def _why(text: str, found: list[Piece]) -> str:
+def _why(text: str, found: list[JsonPiece]) -> str:
     if not text.strip():
         return "it is empty"
     if found and found[-1].thinking:
@@ -104,7 +104,7 @@ def _why(text: str, found: list[Piece]) -> str:
     return "its list of findings is no JSON" if unread else "it holds no list of findings"
 
 
-def _last_list(text: str, found: list[Piece]) -> tuple[Items | None, int]:
+def _last_list(text: str, found: list[JsonPiece]) -> tuple[Items | None, int]:
     """The last whole list of findings (None: there is none), and how many findings behind its start are unreadable."""
     chosen: Items | None = None
     unread, running = 0, False
@@ -123,7 +123,7 @@ def _last_list(text: str, found: list[Piece]) -> tuple[Items | None, int]:
     return chosen, unread
 
 
-def _looks_like_findings(text: str, piece: Piece, *, lists: bool = True) -> bool:
+def _looks_like_findings(text: str, piece: JsonPiece, *, lists: bool = True) -> bool:
     """Return True if a text that cannot be read begins with a key of a finding, or of a list of them."""
     key = _KEY.match(text, piece.start)
     return piece.thinking or (key is not None and (lists or key["field"] is not None))

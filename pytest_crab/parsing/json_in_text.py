@@ -19,7 +19,7 @@ _NEXT = re.compile(rf"(?P<begins>{_BEGINS})|(?P<ends>{_ENDS})|[\[{{]", re.IGNORE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
+class JsonPiece:
     """An array or object in an answer, from ``start`` to ``end``, or a place where one begins that cannot be read.
 
     ``cut``: the answer ends within it; ``thinking``: what begins there is a block of thinking that does not end.
@@ -33,12 +33,12 @@ class Piece:
     thinking: bool = False
 
 
-def pieces(text: str) -> list[Piece]:
+def pieces(text: str) -> list[JsonPiece]:
     """Return the values that lie in no other one, and what cannot be read, in order; without those of thinking.
 
     Where a block of thinking ends that has not begun, all that stands before its end is thinking.
     """
-    found: list[Piece] = []
+    found: list[JsonPiece] = []
     for piece in _pieces(text):
         if piece is None:
             found.clear()
@@ -47,7 +47,7 @@ def pieces(text: str) -> list[Piece]:
     return found
 
 
-def _pieces(text: str) -> Iterator[Piece | None]:
+def _pieces(text: str) -> Iterator[JsonPiece | None]:
     """The same with the thinking's; None: all before it was thinking."""
     at = 0
     while (here := _NEXT.search(text, at)) is not None:
@@ -55,7 +55,7 @@ def _pieces(text: str) -> Iterator[Piece | None]:
         if here["begins"]:
             ended = _END.search(text, at)
             if ended is None:
-                yield Piece(start=start, end=len(text), readable=False, cut=True, thinking=True)
+                yield JsonPiece(start=start, end=len(text), readable=False, cut=True, thinking=True)
                 return
             at = ended.end()
         elif here["ends"]:
@@ -63,13 +63,13 @@ def _pieces(text: str) -> Iterator[Piece | None]:
         else:
             try:
                 value, at = decode(text, start)
-                yield Piece(start=start, end=at, value=value)
+                yield JsonPiece(start=start, end=at, value=value)
             except Unreadable as why:
                 at = start + 1
-                yield Piece(start=start, end=at, readable=False, cut=why.cut)
+                yield JsonPiece(start=start, end=at, readable=False, cut=why.cut)
 
 
-def stands_alone(text: str, piece: Piece) -> bool:
+def stands_alone(text: str, piece: JsonPiece) -> bool:
     """Return True if only fences share a value's lines, or words with a colon before a value that ends the answer."""
     before = text[text.rfind("\n", 0, piece.start) + 1 : piece.start]
     after = text[piece.end :].partition("\n")[0]

@@ -14,10 +14,10 @@ from pytest_crab import serialization
 from pytest_crab.report.pull_requests import Subject
 from pytest_crab.report.pull_requests import read_subject
 from pytest_crab.scoring.judges.votes import Decide
-from pytest_crab.scoring.judges.votes import Decision
 from pytest_crab.scoring.judges.votes import FormCheck
 from pytest_crab.scoring.judges.votes import Gold
-from pytest_crab.scoring.judges.votes import Question
+from pytest_crab.scoring.judges.votes import JudgeQuestion
+from pytest_crab.scoring.judges.votes import VotedLabel
 from pytest_crab.scoring.judges.votes import label_of_finding
 from pytest_crab.statistics.signal import BUG_HIT
 from pytest_crab.statistics.signal import JudgedReview
@@ -68,7 +68,7 @@ class JudgeReport:
     checks: tuple[FormCheck, ...] = ()
 
 
-def questions_of(trials: Sequence[Trial], report: Path) -> Iterator[Question]:
+def questions_of(trials: Sequence[Trial], report: Path) -> Iterator[JudgeQuestion]:
     """Yield every question that ``judge_trials`` asks. Raises BadInput."""
     for own in _by_trial(trials, report).values():
         yield from (question for _, _, question in own)
@@ -110,7 +110,7 @@ def judge_report(judge: str, trials: Sequence[Trial], judgements: Mapping[TrialI
     )
 
 
-def _by_trial(trials: Sequence[Trial], report: Path) -> dict[TrialId, list[tuple[int, str, Question]]]:
+def _by_trial(trials: Sequence[Trial], report: Path) -> dict[TrialId, list[tuple[int, str, JudgeQuestion]]]:
     return {
         trial.id: list(_questions(trial, subject))
         for trial in trials
@@ -120,7 +120,7 @@ def _by_trial(trials: Sequence[Trial], report: Path) -> dict[TrialId, list[tuple
     }
 
 
-def _questions(trial: Trial, subject: Subject) -> Iterator[tuple[int, str, Question]]:
+def _questions(trial: Trial, subject: Subject) -> Iterator[tuple[int, str, JudgeQuestion]]:
     assert trial.review is not None
     pull_request = serialization.digest([subject.repo, subject.title, subject.body, subject.diff])
     known = {comment.id for comment in trial.comments}
@@ -131,11 +131,11 @@ def _questions(trial: Trial, subject: Subject) -> Iterator[tuple[int, str, Quest
                 yield (
                     at,
                     comment.id,
-                    Question(instance=trial.instance, pull_request=pull_request, finding=finding, gold=gold),
+                    JudgeQuestion(instance=trial.instance, pull_request=pull_request, finding=finding, gold=gold),
                 )
 
 
-def _judgement(trial: Trial, decisions: Mapping[tuple[int, str], Decision]) -> TrialJudgement:
+def _judgement(trial: Trial, decisions: Mapping[tuple[int, str], VotedLabel]) -> TrialJudgement:
     assert trial.review is not None
     findings, hits, matched = [], {}, {}
     for at in range(len(trial.review.findings)):

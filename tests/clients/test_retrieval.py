@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_crab.clients.retrieval import LINES
-from pytest_crab.clients.retrieval import Piece
+from pytest_crab.clients.retrieval import FilePart
 from pytest_crab.clients.retrieval import by_words
 from pytest_crab.clients.retrieval import pieces_of
 from pytest_crab.clients.retrieval import words_of
@@ -49,8 +49,8 @@ def test_names_are_taken_apart() -> None:
 
 def test_what_shares_words_is_found_and_what_shares_none_is_not() -> None:
     pieces = [
-        Piece(path="a.py", start=1, text="def open_ledger(path):\n    return Ledger(path)"),
-        Piece(path="b.py", start=1, text="def draw(canvas):\n    canvas.clear()"),
+        FilePart(path="a.py", start=1, text="def open_ledger(path):\n    return Ledger(path)"),
+        FilePart(path="b.py", start=1, text="def draw(canvas):\n    canvas.clear()"),
     ]
     search = by_words(pieces)
     assert [piece.path for piece in search("ledger = openLedger(name)", 5)] == ["a.py"]

@@ -17,10 +17,10 @@ from pytest_crab.scoring.judges import JUDGES
 from pytest_crab.scoring.judges.bench import JudgeBench
 from pytest_crab.scoring.judges.cr_evaluator import CrEvaluator
 from pytest_crab.scoring.judges.cr_evaluator import read_label
-from pytest_crab.scoring.judges.votes import Decision
 from pytest_crab.scoring.judges.votes import Gold
-from pytest_crab.scoring.judges.votes import Question
+from pytest_crab.scoring.judges.votes import JudgeQuestion
 from pytest_crab.scoring.judges.votes import Vote
+from pytest_crab.scoring.judges.votes import VotedLabel
 from pytest_crab.scoring.judges.votes import decide
 from pytest_crab.scoring.judges.votes import label_of_finding
 from pytest_crab.scoring.step_cache import StepCache
@@ -42,9 +42,9 @@ from pytest_crab.types import Finding
 GOLD = Gold(body="The percent is divided twice.", path="shop.py", lines=(9, 9))
 
 
-def question(body: str = "A percent is off.", **changes: Any) -> Question:
+def question(body: str = "A percent is off.", **changes: Any) -> JudgeQuestion:
     finding = Finding(body=body, path="shop.py", start=9)
-    return Question(**{"instance": "one-1", "pull_request": "d" * 64, "finding": finding, "gold": GOLD, **changes})
+    return JudgeQuestion(**{"instance": "one-1", "pull_request": "d" * 64, "finding": finding, "gold": GOLD, **changes})
 
 
 def label(word: str, reason: str = "so it is") -> Reply:
@@ -98,7 +98,7 @@ def test_a_label_needs_more_than_half_of_the_votes(labels: list[str | None], exp
     ],
 )
 def test_a_finding_has_its_best_label_unless_that_is_not_known(labels: list[str | None], expected: str | None) -> None:
-    assert label_of_finding([Decision(label=each, reason="") for each in labels]) == expected
+    assert label_of_finding([VotedLabel(label=each, reason="") for each in labels]) == expected
 
 
 @pytest.fixture
@@ -127,7 +127,7 @@ def make_bench(provider: ScriptedProvider, tmp_path: Path) -> Iterator[Callable[
         gateway.close()
 
 
-def one(bench: JudgeBench, asked: Question) -> Decision:
+def one(bench: JudgeBench, asked: JudgeQuestion) -> VotedLabel:
     (found,) = bench.decide([asked]).values()
     return found
 
@@ -155,7 +155,7 @@ def test_a_judgement_is_asked_and_paid_for_once(provider: ScriptedProvider, make
     ],
 )
 def test_another_finding_pull_request_or_issue_is_another_question(
-    provider: ScriptedProvider, make_bench: Callable[..., Any], changed: Question
+    provider: ScriptedProvider, make_bench: Callable[..., Any], changed: JudgeQuestion
 ) -> None:
     provider.script = label("NOISE")
     bench = make_bench()

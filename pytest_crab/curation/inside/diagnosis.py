@@ -27,7 +27,7 @@ class InVain:
             self.names.append(name)
 
 
-class Plugin:
+class DiagnosisPlugin:
     """Takes the names out of failures, whatever they were raised from."""
 
     def __init__(self):
@@ -71,7 +71,7 @@ def main():
     sys.dont_write_bytecode = True
     os.chdir(job["workdir"])
     sys.argv[:] = ["pytest"]
-    vain, plugin = InVain(job["workdir"]), Plugin()
+    vain, plugin = InVain(job["workdir"]), DiagnosisPlugin()
     sys.meta_path.append(vain)
     options = ["-c", os.path.join(folder, "pytest.ini"), "--noconftest", "-p", "no:cacheprovider", "-q", "--tb=no"]
     pytest.main([*options, "--continue-on-collection-errors", file], plugins=[plugin])

@@ -18,12 +18,12 @@ from pytest_crab.errors import CrabError
 from pytest_crab.errors import StoreError
 from pytest_crab.protocols import Models
 from pytest_crab.scoring.judges.votes import FORMS
-from pytest_crab.scoring.judges.votes import Decision
 from pytest_crab.scoring.judges.votes import FormCheck
 from pytest_crab.scoring.judges.votes import Judge
 from pytest_crab.scoring.judges.votes import JudgePlan
-from pytest_crab.scoring.judges.votes import Question
+from pytest_crab.scoring.judges.votes import JudgeQuestion
 from pytest_crab.scoring.judges.votes import Vote
+from pytest_crab.scoring.judges.votes import VotedLabel
 from pytest_crab.scoring.judges.votes import VoteStep
 from pytest_crab.scoring.judges.votes import decide
 from pytest_crab.scoring.step_cache import StepCache
@@ -47,9 +47,9 @@ class JudgeBench:
     secrets: Sequence[str] = ()
     jobs: int = 4
     asked: list[Vote] = field(default_factory=list)
-    decided: dict[str, tuple[Question, Decision]] = field(default_factory=dict)
+    decided: dict[str, tuple[JudgeQuestion, VotedLabel]] = field(default_factory=dict)
 
-    def decide(self, questions: Iterable[Question]) -> dict[str, Decision]:
+    def decide(self, questions: Iterable[JudgeQuestion]) -> dict[str, VotedLabel]:
         """Return the decision on each question by its digest, asking equal ones once.
 
         A failure to get a vote is unknown with its reason. Raises BadInput for a judge without identity, StoreError,
@@ -58,7 +58,7 @@ class JudgeBench:
         identity = self.judge.identity()
         unique = {question.digest: question for question in questions}
 
-        def ask(question: Question) -> Decision:
+        def ask(question: JudgeQuestion) -> VotedLabel:
             return self._decide(question, identity)
 
         with ThreadPoolExecutor(max_workers=self.jobs) as pool:
@@ -77,14 +77,14 @@ class JudgeBench:
         plain = [(question, found) for question, found in self.decided.values() if not question.form]
         return tuple(self._check(form, plain) for form in FORMS)
 
-    def _check(self, form: str, plain: Sequence[tuple[Question, Decision]]) -> FormCheck:
+    def _check(self, form: str, plain: Sequence[tuple[JudgeQuestion, VotedLabel]]) -> FormCheck:
         others = [dataclasses.replace(question, form=form) for question, _ in plain]
         again = self.decide(others)
         labels = [(found.label, again[other.digest].label) for (_, found), other in zip(plain, others, strict=True)]
         known = [(one, other) for one, other in labels if one is not None and other is not None]
         return FormCheck(form=form, compared=len(known), changed=sum(one != other for one, other in known))
 
-    def plan(self, questions: Iterable[Question]) -> JudgePlan:
+    def plan(self, questions: Iterable[JudgeQuestion]) -> JudgePlan:
         """Return the votes that these questions need. Asks nothing. Raises BadInput, StoreError."""
         identity = self.judge.identity()
         unique = {question.digest: question for question in questions}
@@ -100,7 +100,7 @@ class JudgeBench:
         """The usage of the votes that were asked here; None if all of them were stored."""
         return total_usage(vote.usage for vote in self.asked)
 
-    def _decide(self, question: Question, identity: Mapping[str, Any]) -> Decision:
+    def _decide(self, question: JudgeQuestion, identity: Mapping[str, Any]) -> VotedLabel:
         votes: list[Vote] = []
         for step in self._steps(question, identity):
             try:
@@ -108,17 +108,17 @@ class JudgeBench:
             except (Cancelled, StoreError):
                 raise
             except CrabError as error:
-                return Decision(label=None, reason=f"not judged: {error}", votes=tuple(votes))
+                return VotedLabel(label=None, reason=f"not judged: {error}", votes=tuple(votes))
             votes.append(found[""])
             if not found.reused:
                 self.asked.append(found[""])
         return decide(votes)
 
-    def _steps(self, question: Question, identity: Mapping[str, Any]) -> Iterator[VoteStep]:
+    def _steps(self, question: JudgeQuestion, identity: Mapping[str, Any]) -> Iterator[VoteStep]:
         for number in range(1, self.judge.votes + 1):
             yield VoteStep(self.judge, identity, question, number, self._services(question, number))
 
-    def _services(self, question: Question, number: int) -> StepServices:
+    def _services(self, question: JudgeQuestion, number: int) -> StepServices:
         return StepServices(
             self.models,
             self.cache.store.put,

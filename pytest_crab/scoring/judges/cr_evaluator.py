@@ -18,7 +18,7 @@ from pytest_crab.parsing.json_in_text import pieces
 from pytest_crab.protocols import Services
 from pytest_crab.scoring.judges.votes import PADDED
 from pytest_crab.scoring.judges.votes import SWAPPED
-from pytest_crab.scoring.judges.votes import Question
+from pytest_crab.scoring.judges.votes import JudgeQuestion
 from pytest_crab.scoring.judges.votes import Vote
 from pytest_crab.statistics.signal import LABELS
 from pytest_crab.types import Side
@@ -49,7 +49,7 @@ class CrEvaluator(ChatSettings):
         settings = {name: value for name, value in known["settings"].items() if name not in ("votes", "timeout")}
         return {**known, "settings": settings}
 
-    def judge(self, services: Services, question: Question) -> Vote:
+    def judge(self, services: Services, question: JudgeQuestion) -> Vote:
         """Ask once. A refusal and an answer that is none of the labels are votes without a label.
 
         Raises ModelError, GatewayError.
@@ -93,7 +93,7 @@ _PADDING = (
 )
 
 
-def _data(question: Question) -> str:
+def _data(question: JudgeQuestion) -> str:
     gold, finding = question.gold, question.finding
     lines = None if finding.start is None else (finding.start, finding.end or finding.start)
     texts = [finding.title, finding.body, _PADDING if question.form == PADDED else None]

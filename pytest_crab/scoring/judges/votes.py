@@ -32,7 +32,7 @@ class Gold:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class JudgeQuestion:
     """A finding and a known issue of one pull request, which is named by a digest of its content.
 
     ``form`` is how they are shown: as the judge does, or in one of FORMS, which should change no label.
@@ -61,7 +61,7 @@ class Vote:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
+class VotedLabel:
     """The label of a finding against one known issue; None is unknown, with the reason. ``votes`` are all answers."""
 
     label: str | None
@@ -91,7 +91,7 @@ class JudgePlan:
 
 
 #: Returns the decisions on these questions, by the questions' digests.
-Decide = Callable[[Iterable[Question]], Mapping[str, Decision]]
+Decide = Callable[[Iterable[JudgeQuestion]], Mapping[str, VotedLabel]]
 
 
 class Judge(Protocol):
@@ -110,7 +110,7 @@ class Judge(Protocol):
     def identity(self) -> Mapping[str, Any]:
         """Return everything that decides a vote, as plain data."""
 
-    def judge(self, services: Services, question: Question) -> Vote:
+    def judge(self, services: Services, question: JudgeQuestion) -> Vote:
         """Ask once. Raises ModelError, GatewayError."""
 
 
@@ -127,7 +127,7 @@ class VoteStep:
     reruns = ()
 
     def __init__(
-        self, judge: Judge, identity: Mapping[str, Any], question: Question, number: int, services: Services
+        self, judge: Judge, identity: Mapping[str, Any], question: JudgeQuestion, number: int, services: Services
     ) -> None:
         self._judge = judge
         self._identity = identity
@@ -160,17 +160,17 @@ class VoteStep:
         return True
 
 
-def decide(votes: Sequence[Vote]) -> Decision:
+def decide(votes: Sequence[Vote]) -> VotedLabel:
     """Return the label that more than half of the votes give; without one the judge abstains, and it is unknown."""
     counts = Counter(vote.label for vote in votes)
     label, count = counts.most_common(1)[0]
     if 2 * count > len(votes):
-        return Decision(label=label, reason=next(v.reason for v in votes if v.label == label), votes=tuple(votes))
+        return VotedLabel(label=label, reason=next(v.reason for v in votes if v.label == label), votes=tuple(votes))
     split = ", ".join(f"{count} {label or 'without a label'}" for label, count in counts.most_common())
-    return Decision(label=None, reason=f"the votes are split: {split}", votes=tuple(votes))
+    return VotedLabel(label=None, reason=f"the votes are split: {split}", votes=tuple(votes))
 
 
-def label_of_finding(decisions: Sequence[Decision]) -> str | None:
+def label_of_finding(decisions: Sequence[VotedLabel]) -> str | None:
     """Return a finding's label from its decisions against every known issue of the pull request.
 
     A hit of any issue is a hit. Else it is unknown if one of them is. Else it is a valid suggestion if one says so.
