@@ -14,7 +14,7 @@ from pytest_crab.clients.chat import ChatSettings
 from pytest_crab.clients.prompting import as_data
 from pytest_crab.clients.prompting import shown_diff
 from pytest_crab.clients.retrieval import Context
-from pytest_crab.clients.retrieval import Piece
+from pytest_crab.clients.retrieval import FilePart
 from pytest_crab.clients.retrieval import Search
 from pytest_crab.clients.retrieval import by_meaning
 from pytest_crab.clients.retrieval import by_words
@@ -92,7 +92,7 @@ class HunksReviewer(ChatSettings):
             return None
         return by_words(pieces) if self.embedding is None else by_meaning(pieces, self.embedding)
 
-    def _beside(self, search: Search, path: str, hunk: Hunk) -> list[Piece]:
+    def _beside(self, search: Search, path: str, hunk: Hunk) -> list[FilePart]:
         """The pieces most like a hunk that do not show its own lines."""
         first, last = hunk.start, hunk.end
         found = search("\n".join(line.text for line in hunk.lines), self.k + 4)
@@ -105,7 +105,7 @@ def _hunks(pull_request: PullRequest) -> Iterator[tuple[str, Hunk]]:
         yield from ((file.path, hunk) for hunk in hunks if hunk.end >= hunk.start)
 
 
-def _text(pull_request: PullRequest, path: str, hunk: Hunk, context: Sequence[Piece]) -> str:
+def _text(pull_request: PullRequest, path: str, hunk: Hunk, context: Sequence[FilePart]) -> str:
     lines = [f"Title: {pull_request.title}", "", pull_request.body, "", f"File: {path}", f"Hunk: {hunk.heading}"]
     lines += [f"{line.new or '':>6} {line.mark}{line.text}" for line in hunk.lines]
     for piece in context:
