@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
-from pytest_crab.harness import encoded
+from pytest_crab.harness import encode_changes
 from pytest_crab.protocols import Command
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.types import Comment
@@ -46,7 +46,7 @@ def diagnose(context: TrialContext, comment: Comment) -> Diagnosis:
         "parts": {"tree": _TREE},
         "tree": image.tree,
         "workdir": image.workdir,
-        "changes": encoded(context.snapshot.changes(context.snapshot.reference_tree)),
+        "changes": encode_changes(context.snapshot.changes(context.snapshot.reference_tree)),
         "scratch": image.scratch,
         "roots": list(environment.paths),
         "site": list(image.site),

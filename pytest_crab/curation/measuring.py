@@ -65,7 +65,9 @@ def measure(context: TrialContext, comments: Sequence[Comment]) -> dict[str, tup
     Head and references are run as often as a proof does, checks once. Raises what keeps the world from answering:
     SourceError, ImageError, EngineError, Cancelled.
     """
-    asked = [comment for comment in comments if harness.unable(context.image, comment.required_oracle) is None]
+    asked = [
+        comment for comment in comments if harness.unsupported_reason(context.image, comment.required_oracle) is None
+    ]
     trees = {comment.id: list(_trees(context, comment)) for comment in asked}
     requests = {
         request.id: request

@@ -13,7 +13,7 @@ from typing import Protocol
 from typing import cast
 
 from pytest_crab.errors import EngineError
-from pytest_crab.harness import encoded
+from pytest_crab.harness import encode_changes
 from pytest_crab.protocols import CLIENT_LIMITS
 from pytest_crab.protocols import Completed
 from pytest_crab.protocols import Snapshot
@@ -60,7 +60,7 @@ def room(context: TrialContext, state: Callable[[Snapshot], str]) -> Iterator[Ro
     with world.runtime.workspace(context.image, context.snapshot, limits=CLIENT_LIMITS) as workspace:
         entered = cast("Room", workspace)
         if tree != context.snapshot.head_tree:
-            changes = json.dumps(encoded(context.snapshot.changes(tree))).encode()
+            changes = json.dumps(encode_changes(context.snapshot.changes(tree))).encode()
             argv = (context.image.python, "-I", "-S", "-c", _APPLY, entered.root)
             done = entered.run(argv, stdin=changes, seconds=300)
             if done.exit_code != 0:

@@ -1,4 +1,4 @@
-"""What runs inside a workspace, and its host side: jobs out, reports in; nothing that comes back is believed unread."""
+"""The host side of the programs that run in a sandbox: sends jobs, and checks every report before it counts."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class CommandRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeakQuestion:
-    """What the leak proof asks from inside: the project's distribution and names that no file may have."""
+    """The terms of a leak scan in a workspace: the project's distribution, and names that no file may have."""
 
     state: str
     project: str | None
@@ -133,7 +133,7 @@ class Job:
 
     @property
     def isolated(self) -> bool:
-        """Whether the oracles run as another user than the project."""
+        """Return whether the oracles run as another user than the project."""
         return any(isinstance(run, OracleRun) and run.oracle.isolation is Isolation.PROCESS for run in self.runs)
 
     @property
@@ -144,7 +144,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HarnessReport:
-    """What came back of a job: one run for each asked for, in order; ``problems`` are sentences about what was odd."""
+    """The report on a job: one run for each asked for, in order; ``problems`` are sentences on what was odd."""
 
     runs: tuple[Run, ...]
     leaks: Mapping[str, Any] | None = None
@@ -193,7 +193,7 @@ def encode(job: Job, role: str | None = None, token: str | None = None) -> bytes
         "paths": [] if role == "attend" else list(job.environment.paths),
         "env": dict(job.environment.env),
         "limits": {"output": job.output},
-        "states": {} if role == "attend" else {name: encoded(changes) for name, changes in job.states.items()},
+        "states": {} if role == "attend" else {name: encode_changes(changes) for name, changes in job.states.items()},
         "overlay": {} if role == "attend" else dict(job.overlay),
         "node": {"program": str(facts["node"]), "options": options(facts)} if facts.get("node") else None,
         "runs": [] if role == "serve" else [_run(run) for run in job.runs],
@@ -206,7 +206,7 @@ def encode(job: Job, role: str | None = None, token: str | None = None) -> bytes
     return struct.pack(">Q", len(data)) + data
 
 
-def encoded(changes: Sequence[FileChange]) -> list[list[str | None]]:
+def encode_changes(changes: Sequence[FileChange]) -> list[list[str | None]]:
     """Changes of a tree as what runs inside a workspace takes them."""
     return [
         [change.path, change.mode, None if change.content is None else base64.b64encode(change.content).decode()]
@@ -222,8 +222,8 @@ def _run(run: OracleRun | CommandRun) -> dict[str, Any]:
     return message | {"oracle": oracle | {"runner": str(run.oracle.runner)}}
 
 
-def unable(image: Image, oracle: Oracle) -> str | None:
-    """Why an image cannot run an oracle at all, with what to do about it; None if it can, or jest has to be looked for.
+def unsupported_reason(image: Image, oracle: Oracle) -> str | None:
+    """Return why an image cannot run an oracle and what to do about it; None if it can, or if jest must be looked for.
 
     ``facts`` of an image that has node name the program as ``node`` and its version as ``node_version``.
     """
@@ -261,7 +261,7 @@ def parse(job: Job, completed: Sequence[Completed]) -> HarnessReport:
     told once. A process that reaches the way out can add to it or end the harness, but neither without being seen.
     """
     last = completed[0]
-    received = channel.received(job.key, last.stdout)
+    received = channel.read_messages(job.key, last.stdout)
     told = _lines(received.messages)
     fault = _fault(job, told, last, received)
     if fault is not None:
@@ -288,7 +288,7 @@ def _lines(messages: Sequence[bytes]) -> list[Mapping[str, Any]]:
 
 
 def _fault(job: Job, told: Sequence[Mapping[str, Any]], last: Completed, received: channel.Received) -> str | None:
-    """Why a report is not to be believed, None if it is: the one place where that is decided."""
+    """Return why a report is not believed, None if it is; nothing else decides that."""
     if received.foreign:
         return "the harness's report was written to by another process"
     first = told[0] if told else {}  # said before any code of the project has run

@@ -55,7 +55,7 @@ class Reader:
 
     @property
     def whole(self) -> bool:
-        """Whether the last message has come, and nothing but messages."""
+        """Return whether the last message has come, and nothing but messages."""
         return self.ended and not self.foreign
 
     def feed(self, data: bytes) -> list[bytes]:
@@ -98,7 +98,7 @@ class Received:
     foreign: bool
 
 
-def received(key: bytes, printed: bytes) -> Received:
+def read_messages(key: bytes, printed: bytes) -> Received:
     """Read all that a command printed."""
     reader = Reader(key)
     messages = tuple(reader.feed(printed))

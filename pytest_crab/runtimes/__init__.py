@@ -32,7 +32,7 @@ class Choice:
 
 
 def choose(name: str, *, base: str = DEFAULT_BASE, python: str | None = None) -> Choice:
-    """What ``auto`` means here and now: docker if an engine answers and the base is present or can be had, else local.
+    """Return the runtime of a name; ``auto`` is docker if an engine answers and has or can pull the base, else local.
 
     Any other name stands for itself. ``python`` is the X.Y whose base is looked for (the running one); a registry is
     asked only when no base image is here. Raises EngineError if docker was named and no engine answers.

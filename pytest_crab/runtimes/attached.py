@@ -33,12 +33,12 @@ class Conversation:
 
     @property
     def stdout(self) -> bytes:
-        """What the command has printed."""
+        """The command's standard output so far."""
         return bytes(self._streams[1])
 
     @property
     def stderr(self) -> bytes:
-        """What the command has printed to standard error."""
+        """The command's standard error so far."""
         return bytes(self._streams[2])
 
     def fileno(self) -> int:
@@ -47,7 +47,7 @@ class Conversation:
 
     @property
     def events(self) -> int:
-        """What this conversation waits for, as a selectors mask."""
+        """The events that this conversation waits for, as a selectors mask."""
         return selectors.EVENT_READ | (0 if self._half_closed else selectors.EVENT_WRITE)
 
     def turn(self, mask: int) -> None:
@@ -137,7 +137,7 @@ def _turn(selector: selectors.BaseSelector, conversation: Conversation, mask: in
 
 
 def _read_ahead(attached: Any) -> bytes:
-    """What the HTTP reader took from the connection together with the response's headers."""
+    """Return the bytes that the HTTP reader took from the connection together with the response's headers."""
     response = getattr(attached, "_response", None)
     reader = getattr(getattr(getattr(response, "raw", None), "_fp", None), "fp", None)
     if reader is None or not hasattr(reader, "peek"):

@@ -60,13 +60,13 @@ _LIBRARY = re.compile(r"(?:=>\s*)?(/\S+)\s+\(0x")
 
 
 def recipe() -> str:
-    """What names all that this version packs into a base image, whichever way it is made."""
+    """Return the digest of all that this version packs into a base image, whichever way it is made."""
     packed = [_FORM, _TOOLS, _GIT_CORE, sorted(_LEFT_OUT), _LIBC, _DEBIAN_PACKAGES, PASSWD, GROUP]
     return serialization.digest(packed)
 
 
 def is_old(client: APIClient, tag: str) -> bool:
-    """Whether an image was built by ``build_base`` or ``build_node_base`` of a version that packed something else."""
+    """Return whether an image is a base that was built by a version of this package that packed something else."""
     image: dict[str, Any] = client.inspect_image(tag)  # type: ignore[no-untyped-call]
     labels = image["Config"].get("Labels") or {}
     return "pytest-crab.base" in labels and labels.get(_LABEL) != recipe()
@@ -245,7 +245,7 @@ def _libraries(binaries: Iterable[Path]) -> set[Path]:
 
 
 def _beside_libc(binary: Path) -> set[Path]:
-    """What programs from elsewhere take for granted beside the C library, though nothing in the image needs it."""
+    """Yield the libraries that programs expect beside the C library, though nothing in the image needs them."""
     folders = {library.parent for library in _libraries([binary]) if library.name == "libc.so.6"}
     return {path for folder in folders for name in _LIBC for path in folder.glob(f"{name}.so.*")}
 

@@ -37,11 +37,11 @@ from pytest_crab.runtimes.environments import OUTPUT_CAP
 from pytest_crab.runtimes.environments import TMP
 from pytest_crab.runtimes.filling import Filling
 from pytest_crab.runtimes.hiding import Mount
-from pytest_crab.runtimes.hiding import bound
-from pytest_crab.runtimes.hiding import masked
+from pytest_crab.runtimes.hiding import bind_mount
+from pytest_crab.runtimes.hiding import empty_mount
 from pytest_crab.runtimes.piped import Piped
 from pytest_crab.runtimes.piped import serve
-from pytest_crab.runtimes.piped import started
+from pytest_crab.runtimes.piped import start_process
 from pytest_crab.runtimes.piped import to_completed
 from pytest_crab.runtimes.runs import RunFolder
 from pytest_crab.text import last_line
@@ -67,7 +67,7 @@ _LAUNCH = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """What a sandbox sees besides the system's programs: places inside, by where they lie on the host.
+    """The file system of a sandbox besides the system's programs: folders and files of the host by place inside.
 
     ``empty`` are places with a writable file system of their own, ``masked`` are places that are made to look empty.
     ``needed`` are places that have to be seen, whatever is hidden (hiding).
@@ -89,14 +89,14 @@ class View:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientMounts:
-    """What a client of the models gets: the way to them, and the folder on the host that is its home."""
+    """The mounts of a client of the models: the gateway's socket, and the folder on the host that is its home."""
 
     models: ModelAccess
     home: Path
 
 
 def with_client(view: View, client: ClientMounts) -> View:
-    """The same view with the gateway's socket and the client's home in it."""
+    """Return the same view with the gateway's socket and the client's home in it."""
     readable = {**view.readable, relaying.SOCKET: client.models.socket}
     writable = {**view.writable, relaying.HOME: client.home}
     return dataclasses.replace(view, readable=readable, writable=writable, reserves=True)
@@ -112,7 +112,7 @@ _IN_A_CONTAINER = {
 
 @functools.lru_cache(maxsize=1)
 def problem() -> str | None:
-    """Why bubblewrap cannot be used here, as one sentence; None if it can."""
+    """Return why bubblewrap cannot be used here, as one sentence; None if it can."""
     program = shutil.which("bwrap")
     if program is None:
         return "bubblewrap (bwrap) is not installed"
@@ -127,7 +127,7 @@ def problem() -> str | None:
         TMP,
     ]
     try:
-        with _opened(syscalls.filters()) as files:
+        with _content_files(syscalls.filters()) as files:
             more = [part for file in files for part in ("--seccomp", str(file))]
             done = subprocess.run([*test, *more, "true"], capture_output=True, timeout=20, check=False, pass_fds=files)
     except (OSError, subprocess.SubprocessError) as error:
@@ -159,11 +159,11 @@ def run_confined(
         raise EngineError(reason)
     with ExitStack() as stack:
         folder = stack.enter_context(run.scratch())  # first: from here on a sweep knows that the run lives
-        group = stack.enter_context(cgroups.limited(run.id, limits))
+        group = stack.enter_context(cgroups.new_group(run.id, limits))
         _write_etc(folder)
         filling = filling or Filling((), 0)
         filling.again()
-        running = _begun(views, commands, limits, group, folder)
+        running = _start_sandboxes(views, commands, limits, group, folder)
         serve(
             running,
             deadline=time.monotonic() + seconds,
@@ -190,14 +190,14 @@ def attach(run: RunFolder, view: View, command: Command, *, limits: Limits) -> i
         raise EngineError(reason)
     with ExitStack() as stack:
         folder = stack.enter_context(run.scratch())
-        group = stack.enter_context(cgroups.limited(run.id, limits))
+        group = stack.enter_context(cgroups.new_group(run.id, limits))
         _write_etc(folder)
         files = stack.enter_context(_files(command))
         argv = _launch(view, command, limits, group, folder, files)
         return subprocess.run(argv, env={}, pass_fds=files, check=False).returncode
 
 
-def confined(
+def run_in_folder(
     argv: Sequence[str],
     folder: Path,
     *,
@@ -229,7 +229,7 @@ def confined(
     if client is not None:
         binds = relaying.interpreter_binds()
         view = with_client(dataclasses.replace(view, readable={**view.readable, **binds}), client)
-        command = dataclasses.replace(command, argv=relaying.wrapped(relaying.interpreter(), argv))
+        command = dataclasses.replace(command, argv=relaying.with_relay(relaying.interpreter(), argv))
     events = [cancel] if cancel is not None else []
     try:
         (done,) = run_confined(
@@ -250,12 +250,12 @@ def _files(command: Command) -> Iterator[tuple[int, ...]]:
     variables = {"HOME": TMP, "PATH": _PATH, "LANG": "C.UTF-8", **command.env}
     arguments = [part for name, value in variables.items() for part in ("--setenv", name, value)]
     text = b"".join(os.fsencode(argument) + b"\0" for argument in arguments)
-    with _opened([text, *syscalls.filters()]) as files:
+    with _content_files([text, *syscalls.filters()]) as files:
         yield files
 
 
 @contextmanager
-def _opened(contents: Sequence[bytes]) -> Iterator[tuple[int, ...]]:
+def _content_files(contents: Sequence[bytes]) -> Iterator[tuple[int, ...]]:
     """Files without a name that hold these contents, to be read from their start."""
     with ExitStack() as stack:
         files = [stack.enter_context(os.fdopen(os.memfd_create("bubblewrap"), "w+b", buffering=0)) for _ in contents]
@@ -265,7 +265,7 @@ def _opened(contents: Sequence[bytes]) -> Iterator[tuple[int, ...]]:
         yield tuple(file.fileno() for file in files)
 
 
-def _begun(
+def _start_sandboxes(
     views: Sequence[View], commands: Sequence[Command], limits: Limits, group: Cgroup | None, folder: Path
 ) -> list[Piped]:
     """Start each command in its sandbox. Raises EngineError, and then none is left."""
@@ -275,7 +275,7 @@ def _begun(
             with _files(command) as files:
                 argv = _launch(view, command, limits, group, folder, files)
                 more = [one.fileno() for one in view.handed]
-                running.append(started(argv, command.stdin, OUTPUT_CAP, env={}, pass_fds=(*files, *more)))
+                running.append(start_process(argv, command.stdin, OUTPUT_CAP, env={}, pass_fds=(*files, *more)))
             for one in view.handed:
                 one.close()
     except (OSError, EngineError) as error:
@@ -294,7 +294,9 @@ def _launch(
     address_space = "" if group is not None or view.reserves else str(limits.memory * 1024)
     shell = ["/bin/sh", "-c", _LAUNCH, "sh", places, str(limits.file * 2048), address_space]
     needed = [place for place in (command.argv[0], view.cwd, *view.needed) if place.startswith("/")]
-    mounts = hiding.ordered(_mounts(view, limits, folder), needed, {str(folder.parent.parent.resolve()): "scratch"})
+    mounts = hiding.order_mounts(
+        _mounts(view, limits, folder), needed, {str(folder.parent.parent.resolve()): "scratch"}
+    )
     arguments = _arguments(view, mounts, _IDS[command.user], group)
     arguments += ["--as-pid-1"] if command.first else []
     variables, *filters = map(str, files)
@@ -307,7 +309,7 @@ def _arguments(view: View, mounts: Sequence[Mount], identity: str, group: Cgroup
     arguments += ["--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox", "--clearenv"]
     arguments += ["--share-net"] if view.network else []
     arguments += ["--proc", "/proc", "--dev", "/dev", *(part for mount in mounts for part in mount.options)]
-    arguments += hiding.sealing(mounts)
+    arguments += hiding.seal_options(mounts)
     if group is not None:
         counted = group.folders["memory"] if len(group.places) == 1 else None
         binds = {"": counted} if counted else {f"/{name}": group.folders[name] for name in ("memory", "pids")}
@@ -325,16 +327,16 @@ def _mounts(view: View, limits: Limits, folder: Path) -> Iterator[Mount]:
     """Everything that a sandbox sees of the host, and what is empty; of two with one place the later one is seen."""
     yield from _system(network=view.network)
     for name in ("passwd", "group"):
-        yield bound("--ro-bind", folder / name, f"/etc/{name}")
+        yield bind_mount("--ro-bind", folder / name, f"/etc/{name}")
     for place in view.empty:
         mode = "1777" if place == TMP else "0755"
         yield Mount(place=place, options=("--perms", mode, "--size", str(limits.disk * _MIB), "--tmpfs", place))
     for place, host in view.readable.items():
-        yield bound("--ro-bind", host, place)
+        yield bind_mount("--ro-bind", host, place)
     for place in view.masked:
-        yield masked(place)
+        yield empty_mount(place)
     for place, host in view.writable.items():
-        yield bound("--bind", host, place)
+        yield bind_mount("--bind", host, place)
 
 
 def _system(*, network: bool) -> Iterator[Mount]:
@@ -342,11 +344,11 @@ def _system(*, network: bool) -> Iterator[Mount]:
         if Path(place).is_symlink():
             yield Mount(place=place, options=("--symlink", str(Path(place).readlink()), place))
         elif Path(place).is_dir():
-            yield bound("--ro-bind", Path(place), place)
+            yield bind_mount("--ro-bind", Path(place), place)
     for name in (*_ETC, *(_ETC_NETWORK if network else ())):
         real = Path(f"/etc/{name}").resolve()
         if real.exists():
-            yield bound("--ro-bind", real, f"/etc/{name}")
+            yield bind_mount("--ro-bind", real, f"/etc/{name}")
 
 
 def _write_etc(folder: Path) -> None:

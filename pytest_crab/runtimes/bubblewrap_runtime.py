@@ -176,7 +176,7 @@ class BubblewrapWorkspace(HostWorkspace):
             view = dataclasses.replace(view, readable={**view.readable, **self._readable})
             if self.client is not None:
                 view = bubblewrap.with_client(view, self.client)
-                command = dataclasses.replace(command, argv=relaying.wrapped(image.python, argv))
+                command = dataclasses.replace(command, argv=relaying.with_relay(image.python, argv))
             return bubblewrap.run_confined(
                 runtime.run,
                 [view],

@@ -1,4 +1,4 @@
-"""What the engine prints while it builds: which step it is at, and the line that tells why one failed."""
+"""The output of an engine's build: the step that it is at, and the line that explains a failure."""
 
 from __future__ import annotations
 

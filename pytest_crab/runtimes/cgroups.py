@@ -24,7 +24,7 @@ _PERIOD = 100_000
 
 
 def counts_kills(counters: str) -> bool:
-    """Whether a group's counters say that the kernel killed anything in it for memory."""
+    """Return whether a group's counters say that the kernel killed anything in it for memory."""
     return re.search(r"^oom_kill [1-9]", counters, re.MULTILINE) is not None
 
 
@@ -40,7 +40,7 @@ class Cgroup:
         return list(dict.fromkeys(self.folders.values()))
 
     def out_of_memory(self) -> bool:
-        """Whether the kernel killed anything in here for memory."""
+        """Return whether the kernel killed anything in this group for memory."""
         folder = self.folders["memory"]
         for name in ("memory.oom_control", "memory.events"):
             if (folder / name).exists():
@@ -80,7 +80,7 @@ class Cgroup:
 
 
 @contextmanager
-def limited(run: str, limits: Limits) -> Iterator[Cgroup | None]:
+def new_group(run: str, limits: Limits) -> Iterator[Cgroup | None]:
     """A group of its own with these limits, gone when the context ends; None where none can be made."""
     group = _make(f"pytest-crab-{run}-{runs.machine_id()}-{uuid.uuid4().hex[:8]}", limits)
     if group is None:
@@ -93,7 +93,7 @@ def limited(run: str, limits: Limits) -> Iterator[Cgroup | None]:
 
 
 def available() -> bool:
-    """Whether groups can be made here."""
+    """Return whether this user can make control groups here."""
     return bool(_places())
 
 

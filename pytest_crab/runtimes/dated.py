@@ -15,7 +15,7 @@ _ENV = {"UV_NO_CONFIG": "1", "UV_PYTHON_DOWNLOADS": "never", "UV_NO_PROGRESS": "
 
 
 def program() -> Path:
-    """Where uv lies. Raises ImageError if it is not installed."""
+    """Return the path of uv. Raises ImageError if it is not installed."""
     try:
         from uv import find_uv_bin
 
@@ -30,7 +30,7 @@ def program() -> Path:
 
 
 def arguments(moment: str) -> list[str]:
-    """What makes uv choose as it would have at this moment (a timestamp in UTC), file by file."""
+    """Return the arguments that make uv choose as it would have at this moment (a timestamp in UTC), file by file."""
     cutoff = ["--exclude-newer", moment]
     if moment < _BUILDERS:
         cutoff += [

@@ -37,7 +37,7 @@ from pytest_crab.runtimes.engine import USERS
 from pytest_crab.runtimes.engine import Engine
 from pytest_crab.runtimes.environments import MEETING_NAME
 from pytest_crab.runtimes.environments import TMP
-from pytest_crab.runtimes.environments import described
+from pytest_crab.runtimes.environments import environment_identity
 from pytest_crab.runtimes.environments import image_key
 from pytest_crab.runtimes.host_clone import confined_clone
 from pytest_crab.runtimes.host_clone import plain_clone
@@ -45,10 +45,10 @@ from pytest_crab.runtimes.images import Images
 from pytest_crab.runtimes.runs import RunFolder
 from pytest_crab.runtimes.runs import sweep_folders
 from pytest_crab.runtimes.sandboxes import end_all
-from pytest_crab.runtimes.sandboxes import idling
 from pytest_crab.runtimes.sandboxes import run_added
 from pytest_crab.runtimes.sandboxes import run_beside
 from pytest_crab.runtimes.sandboxes import run_main
+from pytest_crab.runtimes.sandboxes import start_idler
 from pytest_crab.runtimes.slots import Slots
 from pytest_crab.types import Instance
 
@@ -107,7 +107,7 @@ class DockerRuntime:
             "dockerfile": self._images.dockerfile(instance),
             "base": base,
             "base_id": base_id,
-            **described(instance.required_environment, source),
+            **environment_identity(instance.required_environment, source),
         }
 
     def prepare(self, instance: Instance, snapshot: Snapshot, source: Mapping[str, Any]) -> Image:
@@ -160,7 +160,7 @@ class DockerRuntime:
 
     def reinstall(self, image: Image, instance: Instance, snapshot: Snapshot, tree: str) -> Mapping[str, str]:
         """See protocols.Runtime."""
-        return reinstalling.reinstalled(
+        return reinstalling.reinstall(
             image, instance, snapshot.changes(tree), _DISTRIBUTIONS, lambda asked: self._install(image, instance, asked)
         )
 
@@ -193,7 +193,7 @@ class DockerRuntime:
             options["home"] = relaying.HOME
         with ExitStack() as stack:
             container = stack.enter_context(self.engine.container(image.reference, IDLE, **options))
-            stack.enter_context(idling(self.engine, container))
+            stack.enter_context(start_idler(self.engine, container))
             workspace = DockerWorkspace(self, container, image, snapshot, with_models=models is not None)
             copied = workspace.run(("cp", "-a", f"{image.tree}/.", image.workdir), seconds=120)
             if copied.exit_code != 0:
@@ -275,7 +275,7 @@ class DockerWorkspace:
             raise EngineError(f"the tree could not be read out of a workspace: {endings.brief(done)}")
         left: list[str] = []
         with self._runtime.run.scratch() as scratch:
-            return trees.diff_of(self._snapshot, trees.received(key, done.stdout, left), left, scratch)
+            return trees.diff_of(self._snapshot, trees.read_changes(key, done.stdout, left), left, scratch)
 
     def _end_all(self) -> None:
         """Kill every process of the contestant. Raises DiffRejected where they keep themselves from it.

@@ -1,4 +1,4 @@
-"""Why a build failed, in words: the signal or limit that ended it, and the lines of its output that say most."""
+"""The reason of a failed build in words: the signal or limit that ended it, and the telling lines of its output."""
 
 from __future__ import annotations
 
@@ -56,17 +56,17 @@ def failure(what: str, done: Completed, limits: Limits, seconds: float) -> CrabE
     said = output(done)
     if done.exit_code is not None and _NO_SPACE.search(said):
         return EngineError(f"{what}: no space is left on this machine's disk: {why(said)}")
-    cause = ended(done, limits, seconds)
+    cause = cause_of_end(done, limits, seconds)
     return ImageError(f"{what}: {cause}: {why(said)}" if cause else f"{what}: {why(said)}", said)
 
 
 def output(done: Completed) -> str:
-    """What a command printed, without the middle where that is long."""
+    """Return a command's output, without the middle where it is long."""
     said = (done.stdout + b"\n" + done.stderr).decode("utf-8", "replace").strip()
     return cut_middle(said, _LONGEST)
 
 
-def ended(done: Completed, limits: Limits, seconds: float) -> str | None:
+def cause_of_end(done: Completed, limits: Limits, seconds: float) -> str | None:
     """The limit or the signal that ended a command; None where it came to its own end."""
     said = output(done)
     if done.timed_out:
@@ -114,7 +114,7 @@ def why(said: str) -> str:
 
 
 def _names(said: str, word: str) -> bool:
-    """Whether a line that speaks of something missing names this."""
+    """Return whether a line that speaks of something missing names this."""
     missing = re.compile(r"(?i)no such file|not found|no package|cannot find|could not find|required")
     named = re.compile(rf"(?<![\w/.-]){re.escape(word)}(?![\w-])")
     return any(missing.search(line) and named.search(line) for line in said.splitlines())

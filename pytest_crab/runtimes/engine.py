@@ -41,7 +41,7 @@ _FAILURES = (docker.errors.DockerException, requests.exceptions.RequestException
 
 
 @contextmanager
-def speaking(doing: str) -> Iterator[None]:
+def engine_errors(doing: str) -> Iterator[None]:
     """Turn what the engine or the way to it raises into EngineError."""
     try:
         yield
@@ -51,7 +51,7 @@ def speaking(doing: str) -> Iterator[None]:
 
 
 def _may_pass(error: BaseException) -> bool:
-    """Whether the engine, once it has restarted, may say something else: not where it refused what was asked."""
+    """Return whether another try may succeed once the engine has restarted: not if it refused the request."""
     status = getattr(error, "status_code", None)
     return not (isinstance(status, int) and 400 <= status < 500) or status in _VANISHED
 
@@ -62,8 +62,8 @@ def first_line(error: BaseException) -> str:
     return " ".join(str(said).split())[:300]
 
 
-def inspected(client: docker.APIClient, image: str) -> dict[str, Any] | None:
-    """What the engine knows about an image; None if it has none of that name."""
+def inspect_image(client: docker.APIClient, image: str) -> dict[str, Any] | None:
+    """Return the engine's record of an image; None if it has none of that name."""
     try:
         found: dict[str, Any] = client.inspect_image(image)  # type: ignore[no-untyped-call]
     except docker.errors.ImageNotFound:
@@ -88,7 +88,7 @@ class Engine:
         """The SDK's client, connected when first needed. Raises EngineError."""
         with self._guard:
             if self._client is None:
-                with speaking("connecting (is it running, and may this user talk to it?)"):
+                with engine_errors("connecting (is it running, and may this user talk to it?)"):
                     settings = docker.utils.kwargs_from_env()
                     self._address = str(settings.get("base_url") or docker.constants.DEFAULT_UNIX_SOCKET)
                     _knock(self._address)
@@ -97,7 +97,7 @@ class Engine:
 
     @property
     def labels(self) -> dict[str, str]:
-        """What marks a container as this run's."""
+        """The labels that mark a container as this run's."""
         return {RUN_LABEL: self.run.id, OWNER_LABEL: str(os.getuid()), MACHINE_LABEL: runs.machine_id()}
 
     @contextmanager
@@ -105,16 +105,16 @@ class Engine:
         """The client for a few calls; failures are EngineError, or Cancelled once the run is stopped."""
         self.check()
         try:
-            with self._speaking(doing) as client:
+            with self._call(doing) as client:
                 yield client
         except EngineError as error:
             self.check(error)
             raise
 
     @contextmanager
-    def _speaking(self, doing: str) -> Iterator[docker.APIClient]:
+    def _call(self, doing: str) -> Iterator[docker.APIClient]:
         client = self.client
-        with speaking(doing):
+        with engine_errors(doing):
             _knock(self._address)
             yield client
 
@@ -139,7 +139,7 @@ class Engine:
     def remove(self, container: str) -> None:
         """Remove a container, running or not; one that is gone already is fine, one that is going is waited for."""
         try:
-            with self._speaking("removing a container") as client:
+            with self._call("removing a container") as client:
                 try:
                     client.remove_container(container, force=True, v=True)
                 except docker.errors.APIError as error:
@@ -158,7 +158,7 @@ class Engine:
         wanted = [f"{OWNER_LABEL}={os.getuid()}", f"{MACHINE_LABEL}={runs.machine_id()}"]
         if of_run is not None:
             wanted.append(f"{RUN_LABEL}={of_run}")
-        with self._speaking("listing containers") as client:
+        with self._call("listing containers") as client:
             found = client.containers(all=True, filters={"label": wanted})
         return [(entry["Id"], entry["Labels"].get(RUN_LABEL, "")) for entry in found]
 
@@ -216,7 +216,7 @@ class Engine:
         binds = dict(sorted((readable or {}).items()))
         if any(place.startswith(f"{_ROOTS_HOME}/") for place in binds):
             tmpfs[_ROOTS_HOME] = "rw,size=64k,mode=0755"  # an image keeps its own closed to others
-        host = _confined(client, limits, tmpfs, binds, writable=writable, init=not command.first)
+        host = _confinement(client, limits, tmpfs, binds, writable=writable, init=not command.first)
         variables = {"HOME": TMP, "LANG": "C.UTF-8", **(env or {}), **command.env}
         return dict(
             client.create_container_config(
@@ -281,12 +281,12 @@ class Engine:
             client.wait(container, timeout=_GOING)
 
     def ran_out_of_memory(self, container: str) -> bool:
-        """Whether the kernel killed anything for memory in a container that has ended."""
+        """Return whether the kernel killed anything for memory in a container that has ended."""
         with self.calling("inspecting a container") as client:
             return bool(client.inspect_container(container)["State"]["OOMKilled"])
 
 
-def _confined(
+def _confinement(
     client: docker.APIClient,
     limits: Limits,
     tmpfs: dict[str, str],
@@ -295,7 +295,7 @@ def _confined(
     writable: bool,
     init: bool,
 ) -> Any:
-    """What holds for every container: no network, no capability, no new privilege, limits, and only these places."""
+    """Return the settings of every container: limits, these mounts, and no network, capability or new privilege."""
     return client.create_host_config(
         network_mode="none",
         read_only=not writable,

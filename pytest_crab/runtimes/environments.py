@@ -1,4 +1,4 @@
-"""What an instance's environment section means to every runtime: version, pins, install script, way to the packages."""
+"""An instance's environment section for every runtime: version, pins, install script, route to the packages."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def packages_of(environment: Environment) -> tuple[str, ...]:
 
 
 def pins_nothing(environment: Environment) -> bool:
-    """Whether the environment asks for no package but pytest and what that brings, and for no install."""
+    """Return whether the environment asks for no package but pytest and its dependencies, and for no install."""
     return not environment.install and {project_name(package) for package in environment.packages} <= _PYTEST_ALONE
 
 
@@ -73,7 +73,7 @@ def install_script(environment: Environment) -> str:
     return "\n".join(["set -e", *exports, *environment.install]) + "\n"
 
 
-def described(environment: Environment, source: Mapping[str, Any]) -> dict[str, Any]:
+def environment_identity(environment: Environment, source: Mapping[str, Any]) -> dict[str, Any]:
     """The part of a runtime's identity that is the same for all runtimes."""
     resolved = {"resolved": environment.resolved} if environment.resolved is not None else {}
     node = {"node": environment.node} if environment.node is not None else {}
@@ -93,7 +93,7 @@ def described(environment: Environment, source: Mapping[str, Any]) -> dict[str, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackageRoute:
-    """How packages are reached from here: an index that is not the default, the CA bundle that this machine needs."""
+    """The route to packages from here: an index that is not the default, and the CA bundle that this machine needs."""
 
     index: str | None = None
     bundle: Path | None = None

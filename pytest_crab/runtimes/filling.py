@@ -1,4 +1,4 @@
-"""What a sandbox writes on this machine's own disk: no file system bounds it there, so it is looked at meanwhile."""
+"""A disk quota on folders of the host that sandboxes write to, enforced by polling: no file system bounds them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Filling:
         self._next = time.monotonic() + _PAUSE
 
     def is_over(self) -> bool:
-        """Whether the sandbox is to be ended; call it often, it looks as often as that is cheap."""
+        """Return whether the sandbox is to be ended; call it often, as it measures only as often as that is cheap."""
         left = {folder: _left(folder) for folder in self._folders}
         short = (folder for folder, free in left.items() if free < _RESERVE <= self._free[folder])
         self._scarce = self._scarce or next(short, None)
@@ -93,14 +93,14 @@ def _left(folder: Path) -> int:
 
 
 def _entries(root: Path) -> Iterator[os.stat_result]:
-    """What each file and folder below a folder is; what vanishes meanwhile or is closed to us is left out.
+    """Yield the stat of each file and folder below a folder; what vanishes meanwhile or cannot be read is left out.
 
     Folders are opened from within the one above, so that nothing moves the way while it is gone.
     """
     above: list[tuple[int, Iterator[os.DirEntry[str]]]] = []
     try:
         with suppress(OSError):
-            above.append(_opened(str(root), None))
+            above.append(_open_folder(str(root), None))
         while above:
             here, entries = above[-1]
             entry = next(entries, None)
@@ -111,13 +111,13 @@ def _entries(root: Path) -> Iterator[os.stat_result]:
             with suppress(OSError):
                 yield entry.stat(follow_symlinks=False)
                 if entry.is_dir(follow_symlinks=False) and len(above) < _DEEPEST:
-                    above.append(_opened(entry.name, here))
+                    above.append(_open_folder(entry.name, here))
     finally:
         for here, _ in above:
             os.close(here)
 
 
-def _opened(name: str, within: int | None) -> tuple[int, Iterator[os.DirEntry[str]]]:
+def _open_folder(name: str, within: int | None) -> tuple[int, Iterator[os.DirEntry[str]]]:
     """A folder, and what is in it. Raises OSError."""
     here = os.open(name, FOLDER, dir_fd=within)
     try:

@@ -33,12 +33,12 @@ class Mount:
     sealed: bool = False
 
 
-def bound(option: str, source: Path, place: str) -> Mount:
+def bind_mount(option: str, source: Path, place: str) -> Mount:
     """A folder or file of the host at a place inside."""
     return Mount(place=place, options=(option, str(source), place), source=source)
 
 
-def masked(place: str) -> Mount:
+def empty_mount(place: str) -> Mount:
     """A place that looks empty."""
     return Mount(place=place, options=("--perms", "0555", "--size", "4096", "--tmpfs", place), sealed=True)
 
@@ -56,7 +56,7 @@ def hide_set(instance: Instance) -> None:
         _places.update(_set_of(folder.parent, folder.parent.stat().st_mtime_ns))
 
 
-def hidden() -> dict[Path, str]:
+def hidden_places() -> dict[Path, str]:
     """The hidden places, links resolved, and what lies in each."""
     return {Path(place): what for place, what in _places.copy().items()}
 
@@ -67,7 +67,7 @@ def _set_of(folder: Path, _changed: int) -> Mapping[str, str]:
     return results | {str(path.parent.resolve()): "an instance" for path in folder.glob(f"*/{FILE}")}
 
 
-def ordered(mounts: Iterable[Mount], needed: Sequence[str], more: Mapping[str, str]) -> list[Mount]:
+def order_mounts(mounts: Iterable[Mount], needed: Sequence[str], more: Mapping[str, str]) -> list[Mount]:
     """Mounts with a mask over each hidden place that one of them shows, what contains before what is contained.
 
     So what is bound below a hidden place is seen, and nothing else of it. ``more`` are further hidden places. Raises
@@ -83,13 +83,13 @@ def ordered(mounts: Iterable[Mount], needed: Sequence[str], more: Mapping[str, s
                 raise EngineError(f"{source} is needed in a sandbox, and {what} lies there: move one of them")
             inside = mount.place + hidden_place.removeprefix(source)
             if hidden_place.startswith(f"{source}/") and _top(inside, every) is mount and Path(hidden_place).is_dir():
-                mask = masked(inside)
+                mask = empty_mount(inside)
                 every = sorted([*every, mask], key=_depth)
                 _require(needed, every, mask, what)
     return every
 
 
-def sealing(mounts: Sequence[Mount]) -> list[str]:
+def seal_options(mounts: Sequence[Mount]) -> list[str]:
     """The options that make read-only what is to be, after all mounts."""
     last = {mount.place: mount for mount in mounts}
     return [part for place, mount in last.items() if mount.sealed for part in ("--remount-ro", place)]

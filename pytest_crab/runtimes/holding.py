@@ -1,4 +1,4 @@
-"""Which environments are in use: every run notes those that it takes, so that nobody removes one of them."""
+"""The environments in use: every run notes those that it takes, so that no other removes them meanwhile."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LENGTH = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """What this machine remembers of an environment: when it was last taken, and the instances that took it."""
+    """This machine's record of an environment: its last use (seconds since 1970), and the instances that took it."""
 
     used: float
     instances: frozenset[str]
@@ -58,7 +58,7 @@ class Holds:
 
 
 def record_of(key: str) -> Record | None:
-    """What is remembered of an environment; None: nothing, since nobody of this user took it."""
+    """Return this machine's record of an environment; None if no run of this user has taken it."""
     path = _record(key)
     try:
         return Record(used=path.stat().st_mtime, instances=frozenset(path.read_text(encoding="ascii").split()))
@@ -68,7 +68,7 @@ def record_of(key: str) -> Record | None:
 
 @contextmanager
 def removing(key: str) -> Iterator[bool]:
-    """Whether no run of this user that lives uses the environment; meanwhile nobody takes up any."""
+    """Yield whether no living run of this user uses the environment; no run can take any meanwhile."""
     with _gate(fcntl.LOCK_EX):
         yield not any(_mark(folder, key[:LENGTH]).exists() for folder in runs.living())
 

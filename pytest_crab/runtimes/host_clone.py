@@ -108,7 +108,7 @@ class ConfinedClone(HostClone):
         self, argv: Sequence[str], *, stdin: bytes = b"", env: Mapping[str, str] | None = None, seconds: float
     ) -> Completed:
         """See protocols.Workspace."""
-        return bubblewrap.confined(
+        return bubblewrap.run_in_folder(
             argv,
             self._tree,
             readable=self._request.readable,

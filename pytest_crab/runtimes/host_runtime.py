@@ -29,7 +29,7 @@ from pytest_crab.runtimes import trees
 from pytest_crab.runtimes import venvs
 from pytest_crab.runtimes.bubblewrap import ClientMounts
 from pytest_crab.runtimes.bubblewrap import View
-from pytest_crab.runtimes.environments import described
+from pytest_crab.runtimes.environments import environment_identity
 from pytest_crab.runtimes.environments import image_key
 from pytest_crab.runtimes.holding import Holds
 from pytest_crab.runtimes.runs import RunFolder
@@ -68,7 +68,7 @@ class HostRuntime(ABC):
             "layout": LAYOUT,
             "confined": not self.unconfined,
             "interpreter": chosen.identity(instance.required_environment),
-            **described(instance.required_environment, source),
+            **environment_identity(instance.required_environment, source),
         }
 
     def prepare(self, instance: Instance, snapshot: Snapshot, source: Mapping[str, Any]) -> Image:
@@ -116,7 +116,7 @@ class HostRuntime(ABC):
 
     def reinstall(self, image: Image, instance: Instance, snapshot: Snapshot, tree: str) -> Mapping[str, str]:
         """See protocols.Runtime."""
-        return reinstalling.reinstalled(
+        return reinstalling.reinstall(
             image,
             instance,
             snapshot.changes(tree),

@@ -29,7 +29,7 @@ from pytest_crab.runtimes.base import NODE_BASE
 from pytest_crab.runtimes.buildlog import BuildLog
 from pytest_crab.runtimes.engine import Engine
 from pytest_crab.runtimes.engine import first_line
-from pytest_crab.runtimes.engine import inspected
+from pytest_crab.runtimes.engine import inspect_image
 from pytest_crab.runtimes.environments import PackageRoute
 from pytest_crab.runtimes.environments import install_script
 from pytest_crab.runtimes.environments import packages_of
@@ -104,7 +104,7 @@ def _bases_of_python(base: str, python: str) -> list[str]:
 
 
 def repository_of(instance: str) -> str:
-    """What all images of an instance are called, whatever they were made of."""
+    """Return the repository name of all images of an instance, whatever they were made of."""
     return f"pytest-crab/{_slug(instance)}"
 
 
@@ -158,7 +158,7 @@ class Images:
 
     def _id(self, name: str) -> str | None:
         with self._engine.calling(f"looking for the image {name}") as client:
-            image = inspected(client, name)
+            image = inspect_image(client, name)
         return None if image is None else str(image["Id"])
 
     def prepare(self, instance: Instance, snapshot: Snapshot, key: str) -> tuple[str, dict[str, Any]]:
@@ -175,7 +175,7 @@ class Images:
 
     def _facts(self, name: str) -> dict[str, Any] | None:
         with self._engine.calling(f"looking for the image {name}") as client:
-            image = inspected(client, name)
+            image = inspect_image(client, name)
         labels = (image or {}).get("Config", {}).get("Labels") or {}
         return dict(json.loads(labels[FACTS_LABEL])) if FACTS_LABEL in labels else None
 
@@ -208,7 +208,7 @@ class Images:
         return facts
 
     def _rows(self, image: str) -> int:
-        """How many rows the history of an image has, which are those below an image that is built on it."""
+        """Return the number of rows in an image's history, which are those below an image that is built on it."""
         with self._engine.calling(f"reading the history of {image}") as client:
             return len(client.history(image))  # type: ignore[no-untyped-call]
 

@@ -59,7 +59,7 @@ def find(version: str) -> Interpreter | None:
 
 
 def probe(binary: str) -> Interpreter | None:
-    """What an interpreter says about itself; None if it does not run."""
+    """Return an interpreter's facts by running it; None if it does not run."""
     try:
         answer = subprocess.run([binary, "-I", "-S", "-c", _PROBE], capture_output=True, timeout=30, check=True)
         said = json.loads(answer.stdout)

@@ -132,7 +132,7 @@ class EngineImages:
     def remove(self, kept: Kept) -> bool:
         """See Inventory; never forced, so that the engine keeps what any container was made of."""
         with self._engine.calling(f"removing the image {kept.name}") as client:
-            return _removed(client, kept.name)
+            return _remove_image(client, kept.name)
 
     def close(self) -> None:
         """See Inventory."""
@@ -172,7 +172,7 @@ def layers(rows: Sequence[Mapping[str, Any]], below: int, whole: int) -> dict[st
     return found
 
 
-def _removed(client: docker.APIClient, name: str) -> bool:
+def _remove_image(client: docker.APIClient, name: str) -> bool:
     try:
         client.remove_image(name)
     except docker.errors.ImageNotFound:

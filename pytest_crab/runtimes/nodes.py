@@ -34,7 +34,7 @@ class Node:
 
     @property
     def binds(self) -> dict[str, str]:
-        """What of the host a sandbox must see beyond the system's own folders, by place inside."""
+        """Return the host's paths that a sandbox must see beyond the system's own folders, by place inside."""
         if str(self.prefix) in ("/usr", "/usr/local"):
             return {}
         home = Path.home()
@@ -80,7 +80,7 @@ def build_script(environment: Environment) -> str:
 
 
 def build_arguments(bundle: str) -> dict[str, str]:
-    """What a build that leaves its arguments in an image's history may be told; ``bundle`` is where a CA bundle lies.
+    """Return arguments for a build that leaves them in an image's history; ``bundle`` is the path of a CA bundle.
 
     Raises ImageError where the registry's URL holds a password.
     """
@@ -94,7 +94,7 @@ def build_arguments(bundle: str) -> dict[str, str]:
 
 
 def route_env() -> dict[str, str]:
-    """What npm in a build must know to reach packages from this machine. Raises ImageError on a bad path."""
+    """Return the variables by which npm reaches packages from this machine. Raises ImageError on a bad path."""
     registry = next((os.environ[name] for name in _SETTINGS if os.environ.get(name)), None)
     env = {"NPM_CONFIG_REGISTRY": registry} if registry is not None else {}
     bundle = PackageRoute.here().bundle

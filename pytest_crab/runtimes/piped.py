@@ -36,13 +36,13 @@ class Piped:
 
     @property
     def stdout(self) -> bytes:
-        """What the process has printed."""
+        """The process's standard output so far."""
         assert self.process.stdout is not None
         return bytes(self.outputs[self.process.stdout])
 
     @property
     def stderr(self) -> bytes:
-        """What the process has printed to standard error."""
+        """The process's standard error so far."""
         assert self.process.stderr is not None
         return bytes(self.outputs[self.process.stderr])
 
@@ -158,7 +158,7 @@ def _finish(selector: selectors.BaseSelector, piped: Piped) -> None:
             piped.close(pipe)
 
 
-def started(argv: Sequence[str], stdin: bytes, cap: int, **options: object) -> Piped:
+def start_process(argv: Sequence[str], stdin: bytes, cap: int, **options: object) -> Piped:
     """Start a process with three pipes and no open files of ours."""
     pipe = subprocess.PIPE
     process = subprocess.Popen(list(argv), stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0, **options)  # type: ignore[call-overload]

@@ -19,7 +19,7 @@ from pytest_crab.protocols import Limits
 from pytest_crab.runtimes.environments import OUTPUT_CAP
 from pytest_crab.runtimes.piped import Piped
 from pytest_crab.runtimes.piped import serve
-from pytest_crab.runtimes.piped import started
+from pytest_crab.runtimes.piped import start_process
 from pytest_crab.runtimes.piped import to_completed
 
 _MARK = "PYTEST_CRAB_SANDBOX"
@@ -42,7 +42,9 @@ def run_plain(
         for command in commands:
             variables = {**env, **command.env, _MARK: token}
             argv = ["/bin/sh", "-c", _LAUNCH, "sh", str(limits.file * 2048), *command.argv]
-            running.append(started(argv, command.stdin, OUTPUT_CAP, env=variables, cwd=cwd, start_new_session=True))
+            running.append(
+                start_process(argv, command.stdin, OUTPUT_CAP, env=variables, cwd=cwd, start_new_session=True)
+            )
         serve(
             running,
             deadline=time.monotonic() + seconds,

@@ -1,4 +1,4 @@
-"""What of the docker runtime's needs is on this machine, asked cheaply and told as words."""
+"""The state of the engine and of base images on this machine, asked cheaply and described in a few words."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def look(base: str, python: str | None = None) -> Presence:
 
 
 def age_of(base: str, python: str | None = None) -> str:
-    """What has to be said of a base image that another version built here, in a few words; empty if nothing has."""
+    """Return a warning in a few words if the base image was built here by another version, else an empty text."""
     presence = look(base, python)
     if not presence.old:
         return ""
@@ -55,13 +55,13 @@ def age_of(base: str, python: str | None = None) -> str:
 
 
 def engine_problem(base: str) -> str | None:
-    """Why no engine answers; None if one does."""
+    """Return why no engine answers; None if one does."""
     presence = look(base)
     return None if presence.version is not None else presence.problem
 
 
 def docker_lacks(base: str, python: str | None = None) -> str | None:
-    """Why docker cannot be used, in a few words; None if it can. The wanted base is pulled if none is here."""
+    """Return why docker cannot be used, in a few words; None if it can. The wanted base is pulled if none is here."""
     presence = look(base, python)
     if presence.version is None:
         return "no Docker engine answers"

@@ -31,7 +31,7 @@ _MOST_FILES = 30
 _MOST_TEXT = 256 * 1024
 
 
-def reinstalled(
+def reinstall(
     image: Image,
     instance: Instance,
     changes: Iterable[FileChange],
@@ -71,7 +71,7 @@ def _attempt(
         done = install(Command(argv=argv, stdin=key + stdin, first=True))
     except DiskShort as error:
         return error
-    received = channel.received(key, done.stdout)
+    received = channel.read_messages(key, done.stdout)
     if received.foreign:
         return "another process wrote into its result"
     if done.exit_code != 0 or not received.whole:

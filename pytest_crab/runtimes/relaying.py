@@ -1,4 +1,4 @@
-"""How a client in a sandbox reaches the gateway: its socket bound inside, and a relay that offers it on 127.0.0.1."""
+"""The way from a client in a sandbox to the gateway: its socket bound inside, and a relay on 127.0.0.1."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def source() -> str:
     return (resources.files("pytest_crab") / "models" / "inside" / "relay.py").read_text("utf-8")
 
 
-def wrapped(python: str, argv: Sequence[str]) -> tuple[str, ...]:
+def with_relay(python: str, argv: Sequence[str]) -> tuple[str, ...]:
     """The command line that runs ``argv`` beside a relay and ends as it does."""
     return (*_relay(python), *argv)
 
 
 def interpreter_binds() -> dict[str, Path]:
-    """What a sandbox must see for this process's own interpreter to start in it, by place inside."""
+    """Return the paths that a sandbox must see to start this process's own interpreter, by place inside."""
     prefix = Path(sys.base_prefix)
     if prefix == Path("/usr"):
         return {}
@@ -62,7 +62,7 @@ def interpreter() -> str:
 
 
 def added_binds(readable: Sequence[Path], models: ModelAccess | None) -> dict[str, Path]:
-    """What a sandbox with a client in it sees beside the rest, by place inside: trees, and the gateway's socket."""
+    """Return the mounts that a client needs besides the rest, by place inside: trees, and the gateway's socket."""
     binds = {str(path): path for path in readable}
     return binds if models is None else {**binds, SOCKET: models.socket}
 

@@ -1,4 +1,4 @@
-"""Which runs of this user live on this machine: a locked file each, so that a dead run's leavings can be told."""
+"""The runs of this user on this machine: each holds a locked file, so that the leavings of a dead one are known."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NAME = re.compile(r"[0-9a-f]{16}")
 
 
 def machine_id() -> str:
-    """What tells this machine, and this place for locks on it, from others that use the same engine.
+    """Return an id of this machine and its folder of locks, apart from others that use the same engine.
 
     Whether a run lives is known only to those who share its folder of locks, which TMPDIR decides.
     """
@@ -74,7 +74,7 @@ class RunFolder:
 
 
 def is_dead(run: str) -> bool:
-    """Whether no process holds this run's lock any more."""
+    """Return whether no process holds this run's lock any more."""
     if not _NAME.fullmatch(run):
         return False
     lock = _runs() / f"{run}.lock"
@@ -113,7 +113,7 @@ def _sweep(lock: Path) -> bool:
 
 
 def any_alive() -> bool:
-    """Whether a run of this user lives on this machine."""
+    """Return whether a run of this user lives on this machine."""
     return any(not is_dead(lock.stem) for lock in _runs().glob("*.lock"))
 
 

@@ -31,24 +31,26 @@ def run_main(engine: Engine, container: str, stdin: bytes, *, seconds: float) ->
     """Start a created container and serve its main process to its end."""
     deadline = time.monotonic() + seconds
     with ExitStack() as stack:
-        talk = _opened(stack, engine.attach(container), stdin)
+        talk = _converse_with(stack, engine.attach(container), stdin)
         with engine.calling("starting a container") as client:
             client.start(container)
         in_time = converse([talk], deadline)
         engine.check()
         code = engine.exit_of(container, deadline) if in_time else None
         starved = engine.ran_out_of_memory(container)
-        return _completed(talk, code, late=code is None and not talk.overflow, starved=starved, overflow=talk.overflow)
+        return _to_completed(
+            talk, code, late=code is None and not talk.overflow, starved=starved, overflow=talk.overflow
+        )
 
 
 @contextmanager
-def idling(engine: Engine, container: str) -> Iterator[None]:
+def start_idler(engine: Engine, container: str) -> Iterator[None]:
     """Start a created container whose idler reads to the end of its input, which is when this process is no more.
 
     So a run that is killed leaves no process in a container, though the container itself is for the next run to remove.
     """
     with ExitStack() as stack:
-        _opened(stack, engine.attach(container), b"")  # never served, so that the input stays open
+        _converse_with(stack, engine.attach(container), b"")  # never served, so that the input stays open
         with engine.calling("starting a container") as client:
             client.start(container)
         yield
@@ -60,11 +62,11 @@ def run_beside(
     """Start a created container that idles, serve commands in it beside each other to their ends, and end it."""
     deadline = time.monotonic() + seconds
     with ExitStack() as stack:
-        stack.enter_context(idling(engine, container))
+        stack.enter_context(start_idler(engine, container))
         talks, made = [], []
         for command in commands:
-            identity, attached = _begun(engine.begin(container, command, workdir, env))
-            talks.append(_opened(stack, attached, command.stdin))
+            identity, attached = _require_begun(engine.begin(container, command, workdir, env))
+            talks.append(_converse_with(stack, attached, command.stdin))
             made.append(identity)
         in_time = converse(talks, deadline)
         engine.check()
@@ -74,12 +76,12 @@ def run_beside(
         engine.end(container)  # only then does every engine tell of memory that added commands lacked
         starved = engine.ran_out_of_memory(container)
         return tuple(
-            _completed(talk, code, late=late, starved=starved, overflow=overflow)
+            _to_completed(talk, code, late=late, starved=starved, overflow=overflow)
             for talk, (code, late) in zip(talks, ends, strict=True)
         )
 
 
-def _begun(beside: tuple[str, Any] | None) -> tuple[str, Any]:
+def _require_begun(beside: tuple[str, Any] | None) -> tuple[str, Any]:
     if beside is None:
         raise EngineError("a container ended before the commands in it could be started", passing=True)
     return beside
@@ -97,7 +99,7 @@ def run_added(
         return Completed(exit_code=None, stdout=b"", stderr=b"")
     deadline = time.monotonic() + seconds
     with ExitStack() as stack:
-        talk = _opened(stack, beside[1], command.stdin)
+        talk = _converse_with(stack, beside[1], command.stdin)
         in_time = converse([talk], deadline)
         engine.check()
         code, late = _end(engine, beside[0], deadline) if in_time else (None, True)
@@ -105,11 +107,11 @@ def run_added(
             end_all(engine, container, command.user)
             converse([talk], time.monotonic() + _DRAIN_SECONDS)
         starved = code == _KILLED and _lacked_memory(engine, container)
-        return _completed(talk, code, late=late and not talk.overflow, starved=starved, overflow=talk.overflow)
+        return _to_completed(talk, code, late=late and not talk.overflow, starved=starved, overflow=talk.overflow)
 
 
 def _lacked_memory(engine: Engine, container: str) -> bool:
-    """Whether the kernel has killed anything for memory so far in a container that goes on, by the kernel's own count.
+    """Return whether the kernel has killed anything for memory so far in a running container, by its own count.
 
     The engine's events could be asked as well, but only by the wall clock, which may jump; and it keeps few of them.
     """
@@ -117,7 +119,7 @@ def _lacked_memory(engine: Engine, container: str) -> bool:
     if beside is None:
         return engine.ran_out_of_memory(container)
     with ExitStack() as stack:
-        talk = _opened(stack, beside[1], b"")
+        talk = _converse_with(stack, beside[1], b"")
         converse([talk], time.monotonic() + _NOTE_SECONDS)
         return counts_kills(talk.stdout.decode(errors="replace"))
 
@@ -134,7 +136,7 @@ def end_all(engine: Engine, container: str, user: str) -> None:
         except EngineError:
             beside = None
         if beside is not None:
-            talk = _opened(stack, beside[1], b"")
+            talk = _converse_with(stack, beside[1], b"")
             if converse([talk], time.monotonic() + _KILL_SECONDS):
                 return
         engine.check()
@@ -142,7 +144,7 @@ def end_all(engine: Engine, container: str, user: str) -> None:
 
 
 def _end(engine: Engine, made: str, deadline: float) -> tuple[int | None, bool]:
-    """How a command ended whose streams have, and whether it runs on: past the deadline, and for 20 s at least."""
+    """Return how a command whose streams have ended ended, and whether it still runs after 20 s and the deadline."""
     deadline = max(deadline, time.monotonic() + _NOTE_SECONDS)
     pause = 0.005
     while True:
@@ -157,7 +159,7 @@ def _end(engine: Engine, made: str, deadline: float) -> tuple[int | None, bool]:
         pause = min(pause * 2, 0.5)
 
 
-def _completed(talk: Conversation, code: int | None, *, late: bool, starved: bool, overflow: bool) -> Completed:
+def _to_completed(talk: Conversation, code: int | None, *, late: bool, starved: bool, overflow: bool) -> Completed:
     return Completed(
         exit_code=code,
         stdout=talk.stdout,
@@ -168,7 +170,7 @@ def _completed(talk: Conversation, code: int | None, *, late: bool, starved: boo
     )
 
 
-def _opened(stack: ExitStack, attached: object, stdin: bytes) -> Conversation:
+def _converse_with(stack: ExitStack, attached: object, stdin: bytes) -> Conversation:
     talk = Conversation(attached, stdin, OUTPUT_CAP)
     stack.callback(talk.close)
     return talk

@@ -1,4 +1,4 @@
-"""Who may go on: slots for sandboxes and builds, and one builder per thing, shared by all processes of a user."""
+"""Slots for sandboxes and builds, and one builder per environment, shared by all processes of a user."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Slots:
         return f"the {words} of this machine, which all runs of this user with this TMPDIR share ({self._place()})"
 
     def held(self) -> int:
-        """How many slots somebody holds now."""
+        """Return the number of slots that are held now."""
         free: list[int] = []
         while (descriptor := self._try()) is not None:
             free.append(descriptor)

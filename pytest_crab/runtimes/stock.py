@@ -1,4 +1,4 @@
-"""What environments are on this machine before a run begins, and how much disk is free for more; nothing is pulled."""
+"""The environments on this machine before a run begins, and the free disk for more; nothing is pulled."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Stock:
 
 
 def engine_stock(instances: Iterable[Instance], base: str) -> Stock:
-    """What the engine has for these instances: one listing, and one question where it keeps it. Raises EngineError."""
+    """Return the engine's images for these instances, and the free disk where it keeps them. Raises EngineError."""
     from pytest_crab.runtimes.engine import Engine
     from pytest_crab.runtimes.images import repository_of
     from pytest_crab.runtimes.images import wanted_bases
@@ -57,7 +57,7 @@ def engine_stock(instances: Iterable[Instance], base: str) -> Stock:
     missing: dict[str, None] = {}
     for instance in instances:
         names = wanted_bases(instance.required_environment, base)
-        below = next((sizes[name] for name in map(_tagged, names) if name in sizes), None)
+        below = next((sizes[name] for name in map(_with_tag, names) if name in sizes), None)
         if below is None:
             missing[names[0]] = None
         size = built.get(repository_of(instance.id))
@@ -72,13 +72,13 @@ def engine_stock(instances: Iterable[Instance], base: str) -> Stock:
 
 
 def folder_stock(cache: Path) -> Stock:
-    """What the local runtime keeps in a store's cache: each environment there names the instances that took it."""
+    """Return the local runtime's environments in a store's cache; each names the instances that took it."""
     there = {name: None for folder in (cache / "built").glob("*") for name in venvs.instances_of(folder)}
     return Stock(there=there, pulled=(), free=free_at(cache), place=str(cache.parent))
 
 
 def typical(environment: Environment, runtime: str) -> int:
-    """What an environment of this kind takes, in bytes, where none like it was measured."""
+    """Return the typical size of an environment of this kind in bytes, for where none like it was measured."""
     if runtime == "local":
         return TREE if pins_nothing(environment) else PACKAGES
     if environment.image is not None:
@@ -99,5 +99,5 @@ def free_at(folder: Path) -> int | None:
     return facts.f_bavail * facts.f_frsize
 
 
-def _tagged(name: str) -> str:
+def _with_tag(name: str) -> str:
     return name if ":" in name.rpartition("/")[2] or "@" in name else f"{name}:latest"

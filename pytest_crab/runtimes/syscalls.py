@@ -1,4 +1,4 @@
-"""What bubblewrap does not take away: the calls to the kernel's keys, and the way to a user namespace of one's own.
+"""A seccomp filter beside bubblewrap: it refuses calls to the kernel's keys, and new user namespaces.
 
 Keys have no namespace, so a sandbox shares them with who started it. In a user namespace a process has every
 capability, and with them it could mount its own control group and lift the limits of the sandbox.

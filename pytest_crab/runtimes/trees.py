@@ -1,4 +1,4 @@
-"""What a contestant changed in a tree: read out of a sandbox, put onto a clean clone of head, told as a diff."""
+"""A contestant's changes to a tree: read out of a sandbox, put onto a clean clone of head, returned as a diff."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MODES = {"link": "120000", "run": "100755", "file": "100644"}
 _CHUNK = 1 << 20
 
 
-def received(key: bytes, printed: bytes, left: list[str]) -> Iterator[FileChange]:
+def read_changes(key: bytes, printed: bytes, left: list[str]) -> Iterator[FileChange]:
     """The changes in what ``SCRIPT`` sent; paths whose content is too much are appended to ``left``.
 
     Raises DiffRejected where the tree cannot be told, and EngineError where the message is not whole.
@@ -44,21 +44,21 @@ def received(key: bytes, printed: bytes, left: list[str]) -> Iterator[FileChange
         for message in messages:
             facts, _, content = message.partition(b"\n")
             path, kind = json.loads(facts)
-            yield from _changed(path, kind, content, left)
+            yield from _file_changes(path, kind, content, left)
     if not reader.whole:
         why = "something else was written there" if reader.foreign else "it breaks off"
         raise EngineError(f"a workspace's tree did not come out whole: {why}")
     if last:
-        raise _refused(last.decode("utf-8", "replace"))
+        raise _rejection(last.decode("utf-8", "replace"))
 
 
 def between(before: Path, after: Path, left: list[str]) -> Iterator[FileChange]:
-    """What turns one folder of this machine into the other; as ``received``. Raises DiffRejected."""
+    """Yield the changes that turn one folder of this machine into the other (see read_changes). Raises DiffRejected."""
     try:
         for path, kind, content in delta.delta(str(before), str(after), MOST):
-            yield from _changed(path, kind, content, left)
+            yield from _file_changes(path, kind, content, left)
     except delta.Refused as error:
-        raise _refused(str(error)) from None
+        raise _rejection(str(error)) from None
 
 
 def diff_of(snapshot: Snapshot, changes: Iterable[FileChange], left: list[str], scratch: Path) -> str:
@@ -106,12 +106,12 @@ def _settle(place: int, name: str, change: FileChange) -> None:
         os.fchmod(file.fileno(), 0o755 if change.mode == "100755" else 0o644)
 
 
-def _changed(path: str, kind: str | None, content: bytes, left: list[str]) -> Iterator[FileChange]:
+def _file_changes(path: str, kind: str | None, content: bytes, left: list[str]) -> Iterator[FileChange]:
     if kind == "left":
         left.append(path)
     else:
         yield FileChange(path=path, mode=_MODES[kind or "file"], content=None if kind is None else content)
 
 
-def _refused(why: str) -> DiffRejected:
+def _rejection(why: str) -> DiffRejected:
     return DiffRejected(f"the revision cannot be recorded: {why}")

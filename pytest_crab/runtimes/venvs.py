@@ -60,7 +60,7 @@ Builder = Callable[[View, Command, float], Completed]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """Where an environment's parts lie: ``binds`` are places on the host by place inside, where ``python`` is."""
+    """The paths of an environment's parts: ``binds`` are places on the host by place inside, where ``python`` is."""
 
     python: str
     site: tuple[str, ...]
@@ -88,7 +88,7 @@ class Chosen:
         if self.node is not None:
             return {"kind": "node", "version": self.node.version, "python": self.interpreter.full,
                     "platform": self.interpreter.platform, "packages": list(environment.packages)}  # fmt: skip
-        packages = _installed() if self.running else packages_of(environment)
+        packages = _installed_packages() if self.running else packages_of(environment)
         kind = "running" if self.running else "venv"
         resolved = {"resolved": environment.resolved} if environment.resolved is not None else {}
         return {"kind": kind, "version": self.interpreter.full, "platform": self.interpreter.platform,
@@ -123,7 +123,7 @@ def choose(instance: Instance) -> Chosen:
 
 
 @functools.lru_cache(maxsize=1)
-def _installed() -> tuple[str, ...]:
+def _installed_packages() -> tuple[str, ...]:
     found = {f"{found.metadata['Name']}=={found.version}" for found in importlib.metadata.distributions()}
     return tuple(sorted(found))
 
@@ -133,7 +133,7 @@ def running_layout(interpreter: interpreters.Interpreter, node: nodes.Node | Non
     prefixes = {sys.prefix, sys.base_prefix, str(Path(os.path.realpath(sys.executable)).parent.parent)}
     binds = {prefix: prefix for prefix in prefixes if prefix not in (*_SYSTEM_PREFIXES, "/")}
     site = tuple(dict.fromkeys(sysconfig.get_path(name) for name in ("purelib", "platlib")))
-    masked = _masked(interpreter) if sys.prefix != sys.base_prefix else ()
+    masked = _masked_places(interpreter) if sys.prefix != sys.base_prefix else ()
     layout = Layout(python=sys.executable, site=site, version=interpreter.full, binds=binds, masked=masked)
     if node is None:
         return layout
@@ -172,12 +172,12 @@ def _layout_of(folder: Path, interpreter: interpreters.Interpreter) -> Layout:
         site=(str(site),),
         version=interpreter.full,
         binds={**binds, str(folder): str(folder)},
-        masked=_masked(interpreter),
+        masked=_masked_places(interpreter),
         venv=str(folder),
     )
 
 
-def _masked(interpreter: interpreters.Interpreter) -> tuple[str, ...]:
+def _masked_places(interpreter: interpreters.Interpreter) -> tuple[str, ...]:
     """Folders with packages that are none of the environment's: the interpreter's own and the system's."""
     candidates = [str(interpreter.stdlib / "site-packages"), "/usr/lib/python3/dist-packages"]
     candidates.extend(str(path) for path in Path("/usr/local/lib").glob("python3*/dist-packages"))
@@ -317,7 +317,7 @@ def note_instance(folder: Path, instance: str) -> None:
 
 
 def is_whole(folder: Path) -> bool:
-    """Whether a folder holds an environment, and everything that it is made of is still there. Raises ImageError."""
+    """Return whether a folder holds an environment whose parts are all still there. Raises ImageError."""
     return folder.exists() and all(Path(host).exists() for host in read(folder).binds.values())
 
 
@@ -326,7 +326,7 @@ def _readable(layout: Layout, *, without: str) -> dict[str, Path]:
 
 
 def route_env() -> dict[str, str]:
-    """What an installer in a sandbox must know to reach packages from this machine."""
+    """Return the variables by which an installer in a sandbox reaches packages from this machine."""
     route = PackageRoute.here()
     env = {"PIP_DISABLE_PIP_VERSION_CHECK": "1"}
     if route.index is not None:

@@ -110,7 +110,7 @@ class World:
         return {
             **{Path(engine).resolve(): "an engine's socket" for engine in engines if engine.startswith("/")},
             self.run.folder.parent.resolve(): "the scratch of runs",
-            **hiding.hidden(),
+            **hiding.hidden_places(),
         }
 
     def permit(self, instance: Instance, crew: Crew) -> None:

@@ -29,7 +29,7 @@ FIRST, SECOND, LAST = message(0, b"a"), message(1, b"b" * 300), message(2, b"", 
 
 
 def test_what_was_sent_is_read_and_is_whole() -> None:
-    read = channel.received(KEY, FIRST + SECOND + LAST)
+    read = channel.read_messages(KEY, FIRST + SECOND + LAST)
     assert read == channel.Received(messages=(b"a", b"b" * 300, b""), whole=True, foreign=False)
 
 
@@ -57,14 +57,14 @@ FOREIGN: Mapping[str, tuple[bytes, int]] = {
 
 @pytest.mark.parametrize(("printed", "count"), FOREIGN.values(), ids=FOREIGN)
 def test_what_is_not_the_next_message_is_foreign_and_nothing_behind_it_counts(printed: bytes, count: int) -> None:
-    read = channel.received(KEY, printed)
+    read = channel.read_messages(KEY, printed)
     assert (read.whole, read.foreign) == (False, True)
     assert read.messages == (b"a", b"b" * 300, b"")[:count]
 
 
 @pytest.mark.parametrize("cut", [1, len(LAST), len(LAST) + 1])
 def test_what_breaks_off_is_not_whole_and_not_foreign(cut: int) -> None:
-    read = channel.received(KEY, (FIRST + SECOND + LAST)[:-cut])
+    read = channel.read_messages(KEY, (FIRST + SECOND + LAST)[:-cut])
     assert (read.whole, read.foreign) == (False, False)
 
 
@@ -87,7 +87,7 @@ def play(python: str) -> tuple[channel.Received, subprocess.CompletedProcess[byt
     key = channel.new_key()
     argv = [python, "-I", "-S", "-c", channel.program(SCRIPT)]
     done = subprocess.run(argv, input=key + b"the input", capture_output=True, check=False)
-    return channel.received(key, done.stdout), done
+    return channel.read_messages(key, done.stdout), done
 
 
 def test_a_program_sends_and_no_other_process_can_look_into_it() -> None:

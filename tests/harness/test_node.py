@@ -182,15 +182,15 @@ def test_what_an_image_cannot_run_is_said(node: NodeBench) -> None:
     image = node.bench.image()
     script = Oracle(file="test_c0.test.ts", runner=OracleRunner.NODE)
     bare = dataclasses.replace(image, facts={})
-    assert "set environment.dockerfile to node" in str(harness.unable(bare, script))
-    assert "pin jest" in str(harness.unable(bare, dataclasses.replace(script, runner=OracleRunner.JEST)))
+    assert "set environment.dockerfile to node" in str(harness.unsupported_reason(bare, script))
+    assert "pin jest" in str(harness.unsupported_reason(bare, dataclasses.replace(script, runner=OracleRunner.JEST)))
 
     def of(version: str) -> Image:
         return dataclasses.replace(image, facts={**image.facts, "node_version": version})
 
-    assert "22.6 or later" in str(harness.unable(of("20.20.2"), script))
-    assert "20 or later" in str(harness.unable(of("18.2.0"), script))
-    assert harness.unable(of("22.7.0"), script) is None
+    assert "22.6 or later" in str(harness.unsupported_reason(of("20.20.2"), script))
+    assert "20 or later" in str(harness.unsupported_reason(of("18.2.0"), script))
+    assert harness.unsupported_reason(of("22.7.0"), script) is None
     assert [harness.options(of(version).facts) for version in ("20.1.0", "22.7.0", "22.18.0", "23.2.0", "24.0.0")] == [
         [], ["--experimental-strip-types"], [], ["--experimental-strip-types"], []
     ]  # fmt: skip

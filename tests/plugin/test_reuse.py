@@ -20,7 +20,7 @@ def no_sandbox(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
         from pytest_crab.runtimes import bubblewrap
 
         monkeypatch.setattr(bubblewrap, "run_confined", None)
-        monkeypatch.setattr(bubblewrap, "confined", None)
+        monkeypatch.setattr(bubblewrap, "run_in_folder", None)
 
     return take_away
 

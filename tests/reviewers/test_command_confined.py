@@ -44,7 +44,7 @@ class ConfinedWorkspace(FakeWorkspace):
         self, argv: Sequence[str], *, stdin: bytes = b"", env: Mapping[str, str] | None = None, seconds: float
     ) -> Completed:
         asked = self.opening
-        return bubblewrap.confined(
+        return bubblewrap.run_in_folder(
             argv,
             Path(self.root),
             readable=asked.readable,

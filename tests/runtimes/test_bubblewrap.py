@@ -19,7 +19,7 @@ import pytest
 from pytest_crab.errors import Cancelled
 from pytest_crab.protocols import ORACLE_LIMITS
 from pytest_crab.runtimes import cgroups
-from pytest_crab.runtimes.bubblewrap import confined
+from pytest_crab.runtimes.bubblewrap import run_in_folder
 from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
 from pytest_crab.runtimes.runs import RunFolder
 
@@ -42,7 +42,7 @@ def test_sees_the_clone_and_what_is_named_only(tmp_path: Path) -> None:
         (tmp_path / name / "file").write_text(name)
     script = f"cat file {tmp_path}/readable/file; echo new > made; echo new > {tmp_path}/writable/made; ls {tmp_path}; "
     script += f"echo no > {tmp_path}/readable/made || echo refused"
-    done = confined(
+    done = run_in_folder(
         ["sh", "-c", script],
         tmp_path / "clone",
         readable=[tmp_path / "readable"],
@@ -56,29 +56,29 @@ def test_sees_the_clone_and_what_is_named_only(tmp_path: Path) -> None:
 
 def test_environment_is_what_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET_KEY", "x")
-    done = confined(["env"], tmp_path, env={"GIVEN": "1", "HOME": "/tmp/h"}, seconds=20)
+    done = run_in_folder(["env"], tmp_path, env={"GIVEN": "1", "HOME": "/tmp/h"}, seconds=20)
     names = {line.partition("=")[0] for line in done.stdout.decode().splitlines()}
     assert names == {"GIVEN", "HOME", "PATH", "LANG", "PWD"}
 
 
 @pytest.mark.parametrize("network", [True, False])
 def test_network_is_there_when_asked_for(tmp_path: Path, *, network: bool) -> None:
-    names = confined(["ls", "/sys/class/net"], tmp_path, network=network, seconds=20)
+    names = run_in_folder(["ls", "/sys/class/net"], tmp_path, network=network, seconds=20)
     assert names.exit_code != 0
-    interfaces = confined(["cat", "/proc/net/dev"], tmp_path, network=network, seconds=20).stdout.decode()
+    interfaces = run_in_folder(["cat", "/proc/net/dev"], tmp_path, network=network, seconds=20).stdout.decode()
     outside = Path("/proc/net/dev").read_text()
     assert (interfaces.count(":") == outside.count(":")) is network
-    resolver = confined(["cat", "/etc/resolv.conf"], tmp_path, network=network, seconds=20)
+    resolver = run_in_folder(["cat", "/etc/resolv.conf"], tmp_path, network=network, seconds=20)
     assert (resolver.exit_code == 0) is network
 
 
 def test_private_keys_of_the_machine_are_not_there(tmp_path: Path) -> None:
-    listing = confined(["ls", "/etc/ssl", "/etc", "/"], tmp_path, network=True, seconds=20).stdout.decode().split()
+    listing = run_in_folder(["ls", "/etc/ssl", "/etc", "/"], tmp_path, network=True, seconds=20).stdout.decode().split()
     assert not {"private", "shadow", "home", "var", "ssh"} & set(listing) - set(str(tmp_path).split("/"))
 
 
 def test_what_lies_beside_the_systems_programs_is_not_seen(tmp_path: Path) -> None:
-    listing = confined(["ls", "/usr", "/usr/local"], tmp_path, seconds=20).stdout.decode().split()
+    listing = run_in_folder(["ls", "/usr", "/usr/local"], tmp_path, seconds=20).stdout.decode().split()
     parts = {"bin", "sbin", "lib", "lib32", "lib64", "libx32", "libexec", "include", "share", "local"}
     assert set(listing) - {"/usr:", "/usr/local:"} <= parts
     assert Path("/usr/src").is_dir() is False or "src" not in listing
@@ -86,7 +86,7 @@ def test_what_lies_beside_the_systems_programs_is_not_seen(tmp_path: Path) -> No
 
 def test_a_deadline_leaves_no_descendant(tmp_path: Path) -> None:
     mark = f"41{os.getpid()}.{time.monotonic_ns()}"
-    done = confined(
+    done = run_in_folder(
         ["sh", "-c", f"setsid sleep {mark} & (setsid sleep {mark} &) ; sleep {mark}"], tmp_path, seconds=0.5
     )
     assert (done.exit_code, done.timed_out) == (None, True)
@@ -99,20 +99,20 @@ def test_a_cancel_leaves_no_descendant(tmp_path: Path) -> None:
     timer = threading.Timer(0.5, cancel.set)
     timer.start()
     with pytest.raises(Cancelled):
-        confined(["sh", "-c", f"setsid sleep {mark} & sleep {mark}"], tmp_path, seconds=60, cancel=cancel)
+        run_in_folder(["sh", "-c", f"setsid sleep {mark} & sleep {mark}"], tmp_path, seconds=60, cancel=cancel)
     assert not _alive(mark)
 
 
 KILLED = """
 import sys, time
 from pathlib import Path
-from pytest_crab.runtimes.bubblewrap import confined
+from pytest_crab.runtimes.bubblewrap import run_in_folder
 from pytest_crab.runtimes.runs import Run
 run = Run()
 run.folder
 print(run.id, flush=True)
 script = "setsid sleep " + sys.argv[1] + " & sleep " + sys.argv[1]
-confined(["sh", "-c", script], Path(sys.argv[2]), seconds=60, run=run)
+run_in_folder(["sh", "-c", script], Path(sys.argv[2]), seconds=60, run=run)
 """
 
 
@@ -163,7 +163,7 @@ def test_a_group_that_goes_while_it_is_read_is_gone(
             path.parent.rmdir()
             return file.read()
 
-    with cgroups.limited("0" * 16, ORACLE_LIMITS) as group:
+    with cgroups.new_group("0" * 16, ORACLE_LIMITS) as group:
         assert group is not None
         monkeypatch.setattr(Path, "read_text", read_text)
         assert group.processes() == set()
@@ -172,7 +172,7 @@ def test_a_group_that_goes_while_it_is_read_is_gone(
 
 def test_no_group_and_no_folder_stay(tmp_path: Path) -> None:
     run = RunFolder()
-    confined(["true"], tmp_path, seconds=20, run=run)
+    run_in_folder(["true"], tmp_path, seconds=20, run=run)
     assert list(run.folder.iterdir()) == []
     assert not list(Path("/sys/fs/cgroup").glob(f"*/pytest-crab-{run.id}-*"))
     folder = run.folder
@@ -181,7 +181,7 @@ def test_no_group_and_no_folder_stay(tmp_path: Path) -> None:
 
 
 def test_a_program_that_is_not_there_is_told(tmp_path: Path) -> None:
-    done = confined(["not-there"], tmp_path, seconds=20)
+    done = run_in_folder(["not-there"], tmp_path, seconds=20)
     assert done.exit_code != 0
     assert b"not-there" in done.stderr
 

@@ -15,7 +15,7 @@ from pytest_crab.protocols import Completed
 from pytest_crab.protocols import Limits
 from pytest_crab.runtimes import filling
 from pytest_crab.runtimes import relaying
-from pytest_crab.runtimes.bubblewrap import confined
+from pytest_crab.runtimes.bubblewrap import run_in_folder
 from pytest_crab.runtimes.filling import Filling
 
 pytestmark = pytest.mark.bubblewrap
@@ -34,7 +34,7 @@ FILLS = {
 def play(folder: Path, script: str, *, sleep: int = 60, filling: Filling | None = None) -> Completed:
     filling = filling or Filling([folder], LIMITS.disk)
     argv = ["sh", "-c", f"{script}; sleep {sleep}; echo end"]
-    return confined(argv, folder, limits=LIMITS, seconds=120, filling=filling)
+    return run_in_folder(argv, folder, limits=LIMITS, seconds=120, filling=filling)
 
 
 @pytest.mark.parametrize("fill", FILLS)
@@ -109,7 +109,7 @@ def test_a_disk_that_runs_short_is_nobodys_miss(small: Path, monkeypatch: pytest
     monkeypatch.setattr(filling, "_RESERVE", 40 << 20)
     said = f"less than 40 MiB were left on the disk that holds {small.parent} while a sandbox wrote there"
     with pytest.raises(EngineError, match=said):
-        confined(
+        run_in_folder(
             [relaying.interpreter(), "-c", HIDES],
             small,
             readable=INTERPRETER,

@@ -17,7 +17,7 @@ from pytest_crab.errors import EngineError
 from pytest_crab.protocols import Command
 from pytest_crab.protocols import Limits
 from pytest_crab.runtimes import hiding
-from pytest_crab.runtimes.bubblewrap import confined
+from pytest_crab.runtimes.bubblewrap import run_in_folder
 from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
 from pytest_crab.sources import fetcher_for
 from pytest_crab.types import Instance
@@ -53,7 +53,7 @@ def seen(folder: Path, *paths: Path, readable: list[Path]) -> list[str]:
     """What a sandbox reads of these files."""
     script = 'for path in "$@"; do cat "$path" 2> /dev/null || echo "-"; done'
     folder.mkdir(exist_ok=True)
-    done = confined(["sh", "-c", script, "sh", *map(str, paths)], folder, readable=readable, seconds=20)
+    done = run_in_folder(["sh", "-c", script, "sh", *map(str, paths)], folder, readable=readable, seconds=20)
     assert done.exit_code == 0, done.stderr
     return done.stdout.decode().split()
 
@@ -86,14 +86,14 @@ def test_what_is_needed_and_hidden_is_an_error(tmp_path: Path) -> None:
     tool.chmod(0o755)
     clone = tmp_path / "clone"
     clone.mkdir()
-    assert confined([str(tool)], clone, readable=[tmp_path / "shown"], seconds=20).stdout == b"ran\n"
+    assert run_in_folder([str(tool)], clone, readable=[tmp_path / "shown"], seconds=20).stdout == b"ran\n"
     hiding.hide(tool.parent, "an instance")
     for readable in (tmp_path / "shown", tool.parent):
         with pytest.raises(EngineError, match="an instance") as caught:
-            confined([str(tool)], clone, readable=[readable], seconds=20)
+            run_in_folder([str(tool)], clone, readable=[readable], seconds=20)
         assert str(tool.parent) in str(caught.value)
         assert "\n" not in str(caught.value)
-    assert confined([str(tool)], clone, readable=[tmp_path / "shown", tool], seconds=20).stdout == b"ran\n"
+    assert run_in_folder([str(tool)], clone, readable=[tmp_path / "shown", tool], seconds=20).stdout == b"ran\n"
 
 
 def test_a_set_below_the_systems_folders_is_not_seen_in_an_environment(system_folder: Path, instance: Instance) -> None:

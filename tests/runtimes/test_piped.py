@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pytest_crab.runtimes import piped
 from pytest_crab.runtimes.piped import Piped
 from pytest_crab.runtimes.piped import serve
-from pytest_crab.runtimes.piped import started
+from pytest_crab.runtimes.piped import start_process
 
 if TYPE_CHECKING:
     import pytest
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def served(script: str) -> Piped:
     """A process that is served from after its end on."""
-    running = started(["sh", "-c", script], b"", 1 << 20)
+    running = start_process(["sh", "-c", script], b"", 1 << 20)
     os.waitid(os.P_PID, running.process.pid, os.WEXITED | os.WNOWAIT)
     serve([running], deadline=time.monotonic() + 60, cancelled=lambda: False, kill=lambda one: one.process.kill())
     return running

@@ -70,7 +70,7 @@ def reinstalled(instance: Instance, place: Path, install: Install) -> dict[str, 
         python=sys.executable,
         site=(str(place / "site"),),
     )
-    return reinstalling.reinstalled(image, instance, [NAME], str(place / "distributions"), install)
+    return reinstalling.reinstall(image, instance, [NAME], str(place / "distributions"), install)
 
 
 def is_revised(command: Command) -> bool:

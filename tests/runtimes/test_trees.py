@@ -32,19 +32,19 @@ def _told(before: Path, after: Path, most: int = trees.MOST) -> tuple[list[FileC
     argv = [sys.executable, "-I", "-S", "-c", channel.program(trees.SCRIPT), str(before), str(after), str(most)]
     done = subprocess.run(argv, input=KEY, capture_output=True, check=True)
     left: list[str] = []
-    return list(trees.received(KEY, done.stdout, left)), left
+    return list(trees.read_changes(KEY, done.stdout, left)), left
 
 
 def test_what_the_script_did_not_send_is_not_believed() -> None:
     forged = inside.framed(bytes(32), 0, b'["forged.py", "file"]\n')
     for printed in (b"", b"garbage" * 1000, forged, _sent(last=None), _sent() + forged, forged + _sent()):
         with pytest.raises(EngineError, match="did not come out whole"):
-            list(trees.received(KEY, printed, []))
+            list(trees.read_changes(KEY, printed, []))
 
 
 def test_a_tree_that_is_refused_says_why() -> None:
     with pytest.raises(DiffRejected, match="over 100 deep"):
-        list(trees.received(KEY, _sent(last=b"the folders lie over 100 deep"), []))
+        list(trees.read_changes(KEY, _sent(last=b"the folders lie over 100 deep"), []))
 
 
 def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ def _prove(context: ScoringContext, comments: Sequence[Comment]) -> tuple[dict[s
     problems: dict[str, str] = {}
     wanted: dict[str, _Trees] = {}
     for comment in comments:
-        why = harness.unable(context.image, comment.required_oracle)
+        why = harness.unsupported_reason(context.image, comment.required_oracle)
         if why is not None:
             problems[comment.id] = f"{name}: the oracle of {comment.id} is not proved: {why}"
             continue

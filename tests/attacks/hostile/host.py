@@ -72,7 +72,7 @@ def overwriting(folder: Path) -> bool:
 
 def beside_the_reader(folder: Path) -> str:
     try:
-        list(trees.received(channel.new_key(), b'\0\0\0\0\1["lnk/victim", null]\n' + bytes(64), []))
+        list(trees.read_changes(channel.new_key(), b'\0\0\0\0\1["lnk/victim", null]\n' + bytes(64), []))
     except errors.EngineError as error:
         return str(error)
     raise AssertionError("the forged tree was taken")

@@ -15,7 +15,7 @@ from hostile.shape import Kind
 from hostile.shape import Refusal
 
 from pytest_crab.instances import load_instance
-from pytest_crab.runtimes.bubblewrap import confined
+from pytest_crab.runtimes.bubblewrap import run_in_folder
 from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
 from pytest_crab.runtimes.hiding import hide_set
 from pytest_crab.runtimes.runs import RunFolder
@@ -62,7 +62,7 @@ def reading(answer: str) -> Callable[[Path], str]:
         hide_set(load_instance(place / "set" / "ledger"))
         (folder / "clone").mkdir()
         files = map(str, (place / "tool", store.cache / "used/tree", place / answer))
-        done = confined(["cat", *files], folder / "clone", readable=[place, store.cache / "used"], seconds=60)
+        done = run_in_folder(["cat", *files], folder / "clone", readable=[place, store.cache / "used"], seconds=60)
         assert KEY.encode() not in done.stdout
         return f"{done.stdout.decode()}: {done.stderr.decode()}"
 

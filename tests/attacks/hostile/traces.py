@@ -146,7 +146,7 @@ def reporting(code: str) -> Callable[[Path], str]:
         job = harness.Job(image=image, environment=Environment(dockerfile="python"), states={"a": [change]}, runs=[run])
         (done,) = Plain().execute(image, harness.commands(job), limits=ORACLE_LIMITS, seconds=60)
         assert KEY.encode() not in done.stdout + done.stderr
-        line = next(line for line in channel.received(job.key, done.stdout).messages if b'"run"' in line)
+        line = next(line for line in channel.read_messages(job.key, done.stdout).messages if b'"run"' in line)
         return line.decode()
 
     return attempt
