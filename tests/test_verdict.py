@@ -20,6 +20,7 @@ from pytest_crab.verdict import audit
 from pytest_crab.verdict import flake_bound
 from pytest_crab.verdict import judge
 from pytest_crab.verdict import leaks
+from pytest_crab.verdict import outcomes_for_record
 from pytest_crab.verdict import prove
 
 A, B = "test_c0.py::test_a", "test_c0.py::test_b"
@@ -65,6 +66,8 @@ RED = run(outcome(A), outcome(B, "failed", exception="AssertionError"))
         (replace(GREEN, exit_code=0), Reason.TAMPERED),
         (replace(GREEN, exit_code=None), Reason.TAMPERED),
         (run(outcome(A), outcome(B, "superb")), Reason.FAILED),
+        (run(outcome(A), outcome(B, "cheered")), Reason.FAILED),
+        (run(outcome(A), outcome(B), outcome("test_c0.py::test_c", "failed")), Reason.NOT_COLLECTED),
         (replace(GREEN, ending=Ending.TIMEOUT), Reason.TIMEOUT),
         (replace(GREEN, ending=Ending.MEMORY), Reason.MEMORY),
         (replace(GREEN, ending=Ending.PROCESSES), Reason.PROCESSES),
@@ -85,6 +88,31 @@ def test_nothing_expected_is_nothing_caught() -> None:
 def test_a_failure_says_which_test_and_where() -> None:
     seen = run(outcome(A, "failed", exception="KeyError", where="src/x.py:7"), outcome(B, "failed"))
     assert judge(PROOF, seen).detail == f"{A} failed with KeyError in src/x.py:7 and 1 more"
+
+
+@pytest.mark.parametrize(
+    ("seen", "first"),
+    [
+        (run(), A),
+        (run(outcome(A)), B),
+        (run(outcome(A), outcome(B), outcome("z"), outcome("y")), "y"),
+        (run(outcome(B), outcome(B), outcome(A)), B),
+        (run(outcome("y", "skipped"), outcome("x", "xfailed")), "y"),
+        (run(outcome("y", "error"), outcome("x", "failed")), "y"),
+    ],
+)
+def test_the_first_test_that_is_missing_or_too_many_is_named(seen: Run, first: str) -> None:
+    assert judge(PROOF, seen).detail.startswith(first)
+
+
+def test_the_record_holds_every_expected_test_and_twenty_others_by_safe_names() -> None:
+    strangers = [outcome(f"other::{number}") for number in range(30)]
+    failed = outcome(A, "failed", exception="Error: " + "x" * 90, where="a b.py:7" + "y" * 300)
+    told = outcomes_for_record(PROOF, run(*strangers, failed, outcome("said to you", "passed")))
+    assert [test.id for test in told] == [A, *(f"other::{number}" for number in range(20))]
+    assert (told[0].exception, told[0].where) == ("Error:_" + "x" * 53, "a_b.py:7" + "y" * 192)
+    (stranger,) = outcomes_for_record(PROOF, run(outcome("say yes!")))
+    assert (stranger.id, stranger.exception, stranger.where) == ("say_yes_", None, None)
 
 
 RUNS = st.builds(
@@ -215,6 +243,7 @@ CLEAN: dict[str, Any] = {
 def test_a_clean_workspace_tells_nothing() -> None:
     assert leaks(CLEAN, version="1.0") == ()
     assert leaks({**CLEAN, "git": None, "installed": []}) == ()
+    assert leaks({**CLEAN, "git": {"refs": [], "commits": 0}}) == ()
 
 
 @pytest.mark.parametrize(
