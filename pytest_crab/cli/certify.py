@@ -20,10 +20,10 @@ from pytest_crab.cli.resolving import resolve_all
 from pytest_crab.cli.worlds import proving_world
 from pytest_crab.cli.worlds import refuse_foreign
 from pytest_crab.curation import audit as auditing
-from pytest_crab.curation import proofs
+from pytest_crab.curation import proof_report
 from pytest_crab.curation.certify import Certificate
 from pytest_crab.curation.certify import certify as certify_instance
-from pytest_crab.curation.counting import ENOUGH
+from pytest_crab.curation.set_statistics import ENOUGH
 from pytest_crab.errors import BadInput
 from pytest_crab.errors import CrabError
 from pytest_crab.formats import format_count
@@ -45,7 +45,7 @@ from pytest_crab.types import Instance
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Instances at a time.")
 @click.option(
     "--write/--no-write", default=True, show_default=True,
-    help=f"Write environments into {FILE} and proofs into {proofs.FILE} beside {lock.FILE}.",
+    help=f"Write environments into {FILE} and proofs into {proof_report.FILE} beside {lock.FILE}.",
 )  # fmt: skip
 @click.option("--audit", is_flag=True, help="Print a table of how strict, sharp and steady each oracle is.")
 @click.option(
@@ -166,7 +166,7 @@ def _write(certificate: Certificate, runtime: str) -> None:
         if certificate.changed:
             rewrite(certificate.instance)
         folder = Path(certificate.instance.folder).parent
-        proofs.write_proofs(folder, [certificate], runtime)
+        proof_report.write_proofs(folder, [certificate], runtime)
         lock.record_audits(folder, certificate.instance, certificate.proved_comments)
     except BadInput as error:
         raise click.ClickException(str(error)) from error

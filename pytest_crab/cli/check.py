@@ -18,8 +18,8 @@ from pytest_crab import diffs
 from pytest_crab.cli.audits import audit as audit_instances
 from pytest_crab.cli.choices import runtime_option
 from pytest_crab.cli.choices import store_option
-from pytest_crab.curation.counting import Counted
-from pytest_crab.curation.counting import statistics
+from pytest_crab.curation.set_statistics import SizedInstance
+from pytest_crab.curation.set_statistics import statistics_lines
 from pytest_crab.errors import BadInput
 from pytest_crab.errors import CrabError
 from pytest_crab.errors import SourceUnreachable
@@ -140,11 +140,11 @@ def check(
         for instance in instances:
             snapshot = _check_trees(instance, report, FileStore(store).cache, passing, fetch=fetch)
             if stats:
-                counted.append(Counted(instance=instance, changed=_count_changed_lines(instance, snapshot)))
+                counted.append(SizedInstance(instance=instance, changed=_count_changed_lines(instance, snapshot)))
     _check_locks(instances, report, write=write)
     if audit and not report.faults:
         _audit(instances, runtime, store, jobs, report)
-    for line in statistics(counted) if stats else ():
+    for line in statistics_lines(counted) if stats else ():
         click.echo(line)
     click.echo(report.summary(map(_display_path, files)))
     ctx.exit(1 if report.faults else 0)

@@ -11,11 +11,11 @@ from pathlib import Path
 import click
 
 from pytest_crab.cli.choices import store_option
-from pytest_crab.curation import origins
-from pytest_crab.curation import skeleton
-from pytest_crab.curation.anchors import Anchor
-from pytest_crab.curation.anchors import named_anchor
-from pytest_crab.curation.origins import Origin
+from pytest_crab.curation import pull_requests
+from pytest_crab.curation import template
+from pytest_crab.curation.locations import Location
+from pytest_crab.curation.locations import parse_location
+from pytest_crab.curation.pull_requests import PullRequestDraft
 from pytest_crab.errors import BadInput
 from pytest_crab.errors import CrabError
 from pytest_crab.sources.pull_request import PullRequestQuery
@@ -95,7 +95,7 @@ def new(
         cache=FileStore(store).cache,
     )  # fmt: skip
     try:
-        anchored = [named_anchor(place) for place in places]
+        anchored = [parse_location(place) for place in places]
         with _origin(asked) as origin:
             folder = _make(_with_options(origin, title, number, repo), into, name, anchored)
     except CrabError as error:
@@ -104,35 +104,37 @@ def new(
     click.echo(f"write what is still open in its instance.yaml and oracles/; pytest-crab check {folder} lists it")
 
 
-def _with_options(origin: Origin, title: str | None, number: int | None, repo: str | None) -> Origin:
+def _with_options(
+    origin: PullRequestDraft, title: str | None, number: int | None, repo: str | None
+) -> PullRequestDraft:
     """Return the origin, with its facts replaced by those of the command line."""
     facts = dataclasses.replace(origin.facts, title=title or origin.facts.title, number=number or origin.facts.number)
     return dataclasses.replace(origin, facts=facts, repo=repo or origin.repo)
 
 
-def _make(origin: Origin, into: Path, name: str | None, anchored: list[Anchor]) -> Path:
+def _make(origin: PullRequestDraft, into: Path, name: str | None, anchored: list[Location]) -> Path:
     name = name or origin.id
     if not INSTANCE_ID.fullmatch(name):
         raise BadInput("--id", [f"{name!r} is no id; it should be 1 to 120 letters, digits or any of . _ @ -"])
-    skeleton.refuse_existing(into / name)
+    template.refuse_existing(into / name)
     instance = origin.instance(into / name, anchored)
-    files = {**origin.files, **dict(skeleton.stubs(instance.comments))}
-    skeleton.write(instance, files, skeleton.instance_text(instance, origin.diff, origin.notes))
+    files = {**origin.files, **dict(template.stubs(instance.comments))}
+    template.write(instance, files, template.instance_text(instance, origin.diff, origin.notes))
     return into / name
 
 
 @contextmanager
-def _origin(asked: NewArguments) -> Iterator[Origin]:
+def _origin(asked: NewArguments) -> Iterator[PullRequestDraft]:
     release = _RELEASE.fullmatch(asked.source)
     folder = Path(asked.source)
     if release:
-        with origins.of_release(release[1], release[2], _change(asked), asked.reference, asked.cache) as origin:
+        with pull_requests.from_release(release[1], release[2], _change(asked), asked.reference, asked.cache) as origin:
             yield origin
     elif folder.is_dir() and not (is_repository(folder) and asked.head and not Path(asked.head).exists()):
-        with origins.of_folder(folder, asked.into, _change(asked), asked.reference) as origin:
+        with pull_requests.from_folder(folder, asked.into, _change(asked), asked.reference) as origin:
             yield origin
     else:
-        yield origins.of_pull(_wanted_pull(asked, folder), asked.cache)
+        yield pull_requests.from_repository(_wanted_pull(asked, folder), asked.cache)
 
 
 def _change(asked: NewArguments) -> Path | None:

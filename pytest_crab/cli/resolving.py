@@ -16,7 +16,7 @@ from pytest_crab.agents import AGENTS
 from pytest_crab.cli.progress import as_they_end
 from pytest_crab.curation.certify import Certificate
 from pytest_crab.curation.resolvable import Resolution
-from pytest_crab.curation.resolvable import resolutions
+from pytest_crab.curation.resolvable import measure_resolvability
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import load_instance
 from pytest_crab.instances.resolved import write_marks
@@ -118,7 +118,7 @@ def _resolve(
     instance = _as_written(certificate.instance) if write and certificate.changed else certificate.instance
     proved = {one.comment.id for one in certificate.proven if one.proof is not None}
     comments = [comment for comment in instance.with_oracles if comment.id in proved]
-    return resolutions(instance, comments, crew, world, attempts=attempts, notice=notice)
+    return measure_resolvability(instance, comments, crew, world, attempts=attempts, notice=notice)
 
 
 def _as_written(instance: Instance) -> Instance:

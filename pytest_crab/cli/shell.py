@@ -18,7 +18,7 @@ from pytest_crab.cli.naming import named_trials
 from pytest_crab.cli.naming import one_instance
 from pytest_crab.cli.worlds import proving_world
 from pytest_crab.cli.worlds import refuse_foreign
-from pytest_crab.curation import rooms
+from pytest_crab.curation import interactive
 from pytest_crab.diffs import is_inside
 from pytest_crab.errors import CrabError
 from pytest_crab.errors import DiffRejected
@@ -94,7 +94,7 @@ def shell(
             if trial is not None and world.unconfined:
                 raise EngineError(f"a contestant's revision needs a sandbox, and {world.no_sandbox}: use Docker")
             context = TrialContext(instance, crew, world, _say_wait)
-            with rooms.room(context, state) as entered:
+            with interactive.open_workspace(context, state) as entered:
                 code = _run(context, entered, command, seconds)
                 if place is not None:
                     _save(place, entered.diff())
@@ -131,10 +131,10 @@ def _revised_tree(trial: Trial) -> Callable[[Snapshot], str]:
     return state
 
 
-def _run(context: TrialContext, entered: rooms.Room, command: str | None, seconds: float) -> int:
-    env = rooms.variables(context)
+def _run(context: TrialContext, entered: interactive.InteractiveWorkspace, command: str | None, seconds: float) -> int:
+    env = interactive.variables(context)
     if command is None and sys.stdin.isatty():
-        return rooms.enter(context, entered, env)
+        return interactive.enter(context, entered, env)
     argv = ["/bin/sh", "-s"] if command is None else ["/bin/sh", "-c", command]
     stdin = sys.stdin.buffer.read() if command is None else b""
     done = entered.run(argv, stdin=stdin, env=env, seconds=seconds)

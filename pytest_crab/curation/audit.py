@@ -1,4 +1,4 @@
-"""The audit of oracles: how strict, how sharp and how steady each is, and which of them should not ship."""
+"""Audit oracles: strictness, sharpness and flake bound of each, and the faults for which it should not ship."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_crab.curation.assessment import Role
+from pytest_crab.curation.assessment import StateAssessment
 from pytest_crab.curation.certify import Certificate
-from pytest_crab.curation.measuring import Role
-from pytest_crab.curation.measuring import Seen
 from pytest_crab.formats import NOTHING
 from pytest_crab.formats import format_table
 from pytest_crab.types import Comment
@@ -20,7 +20,7 @@ _HEADINGS = ("oracle", "strictness", "sharpness", "flake bound", "lines", "kind"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckShare:
-    """So many of so many."""
+    """A part of a whole, as counts."""
 
     part: int
     whole: int
@@ -54,7 +54,7 @@ class OracleAudit:
 
     @property
     def faults(self) -> tuple[str, ...]:
-        """Why it should not ship, in words."""
+        """The reasons for which it should not ship."""
         if self.strictness is None or self.sharpness is None:
             return ("could not be measured",)
         found = []
@@ -67,14 +67,14 @@ class OracleAudit:
         return tuple(found) if found or self.proved else ("not proved",)
 
     def lacks(self, least: int) -> str | None:
-        """A sentence if it is held against fewer than ``least`` accepts or rejects."""
+        """Return a sentence if it is checked against fewer than ``least`` accepts or rejects, else None."""
         counts = {"accepts": self.strictness, "rejects": self.sharpness}
         few = [f"{share.whole} {name}" for name, share in counts.items() if share is not None and share.whole < least]
         return f"is held against {' and '.join(few)}; {least} of each make it trustworthy" if few else None
 
 
 def rows(certificates: Iterable[Certificate]) -> tuple[OracleAudit, ...]:
-    """A row for each oracle of what was certified, in order; skipped instances have none."""
+    """Return the audit of each oracle that was certified, in order; skipped instances have none."""
     return tuple(
         _row(certificate, comment)
         for certificate in certificates
@@ -84,7 +84,7 @@ def rows(certificates: Iterable[Certificate]) -> tuple[OracleAudit, ...]:
 
 
 def table(found: Sequence[OracleAudit]) -> Iterator[str]:
-    """The lines of the table, a line of totals last."""
+    """Return the lines of the table, the totals last."""
     return format_table([_HEADINGS, *(_cells(row) for row in found), _totals(found)], right=False)
 
 
@@ -114,8 +114,8 @@ def _row(certificate: Certificate, comment: Comment) -> OracleAudit:
     )
 
 
-def _share(seen: Sequence[Seen], role: Role) -> CheckShare | None:
-    """None if a run was never started, which says nothing of the oracle."""
+def _share(seen: Sequence[StateAssessment], role: Role) -> CheckShare | None:
+    """Return the share of right states of a role; None if a run was never started."""
     states = [state for state in seen if state.role is role]
     if not all(state.known for state in states):
         return None
@@ -123,7 +123,7 @@ def _share(seen: Sequence[Seen], role: Role) -> CheckShare | None:
 
 
 def code_lines(text: str) -> int:
-    """How many lines hold something and are no comment."""
+    """Return the number of lines that are neither blank nor a comment."""
     stripped = (line.strip() for line in text.splitlines())
     return sum(bool(line) and not line.startswith(("#", "//")) for line in stripped)
 
@@ -141,7 +141,7 @@ def _cells(row: OracleAudit) -> tuple[str, ...]:
 
 
 def _totals(found: Sequence[OracleAudit]) -> tuple[str, ...]:
-    def pooled(shares: Iterable[CheckShare | None]) -> str:
+    def pool(shares: Iterable[CheckShare | None]) -> str:
         known = [share for share in shares if share is not None]
         return str(CheckShare(part=sum(share.part for share in known), whole=sum(share.whole for share in known)))
 
@@ -150,8 +150,8 @@ def _totals(found: Sequence[OracleAudit]) -> tuple[str, ...]:
     isolated = sum(row.isolation == "process" for row in found)
     return (
         f"all {len(found)}",
-        pooled(row.strictness for row in found),
-        pooled(row.sharpness for row in found),
+        pool(row.strictness for row in found),
+        pool(row.sharpness for row in found),
         f"{max(bounds):.2f}" if bounds else NOTHING,
         str(sum(row.lines for row in found)),
         f"{behavioral} behavioral",

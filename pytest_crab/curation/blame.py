@@ -1,4 +1,4 @@
-"""The packages that an install failed for, read from what the installer printed."""
+"""Find the packages for which an install failed, in the installer's output."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ _BEGUN = re.compile(r"\s*(?:Building|Downloading|Building wheel for) ([A-Za-z0-9
 _DONE = re.compile(r"\s*(?:Built|Downloaded|Building wheel for) ([A-Za-z0-9][A-Za-z0-9._-]*)(?!.*: started)")
 
 
-def blamed(log: str, pins: Sequence[str]) -> tuple[str, ...]:
-    """The pins that an installer names as those that failed, else the only one that it had begun with and not done."""
+def blamed_pins(log: str, pins: Sequence[str]) -> tuple[str, ...]:
+    """Return the pins that an installer names as failed, else the only pin that it began and did not finish."""
     known = {project_name(pin): pin for pin in pins}
     lines = log.splitlines()
-    named = _known(_named(lines), known)
+    named = _select_pins(_failed_names(lines), known)
     if named:
         return named
     done = {project_name(match.group(1)) for line in lines if (match := _DONE.match(line))}
-    begun = _known((match.group(1) for line in lines if (match := _BEGUN.match(line))), known)
+    begun = _select_pins((match.group(1) for line in lines if (match := _BEGUN.match(line))), known)
     left = tuple(pin for pin in begun if project_name(pin) not in done)
     return left if len(left) == 1 else ()
 
 
-def _named(lines: Sequence[str]) -> Iterator[str]:
+def _failed_names(lines: Sequence[str]) -> Iterator[str]:
     for line in lines:
         if _FAILED.search(line):
             yield from _PIN.findall(line)
@@ -41,6 +41,6 @@ def _named(lines: Sequence[str]) -> Iterator[str]:
                 yield from re.findall(r"[\w.-]+", names)
 
 
-def _known(names: Iterator[str], known: dict[str, str]) -> tuple[str, ...]:
+def _select_pins(names: Iterator[str], known: dict[str, str]) -> tuple[str, ...]:
     found = (known.get(project_name(name)) for name in names)
     return tuple(dict.fromkeys(pin for pin in found if pin is not None))

@@ -1,4 +1,4 @@
-"""Certifies one instance: proves it as it is, or finds an environment in which it proves and writes that down."""
+"""Certify one instance: prove its oracles as it is, or search an environment in which they prove."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from dataclasses import dataclass
 from dataclasses import field
 from pathlib import Path
 
-from pytest_crab.curation.advice import advice
-from pytest_crab.curation.blame import blamed
-from pytest_crab.curation.diagnose import NETWORK
-from pytest_crab.curation.diagnose import Diagnosis
-from pytest_crab.curation.diagnose import diagnose
-from pytest_crab.curation.interpreter import RELEASED
-from pytest_crab.curation.ladder import Attempt
-from pytest_crab.curation.ladder import Ladder
-from pytest_crab.curation.ladder import Rung
-from pytest_crab.curation.ladder import Sides
-from pytest_crab.curation.measuring import Seen
-from pytest_crab.curation.measuring import measure
-from pytest_crab.curation.resolve import Resolver
+from pytest_crab.curation.assessment import StateAssessment
+from pytest_crab.curation.assessment import assess
+from pytest_crab.curation.blame import blamed_pins
+from pytest_crab.curation.environment_search import Attempt
+from pytest_crab.curation.environment_search import Candidate
+from pytest_crab.curation.environment_search import Checkouts
+from pytest_crab.curation.environment_search import EnvironmentSearch
+from pytest_crab.curation.explanations import explain
+from pytest_crab.curation.missing_modules import NETWORK
+from pytest_crab.curation.missing_modules import Diagnosis
+from pytest_crab.curation.missing_modules import diagnose
+from pytest_crab.curation.pinning import Resolver
+from pytest_crab.curation.python_version import RELEASED
 from pytest_crab.errors import Cancelled
 from pytest_crab.errors import CrabError
 from pytest_crab.errors import EngineError
@@ -48,17 +48,16 @@ from pytest_crab.types import Instance
 from pytest_crab.waiting import FOR_A_SLOT
 from pytest_crab.waiting import waits_counted
 
-#: The rung of an instance that brings its environment.
+#: The rung on record for an instance that brings its environment.
 GIVEN = "given"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Certificate:
-    """What certifying found: the instance with the environment that serves best, its proofs, a sentence for each gap.
+    """The result of certifying: the instance with its best environment, its proofs, and why oracles lack one.
 
-    ``changed`` is whether the environment is another than the file has; ``notes`` are sentences worth knowing;
-    ``seen`` is what oracles without a proof said of each state, by comment; ``skipped`` is why there was nothing to
-    prove here: the source cannot be reached from this machine.
+    ``changed`` is true if the environment differs from the file's; ``notes`` are sentences for the reader; ``seen`` are
+    the results of unproved oracles on each state, by comment; ``skipped`` is why the source cannot be reached.
     """
 
     instance: Instance
@@ -68,7 +67,7 @@ class Certificate:
     changed: bool = False
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
-    seen: Mapping[str, tuple[Seen, ...]] = field(default_factory=dict)
+    seen: Mapping[str, tuple[StateAssessment, ...]] = field(default_factory=dict)
     skipped: str | None = None
 
     @property
@@ -83,7 +82,7 @@ class Certificate:
 
 
 def is_given(environment: Environment) -> bool:
-    """Whether an environment says what it is made of; one that does not would be whatever runs this."""
+    """Return whether an environment names its contents; one that does not depends on the machine that runs it."""
     return bool(environment.packages or environment.install or environment.image or environment.dockerfile != "python")
 
 
@@ -110,91 +109,105 @@ def certify(instance: Instance, crew: Crew, world: World, notice: Callable[[str]
 def _certify(instance: Instance, crew: Crew, world: World, notice: Callable[[str], None]) -> Certificate:
     facts = instance.source.git
     if facts is None or is_given(instance.required_environment):
-        return _as_it_is(instance, crew, world, notice)
+        return _certify_as_given(instance, crew, world, notice)
     if world.no_sandbox is not None:
         raise EngineError(
             f"{instance.id} names no packages, and finding them runs the project's own build, for which there is no "
             f"sandbox here: {world.no_sandbox}"
         )
-    return _climbed(instance, crew, world, notice)
+    return _certify_by_search(instance, crew, world, notice)
 
 
-def _as_it_is(instance: Instance, crew: Crew, world: World, notice: Callable[[str], None]) -> Certificate:
+def _certify_as_given(instance: Instance, crew: Crew, world: World, notice: Callable[[str], None]) -> Certificate:
     context = TrialContext(instance, crew, world, notice)
     if world.unconfined:
         world.permit(instance, crew)
     proven = audit(context, prove(context))
     unproved = [one for one in proven if one.proof is None]
-    seen = _seen(context, unproved)
-    problems = {one.comment.id: _plain(instance, one, seen) for one in unproved}
+    seen = _assess_unproved(context, unproved)
+    problems = {one.comment.id: _reason(instance, one, seen) for one in unproved}
     return Certificate(instance=instance, rung=GIVEN, proven=proven, problems=problems, seen=seen)
 
 
-def _seen(context: TrialContext, unproved: Sequence[ProvedComment]) -> Mapping[str, tuple[Seen, ...]]:
-    """What the oracles that have no proof say of every state: a proof only says that something is wrong."""
-    return measure(context, [one.comment for one in unproved]) if unproved else {}
+def _assess_unproved(
+    context: TrialContext, unproved: Sequence[ProvedComment]
+) -> Mapping[str, tuple[StateAssessment, ...]]:
+    """Return the results of unproved oracles on every state, since a failed proof does not say which is wrong."""
+    return assess(context, [one.comment for one in unproved]) if unproved else {}
 
 
-def _plain(instance: Instance, one: ProvedComment, seen: Mapping[str, tuple[Seen, ...]]) -> str:
-    """Why an oracle has no proof, in words for who wrote it.
+def _reason(instance: Instance, one: ProvedComment, seen: Mapping[str, tuple[StateAssessment, ...]]) -> str:
+    """Return why an oracle has no proof, for its author.
 
-    What is wrong with the workspace itself goes first; a second look that finds nothing leaves what the proof said.
+    A fault of the workspace itself comes first; without an explanation the proof's own sentence stands.
     """
     problem = _sentence(one.problem).removeprefix(f"{instance.id}: ")
     around = f"{instance.id} is not proved: "
-    told = advice(seen.get(one.comment.id, ()))
+    told = explain(seen.get(one.comment.id, ()))
     if problem.startswith(around):
         return "; ".join([problem.removeprefix(around), *told])
     return _sentence("; ".join(told)) if told else problem
 
 
-def _climbed(instance: Instance, crew: Crew, world: World, notice: Callable[[str], None]) -> Certificate:
-    source = GitFetcher()
-    snapshot = source.fetch(instance, world.cache)
-    head_date, merged_date = source.commit_times(instance, world.cache)
-    left_out = source.missing_files(instance, world.cache)
+def _certify_by_search(instance: Instance, crew: Crew, world: World, notice: Callable[[str], None]) -> Certificate:
+    """Search an environment in which the instance's oracles prove. Raises SourceError, EngineError, Cancelled."""
+    fetcher = GitFetcher()
+    snapshot = fetcher.fetch(instance, world.cache)
+    head_date, merged_date = fetcher.commit_times(instance, world.cache)
+    left_out = fetcher.missing_files(instance, world.cache)
     notes = [f"the mirror lacks the content of {', '.join(left_out)}, which the trees leave out"] if left_out else []
-
-    def attempt(rung: Rung) -> Attempt:
-        tried = dataclasses.replace(instance, environment=rung.environment)
-        context = TrialContext(tried, crew, world, lambda step: notice(f"{rung.name}, {step}"))
-        try:
-            return Attempt(rung=rung, context=context, proven=prove(context))
-        except ImageError as error:
-            reason = str(error).removeprefix(f"{instance.id}: ")
-            return Attempt(
-                rung=rung, context=context, problem=reason, blamed=blamed(error.log, rung.environment.packages)
-            )
-
     with _checkouts(snapshot, world.run) as (head, merged):
-        sides = Sides(head=head, merged=merged, head_date=head_date, merged_date=merged_date)
+        checkouts = Checkouts(head=head, merged=merged, head_date=head_date, merged_date=merged_date)
         at_hand = tuple(version for version in RELEASED if interpreters.find(version) is not None)
         resolver = Resolver(world.run, world.cache, world.cancelled)
-        ladder = Ladder(instance, sides, resolver, at_hand, attempt, _diagnosis, notice)
-        best = ladder.climb()
+        attempt = functools.partial(_attempt, instance, crew, world, notice)
+        search = EnvironmentSearch(instance, checkouts, resolver, at_hand, attempt, _diagnosis, notice)
+        best = search.search()
         notes += [
             f"{pin} does not install on CPython {on} and is left out: {_sentence(reason)}"
-            for (on, pin), reason in ladder.dropped.items()
+            for (on, pin), reason in search.dropped.items()
         ]
         if best is None or best.problem is not None:
-            sentence = _sentence("; ".join(dict.fromkeys(ladder.problems)) or "no environment could be made")
+            sentence = _sentence("; ".join(dict.fromkeys(search.problems)) or "no environment could be made")
             problems = {comment.id: sentence for comment in instance.with_oracles}
             return Certificate(instance=instance, rung=None, proven=(), problems=problems, notes=tuple(notes))
-        proven = audit(best.context, best.proven)
-        unproved = [one for one in proven if one.proof is None]
-        seen = _seen(best.context, unproved)
-        cause = _cause(_diagnosis(best), ladder.problems) if unproved else ""
-    found = dataclasses.replace(
-        instance,
-        environment=best.rung.environment,
-        tags={**instance.tags, "rung": best.rung.name} if best.proved else instance.tags,
-    )
+        return _certificate_of(instance, best, search.problems, notes)
+
+
+def _attempt(
+    instance: Instance, crew: Crew, world: World, notice: Callable[[str], None], candidate: Candidate
+) -> Attempt:
+    """Prove the instance's oracles in a candidate environment. Raises SourceError, EngineError, Cancelled."""
+    tried = dataclasses.replace(instance, environment=candidate.environment)
+    context = TrialContext(tried, crew, world, lambda step: notice(f"{candidate.name}, {step}"))
+    try:
+        return Attempt(candidate=candidate, context=context, proven=prove(context))
+    except ImageError as error:
+        reason = str(error).removeprefix(f"{instance.id}: ")
+        pins = blamed_pins(error.log, candidate.environment.packages)
+        return Attempt(candidate=candidate, context=context, problem=reason, blamed=pins)
+
+
+def _certificate_of(
+    instance: Instance, best: Attempt, search_problems: Sequence[str], notes: Sequence[str]
+) -> Certificate:
+    """Audit the best attempt; the instance gets its environment if any oracle was proved there."""
+    proven = audit(best.context, best.proven)
+    unproved = [one for one in proven if one.proof is None]
+    seen = _assess_unproved(best.context, unproved)
+    cause = _cause(_diagnosis(best), search_problems) if unproved else ""
+    problems = {one.comment.id: _sentence(f"{_reason(instance, one, seen)}{cause}") for one in unproved}
+    if not best.proved:
+        return Certificate(
+            instance=instance, rung=None, proven=proven, problems=problems, notes=tuple(notes), seen=seen
+        )
+    tags = {**instance.tags, "rung": best.candidate.name}
     return Certificate(
-        instance=found if best.proved else instance,
-        rung=best.rung.name if best.proved else None,
+        instance=dataclasses.replace(instance, environment=best.candidate.environment, tags=tags),
+        rung=best.candidate.name,
         proven=proven,
-        problems={one.comment.id: _sentence(f"{_plain(instance, one, seen)}{cause}") for one in unproved},
-        changed=bool(best.proved),
+        problems=problems,
+        changed=True,
         notes=tuple(notes),
         seen=seen,
     )
@@ -202,7 +215,7 @@ def _climbed(instance: Instance, crew: Crew, world: World, notice: Callable[[str
 
 @contextlib.contextmanager
 def _checkouts(snapshot: Snapshot, run: RunFolder) -> Iterator[tuple[Path, Callable[[], Path]]]:
-    """Checkouts of head and, when asked for, of the reference, to read and build manifests in; gone afterwards."""
+    """Yield temporary checkouts of head and, made on demand, of the reference, to read and build manifests in."""
     with run.scratch() as folder:
         head = folder / "head"
         snapshot.clone(head)
@@ -218,7 +231,7 @@ def _checkouts(snapshot: Snapshot, run: RunFolder) -> Iterator[tuple[Path, Calla
 
 
 def _diagnosis(attempt: Attempt) -> Diagnosis:
-    """What is seen of all the oracles that an attempt left without a proof."""
+    """Return one diagnosis for all oracles that an attempt left unproved."""
     seen = [diagnose(attempt.context, one.comment) for one in attempt.proven if one.proof is None]
     return Diagnosis(
         missing=tuple(dict.fromkeys(name for one in seen for name in one.missing)),
@@ -227,8 +240,8 @@ def _diagnosis(attempt: Attempt) -> Diagnosis:
     )
 
 
-def _cause(diagnosis: Diagnosis, problems: list[str]) -> str:
-    """What more can be said of oracles that no rung proved."""
+def _cause(diagnosis: Diagnosis, problems: Sequence[str]) -> str:
+    """Return a clause on the likely cause for oracles that no candidate proved; empty if none is known."""
     if diagnosis.kinds & NETWORK:
         return "; it reaches for the network, which no oracle has"
     if "circular import" in diagnosis.kinds:
@@ -239,5 +252,5 @@ def _cause(diagnosis: Diagnosis, problems: list[str]) -> str:
 
 
 def _sentence(text: str | None) -> str:
-    """One line, whatever it was."""
+    """Return a text on one line."""
     return " ".join((text or "").split())

@@ -1,4 +1,4 @@
-"""Which licence a project is under, as far as its own files say so in words that are known."""
+"""Detect the licence of a project from its own files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from collections.abc import Iterator
 
-#: What is written where nobody knows.
+#: SPDX's word for an unknown licence.
 UNKNOWN = "NOASSERTION"
 
 _FILES = ("LICENSE", "LICENSE.txt", "LICENSE.md", "LICENSE.rst", "LICENCE", "LICENCE.txt", "COPYING", "COPYING.txt")
@@ -34,15 +34,15 @@ _WORDS = (
 )
 
 
-def detect(read: Callable[[str], bytes | None]) -> str:
-    """The SPDX name of the licence of a tree whose files ``read`` gives (None: there is none), or NOASSERTION."""
-    return next(_found(read), UNKNOWN)
+def detect_licence(read: Callable[[str], bytes | None]) -> str:
+    """Return the SPDX name of a tree's licence, or NOASSERTION; ``read`` returns a file's content or None."""
+    return next(_candidates(read), UNKNOWN)
 
 
-def _found(read: Callable[[str], bytes | None]) -> Iterator[str]:
+def _candidates(read: Callable[[str], bytes | None]) -> Iterator[str]:
     package = _text(read("package.json"))
     if package:
-        yield from _of_package(package)
+        yield from _npm_licence(package)
     for name in ("pyproject.toml", "setup.cfg", "PKG-INFO"):
         declared = _DECLARED.search(_text(read(name)))
         if declared and _SPDX.fullmatch(declared[1]):
@@ -52,7 +52,7 @@ def _found(read: Callable[[str], bytes | None]) -> Iterator[str]:
         yield from (licence for licence, words in _WORDS if text and all(word in text for word in words))
 
 
-def _of_package(text: str) -> Iterator[str]:
+def _npm_licence(text: str) -> Iterator[str]:
     try:
         named = json.loads(text).get("license")
     except (ValueError, AttributeError):

@@ -1,4 +1,4 @@
-"""What a tree declares about itself, read without running any of it: Python versions, requirements, import roots."""
+"""Read a tree's manifests without running any of it: Python versions, requirements, import roots."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ _ROOTS = ("src", "lib", "python")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Declared:
-    """What one project folder says: ``requires`` are constraints on Python, ``classifiers`` the X.Y that it names."""
+class PythonSupport:
+    """The Python versions of a project: ``requires`` are specifiers, ``classifiers`` the X.Y that it names."""
 
     requires: tuple[str, ...]
     classifiers: frozenset[str]
 
 
 def project_folder(tree: Path, path: str) -> str | None:
-    """The nearest folder with a manifest at or above a file of the tree ("." is the root); None if there is none."""
+    """Return the nearest folder with a manifest at or above a file of the tree ("." is the root), or None."""
     for folder in [str(parent) for parent in PurePosixPath(path).parents] or ["."]:
         if is_project(tree / folder):
             return folder
@@ -43,15 +43,15 @@ def project_folder(tree: Path, path: str) -> str | None:
 
 
 def is_project(folder: Path) -> bool:
-    """Whether a folder has a manifest that an installer can use, not only settings of tools."""
+    """Return whether a folder has a manifest that an installer can use, not only settings of tools."""
     if (folder / "setup.py").is_file():
         return True
     document = _toml(folder / "pyproject.toml")
     return bool({"project", "build-system"} & set(document)) or "poetry" in document.get("tool", {})
 
 
-def declared(folder: Path) -> Declared:
-    """What the manifests of a folder say about Python."""
+def python_support(folder: Path) -> PythonSupport:
+    """Return the Python versions that a folder's manifests declare."""
     texts = {name: _text(folder / name) for name in _MANIFESTS}
     document = _toml(folder / "pyproject.toml")
     project = document.get("project", {})
@@ -64,16 +64,18 @@ def declared(folder: Path) -> Declared:
         *_SETUP_REQUIRES.findall(texts["setup.py"]),
     ]
     listed = set(_CLASSIFIER.findall("\n".join(texts.values())))
-    return Declared(requires=tuple(text for text in requires if isinstance(text, str)), classifiers=frozenset(listed))
+    return PythonSupport(
+        requires=tuple(text for text in requires if isinstance(text, str)), classifiers=frozenset(listed)
+    )
 
 
 def requirement_files(tree: Path, folder: str) -> tuple[str, ...]:
-    """The requirements files that a project needs to run, as paths in the tree; the folder's own before the root's."""
+    """Return the requirements files for running a project, as paths in the tree; its own before the root's."""
     return tuple(_unique(path for top in _unique([folder, "."]) for path in _main_files(tree, top)))
 
 
 def testing_files(tree: Path, folder: str) -> tuple[str, ...]:
-    """The requirements files that are for tests and development, as paths in the tree."""
+    """Return the requirements files for tests and development, as paths in the tree."""
     found = []
     for top in _unique([folder, "."]):
         places = [top, *(f"{top}/{name}" for name in ("requirements", "test", "tests", "test/units"))]
@@ -87,14 +89,14 @@ def testing_files(tree: Path, folder: str) -> tuple[str, ...]:
 
 
 def dependency_groups(folder: Path) -> tuple[str, ...]:
-    """The requirements in a project's dependency groups for tests and development."""
+    """Return the requirements in a project's dependency groups for tests and development."""
     groups = _toml(folder / "pyproject.toml").get("dependency-groups", {})
     listed = [item for name, items in sorted(groups.items()) if _TESTING.search(name) for item in items]
     return tuple(_unique(item for item in listed if isinstance(item, str)))
 
 
 def import_roots(tree: Path, paths: Sequence[str]) -> tuple[str, ...]:
-    """The folders of a tree that are to be on the import path, for oracles of comments on ``paths``.
+    """Return the folders of a tree for the import path of oracles of comments on ``paths``.
 
     They are the root, ``src`` and ``lib`` where they hold packages, the project folder of each commented file with its
     own ``src`` and ``lib``, and the folder that holds the topmost package of a commented module.
@@ -102,13 +104,13 @@ def import_roots(tree: Path, paths: Sequence[str]) -> tuple[str, ...]:
     found = ["."]
     for top in _unique([".", *(folder for path in paths if (folder := project_folder(tree, path)))]):
         found.append(top)
-        found.extend(_joined(top, name) for name in _ROOTS if _holds_packages(tree / top / name))
+        found.extend(_join(top, name) for name in _ROOTS if _holds_packages(tree / top / name))
     found.extend(root for path in paths if (root := _package_root(tree, path)))
     return tuple(_unique(found))
 
 
 def provides(tree: Path, roots: Sequence[str], module: str) -> bool:
-    """Whether the tree itself has a top-level module of this name."""
+    """Return whether the tree itself has a top-level module of this name."""
     places = [tree / root / module for root in roots]
     return any((place.parent / f"{module}.py").is_file() or (place / "__init__.py").is_file() for place in places)
 
@@ -135,7 +137,7 @@ def _holds_packages(folder: Path) -> bool:
     return any(folder.glob("*/__init__.py")) or any(folder.glob("*.py"))
 
 
-def _joined(top: str, name: str) -> str:
+def _join(top: str, name: str) -> str:
     return name if top == "." else f"{top}/{name}"
 
 
@@ -144,7 +146,7 @@ def _unique(items: Any) -> list[Any]:
 
 
 def _text(path: Path) -> str:
-    """A manifest's text; nothing for what is no regular file, is too long or lies elsewhere."""
+    """Return a manifest's text; empty for a link, a special file or one that is too long."""
     if path.is_symlink() or not path.is_file() or path.stat().st_size > _MOST_BYTES:
         return ""
     return path.read_text("utf-8", "replace")

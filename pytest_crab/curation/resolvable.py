@@ -1,4 +1,4 @@
-"""Which oracles an agent resolves when all that it is told is the human comment (arXiv 2603.23448, section 4.2.4)."""
+"""Measure which comments an agent resolves when given the comment alone (arXiv 2603.23448, section 4.2.4)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pytest_crab.types import Verdict
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolution:
-    """What came of one oracle; without a mark, ``problem`` says what kept the question from being answered."""
+    """The result of one comment: its mark, else ``problem``, why it could not be measured."""
 
     instance: str
     comment: str
@@ -30,7 +30,7 @@ class Resolution:
     problem: str | None = None
 
 
-def resolutions(
+def measure_resolvability(
     instance: Instance,
     comments: Sequence[Comment],
     crew: Crew,
@@ -39,15 +39,15 @@ def resolutions(
     attempts: int = 1,
     notice: Callable[[str], None] = lambda _step: None,
 ) -> tuple[Resolution, ...]:
-    """Hand each comment alone to the crew's agent, up to ``attempts`` times, and see whether its oracle is green.
+    """Give each comment alone to the agent, up to ``attempts`` times, and record whether its oracle turns green.
 
-    The crew's reviewer is ``human``. A failure of the world or of the agent gives no mark. Raises Cancelled.
+    The crew's reviewer is ``human``. A failure of the machine or of the agent gives no mark. Raises Cancelled.
     """
     digest = lock.digest(instance)[:16]
-    return tuple(_resolution(instance, digest, comment, crew, world, attempts, notice) for comment in comments)
+    return tuple(_measure(instance, digest, comment, crew, world, attempts, notice) for comment in comments)
 
 
-def _resolution(
+def _measure(
     instance: Instance,
     digest: str,
     comment: Comment,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_crab.curation.blame import blamed
+from pytest_crab.curation.blame import blamed_pins
 
 PINS = ("cchardet==2.1.7", "lxml==4.6.3", "pytest==6.2.5", "ruamel.yaml==0.17")
 
@@ -27,4 +27,4 @@ PINS = ("cchardet==2.1.7", "lxml==4.6.3", "pytest==6.2.5", "ruamel.yaml==0.17")
     ],
 )
 def test_named(log: str, names: list[str]) -> None:
-    assert [pin.partition("==")[0] for pin in blamed(log, PINS)] == names
+    assert [pin.partition("==")[0] for pin in blamed_pins(log, PINS)] == names

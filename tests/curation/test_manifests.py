@@ -56,7 +56,7 @@ def test_python_versions(
     tmp_path: Path, name: str, text: str, requires: tuple[str, ...], classifiers: set[str]
 ) -> None:
     (tmp_path / name).write_text(text)
-    found = manifests.declared(tmp_path)
+    found = manifests.python_support(tmp_path)
     assert (found.requires, found.classifiers) == (requires, classifiers)
 
 
@@ -64,7 +64,7 @@ def test_a_link_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text(SETUP_CFG)
     (tmp_path / "tree").mkdir()
     (tmp_path / "tree" / "setup.cfg").symlink_to(tmp_path / "secret")
-    assert manifests.declared(tmp_path / "tree").requires == ()
+    assert manifests.python_support(tmp_path / "tree").requires == ()
 
 
 def test_the_nearest_manifest_is_the_project_and_tools_settings_are_none(tmp_path: Path) -> None:

@@ -1,1 +1,1 @@
-"""What curation runs inside a workspace; sent there as text."""
+"""Scripts that curation sends into a workspace as text."""

@@ -1,4 +1,4 @@
-"""Why an oracle does not run in an environment: the modules that are missing, found by running it on the side."""
+"""Find the modules that an oracle misses in an environment, by running it once outside the harness."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ UNINSTALLED = frozenset({"PackageNotFoundError", "DistributionNotFound"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """What was seen: modules that failures name, modules that the tree looked for in vain, names of exceptions."""
+    """Missing modules that failures name, modules that the tree looked for in vain, and names of exceptions."""
 
     missing: tuple[str, ...] = ()
     vain: tuple[str, ...] = ()
@@ -37,9 +37,9 @@ class Diagnosis:
 
 
 def diagnose(context: TrialContext, comment: Comment) -> Diagnosis:
-    """Run one oracle on the reference, outside the harness: nothing that this says counts for a proof.
+    """Run one oracle on the reference, outside the harness; the result counts for no proof.
 
-    A run that tells nothing gives an empty diagnosis. Raises ImageError, EngineError, Cancelled.
+    A run without a readable report gives an empty diagnosis. Raises ImageError, EngineError, Cancelled.
     """
     image, environment = context.image, context.instance.required_environment
     job = {
@@ -67,5 +67,5 @@ def diagnose(context: TrialContext, comment: Comment) -> Diagnosis:
 
 
 def _modules(names: list[object]) -> tuple[str, ...]:
-    """What may be the name of a module; foreign code may have written the rest."""
+    """Return the entries that can be names of modules; foreign code may have written anything."""
     return tuple(name for name in names[:200] if isinstance(name, str) and _MODULE.fullmatch(name))

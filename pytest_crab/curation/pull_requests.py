@@ -1,4 +1,4 @@
-"""What can be known of a pull request before anybody writes: out of a repository, a release, or a folder."""
+"""Draft an instance's pull request from a repository, a release or a folder."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from urllib.parse import urlsplit
 
 from pytest_crab import diffs
 from pytest_crab.curation import licences
-from pytest_crab.curation.anchors import Anchor
-from pytest_crab.curation.anchors import anchors
-from pytest_crab.curation.skeleton import comments_at
-from pytest_crab.curation.skeleton import language_of
+from pytest_crab.curation.locations import Location
+from pytest_crab.curation.locations import hunk_locations
+from pytest_crab.curation.template import draft_comments
+from pytest_crab.curation.template import language_of
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.files import LINK
 from pytest_crab.instances.files import pristine
@@ -45,8 +45,8 @@ _TIMEOUT = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
-    """A pull request as it was found; ``read`` gives a file at head, ``notes`` are lines by the key they go before."""
+class PullRequestDraft:
+    """The facts of a new instance; ``read`` returns a file at head, ``notes`` are comment lines by key."""
 
     id: str
     repo: str
@@ -58,10 +58,10 @@ class Origin:
     files: Mapping[str, str | bytes] = field(default_factory=dict)
     notes: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
-    def instance(self, folder: Path, places: Sequence[Anchor]) -> Instance:
-        """The instance with a comment at each place, or at the first hunk. Raises BadInput for places that are not."""
+    def instance(self, folder: Path, places: Sequence[Location]) -> Instance:
+        """Return the instance with a comment at each place, else at the first hunk. Raises BadInput."""
         language = language_of(sorted(diffs.touched_paths(self.diff)))
-        where = list(places) or list(anchors(self.diff))[:1] or [Anchor(path="README.md", lines=None)]
+        where = list(places) or list(hunk_locations(self.diff))[:1] or [Location(path="README.md", lines=None)]
         problems = [problem for place in places if (problem := self._fault(place)) is not None]
         if problems:
             raise BadInput("--comment", problems)
@@ -71,14 +71,14 @@ class Origin:
             provenance=self.provenance,
             repo=self.repo,
             language=language,
-            license=licences.detect(self.read),
+            license=licences.detect_licence(self.read),
             pull_request=self.facts,
             source=self.source,
             environment=self._environment(language),
-            comments=comments_at(where, language),
+            comments=draft_comments(where, language),
         )
 
-    def _fault(self, place: Anchor) -> str | None:
+    def _fault(self, place: Location) -> str | None:
         content = self.read(place.path)
         if content is None:
             return f"{place.path} is no file at head"
@@ -103,8 +103,8 @@ class Origin:
         return any(path.startswith("src/") for path in diffs.touched_paths(self.diff))
 
 
-def of_pull(wanted: PullRequestQuery, cache: Path) -> Origin:
-    """A real pull request. Raises SourceUnreachable, SourceError."""
+def from_repository(wanted: PullRequestQuery, cache: Path) -> PullRequestDraft:
+    """Draft a real pull request. Raises SourceUnreachable, SourceError."""
     pull = find_pull(wanted, cache)
     source = GitSource(url=wanted.url, base=pull.base, head=pull.head, merged=pull.merged)
     repo = "/".join(urlsplit(wanted.url).path.strip("/").removesuffix(".git").split("/")[-2:])
@@ -121,7 +121,7 @@ def of_pull(wanted: PullRequestQuery, cache: Path) -> Origin:
         "source": ["The pull request's commits; head is the one that was commented on:", *told],
         "environment": ["Without packages, pytest-crab certify finds them; see docs/how-to/certify.md."],
     }
-    origin = Origin(
+    origin = PullRequestDraft(
         id=f"{repo.replace('/', '__')}-{number}@{pull.head[:7]}",
         repo=repo,
         provenance=Provenance.GITHUB,
@@ -132,7 +132,7 @@ def of_pull(wanted: PullRequestQuery, cache: Path) -> Origin:
         notes=notes,
     )
     snapshot = GitFetcher().fetch(origin.instance(Path(origin.id), []), cache)
-    return Origin(
+    return PullRequestDraft(
         **{name: getattr(origin, name) for name in ("id", "repo", "provenance", "facts", "source", "notes")},
         diff=snapshot.pull_request_diff(),
         read=lambda path: snapshot.read(snapshot.head_tree, path),
@@ -140,14 +140,16 @@ def of_pull(wanted: PullRequestQuery, cache: Path) -> Origin:
 
 
 @contextmanager
-def of_release(name: str, version: str, head: Path | None, reference: Path | None, cache: Path) -> Iterator[Origin]:
-    """A pull request on a release. Raises SourceUnreachable, SourceError."""
+def from_release(
+    name: str, version: str, head: Path | None, reference: Path | None, cache: Path
+) -> Iterator[PullRequestDraft]:
+    """Draft a pull request on a release. Raises SourceUnreachable, SourceError."""
     with unpacked_release(name, version, cache) as (folder, sha256), author_diffs(folder, head, reference) as made:
         info = folder / "PKG-INFO"
         told = info.read_text("utf-8", "replace") if info.is_file() else ""
         needs = re.findall(r"^Requires-Dist: (.+)$", told, re.MULTILINE)
         home = re.search(r"https://github\.com/([\w.-]+/[\w.-]+)", told)
-        yield Origin(
+        yield PullRequestDraft(
             id=f"{name}-{version}",
             repo=home[1].removesuffix(".git") if home else f"{name}/{name}",
             provenance=Provenance.AUTHORED,
@@ -161,16 +163,16 @@ def of_release(name: str, version: str, head: Path | None, reference: Path | Non
 
 
 @contextmanager
-def of_folder(folder: Path, into: Path, head: Path | None, reference: Path | None) -> Iterator[Origin]:
-    """A pull request on a folder: one of the set is named, any other is copied. Raises SourceError."""
+def from_folder(folder: Path, into: Path, head: Path | None, reference: Path | None) -> Iterator[PullRequestDraft]:
+    """Draft a pull request on a folder: one of the set is referred to, any other is copied. Raises SourceError."""
     real, home = folder.resolve(), into.resolve()
     shared = real != home and real.is_relative_to(home)
     with author_diffs(folder, head, reference) as made:
         files: dict[str, str | bytes] = {HEAD: made.head, REFERENCE: made.reference}
         if not shared:
-            files |= _copied(folder)
+            files |= _copy_files(folder)
         path = f"../{real.relative_to(home).as_posix()}" if shared else "tree"
-        yield Origin(
+        yield PullRequestDraft(
             id=real.name,
             repo=f"{home.name or 'local'}/{real.name}",
             provenance=Provenance.AUTHORED,
@@ -182,7 +184,7 @@ def of_folder(folder: Path, into: Path, head: Path | None, reference: Path | Non
         )
 
 
-def _copied(folder: Path) -> dict[str, bytes]:
+def _copy_files(folder: Path) -> dict[str, bytes]:
     entries = pristine(folder)
     links = [entry.path for entry in entries if entry.mode == LINK]
     if links:

@@ -1,4 +1,4 @@
-"""What a set is made of: how many oracles of each category, kind and so on, and how well they are held against."""
+"""Count a set's oracles by category, kind and so on, and the accepts and rejects that they are checked against."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ ENOUGH = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counted:
-    """One instance and how many lines its pull request changes; None where its source is not on this machine."""
+class SizedInstance:
+    """An instance with the number of lines that its pull request changes; None if its source is not on this machine."""
 
     instance: Instance
     changed: int | None
 
 
-def statistics(found: Sequence[Counted]) -> Iterator[str]:
-    """Yield the lines of the account of a set; each line counts oracles or instances, and says which."""
+def statistics_lines(found: Sequence[SizedInstance]) -> Iterator[str]:
+    """Yield the lines of a set's statistics; each counts oracles or instances, and says which."""
     oracles = [(one.instance, comment) for one in found for comment in one.instance.with_oracles]
     bare = sum(not one.instance.with_oracles for one in found)
     repos = {one.instance.repo for one in found}
@@ -61,11 +61,11 @@ def _line(heading: str, counts: Mapping[str, int]) -> str:
 
 
 def _in_order(counts: Mapping[str, int], names: Iterable[str]) -> dict[str, int]:
-    """Every name with its count: what a set has none of is worth knowing too."""
+    """Return every name with its count, zeros included."""
     return {name: counts.get(name, 0) for name in names}
 
 
-def _sizes(found: Sequence[Counted]) -> dict[str, int]:
+def _sizes(found: Sequence[SizedInstance]) -> dict[str, int]:
     names = [f"up to {bound}" for bound in _SIZES]
     labels = [*names, f"over {_SIZES[-1]}", _UNKNOWN]
     counts = Counter(_size(one.changed) for one in found)
@@ -78,7 +78,7 @@ def _size(changed: int | None) -> str:
     return next((f"up to {bound}" for bound in _SIZES if changed <= bound), f"over {_SIZES[-1]}")
 
 
-def _years(found: Sequence[Counted]) -> dict[str, int]:
+def _years(found: Sequence[SizedInstance]) -> dict[str, int]:
     days = (one.instance.pull_request.merged_at for one in found)
     counts = Counter("no date" if day is None else day[:4] for day in days)
     return dict(sorted(counts.items()))

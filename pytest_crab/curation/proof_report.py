@@ -1,4 +1,4 @@
-"""proofs.json: what was proved of a set's oracles, for people to read; it lies beside crab.lock."""
+"""Write proofs.json, the readable report of a set's proofs beside crab.lock."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from pytest_crab.errors import BadInput
 from pytest_crab.instances.files import replace_text
 from pytest_crab.locks import locked_folder
 
-#: What the file is called.
+#: The file's name.
 FILE = "proofs.json"
 
 _SCHEMA = 1
 
 
 def write_proofs(folder: Path, certificates: Iterable[Certificate], runtime: str) -> None:
-    """Write what was found into the file of the set in ``folder``; other instances of the set stay as they are in it.
+    """Write the certificates into the report of the set in ``folder``, which keeps its other instances.
 
-    The same findings give the same bytes. Raises BadInput for a file that is something else.
+    The same certificates give the same bytes. Raises BadInput for a file that is something else.
     """
     path = folder / FILE
     with locked_folder(folder):  # other instances of the set may be certified at the same time
-        instances = dict(_kept(path))
+        instances = dict(_read_instances(path))
         instances.update((each.instance.id, _entry(each, runtime)) for each in certificates)
         content = {"schema": _SCHEMA, "instances": instances}
         text = json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
         replace_text(path, f"{text}\n")
 
 
-def _kept(path: Path) -> dict[str, Any]:
+def _read_instances(path: Path) -> dict[str, Any]:
     if not path.exists():
         return {}
     try:

@@ -1,4 +1,4 @@
-"""Where comments may be anchored: the hunks of a pull request, and what a person names as path:line."""
+"""Locations of comments: from the hunks of a pull request, or from text such as path:line."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _EXCERPT = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Anchor:
-    """A place in the pull request; ``lines`` None is the whole file, ``excerpt`` is how the place begins."""
+class Location:
+    """A place in the pull request; ``lines`` None is the whole file, ``excerpt`` its first changed line."""
 
     path: str
     lines: tuple[int, int] | None
@@ -33,20 +33,20 @@ class Anchor:
         return f"{self.path}:{span}{' (left)' if self.side is Side.LEFT else ''}"
 
 
-def anchors(diff: str) -> Iterator[Anchor]:
-    """Yield a place for each hunk of a git diff: its added lines, or on the left side those that are only removed."""
+def hunk_locations(diff: str) -> Iterator[Location]:
+    """Yield a location for each hunk of a git diff: its added lines, else on the left side its removed lines."""
     for file, hunks in diffs.parse_hunks(diff):
         for hunk in hunks:
-            yield from _hunk_anchor(file.path, hunk)
+            yield from _hunk_location(file.path, hunk)
 
 
-def _hunk_anchor(path: str, hunk: Hunk) -> Iterator[Anchor]:
+def _hunk_location(path: str, hunk: Hunk) -> Iterator[Location]:
     added = [line.new for line in hunk.lines if line.mark == "+" and line.new]
     removed = [line.old for line in hunk.lines if line.mark == "-" and line.old]
     if added:
-        yield Anchor(path=path, lines=(min(added), max(added)), excerpt=_excerpt(hunk, "+"))
+        yield Location(path=path, lines=(min(added), max(added)), excerpt=_excerpt(hunk, "+"))
     elif removed:
-        yield Anchor(path=path, lines=(min(removed), max(removed)), side=Side.LEFT, excerpt=_excerpt(hunk, "-"))
+        yield Location(path=path, lines=(min(removed), max(removed)), side=Side.LEFT, excerpt=_excerpt(hunk, "-"))
 
 
 def _excerpt(hunk: Hunk, mark: str) -> str:
@@ -56,16 +56,16 @@ def _excerpt(hunk: Hunk, mark: str) -> str:
     return cut("".join(char if char.isprintable() else "?" for char in text), _EXCERPT)
 
 
-def named_anchor(text: str) -> Anchor:
-    """What ``path``, ``path:line`` or ``path:first-last`` stands for. Raises BadInput."""
+def parse_location(text: str) -> Location:
+    """Read ``path``, ``path:line`` or ``path:first-last``. Raises BadInput."""
     match = _NAMED.fullmatch(text)
     assert match is not None or not text
     if match is None or not diffs.is_inside(match["path"]):
         raise BadInput("--comment", [f"{text!r} is no place; it should be path:line or path:first-last in the tree"])
     if match["first"] is None:
-        return Anchor(path=match["path"], lines=None)
+        return Location(path=match["path"], lines=None)
     first = int(match["first"])
     last = int(match["last"] or first)
     if not 1 <= first <= last:
         raise BadInput("--comment", [f"{text!r} has no such lines; they are counted from 1, the first one first"])
-    return Anchor(path=match["path"], lines=(first, last))
+    return Location(path=match["path"], lines=(first, last))

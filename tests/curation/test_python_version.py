@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_crab.curation.interpreter import RELEASED
-from pytest_crab.curation.interpreter import choose
+from pytest_crab.curation.python_version import RELEASED
+from pytest_crab.curation.python_version import choose
 
 ALL = tuple(RELEASED)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_crab.curation import resolve
-from pytest_crab.curation.resolve import Requirements
+from pytest_crab.curation import pinning
+from pytest_crab.curation.pinning import Requirements
 from pytest_crab.errors import ImageError
 from pytest_crab.runtimes import dated
 
@@ -21,12 +21,12 @@ def test_what_is_wanted_as_lines_of_requirements() -> None:
 
 def test_pins_are_whole_and_sorted_and_leave_out_the_project() -> None:
     printed = "zope==1.0\nproject @ file:///opt/crab/project\nattrs==20.1.0 ; python_version < '3.9'\n# a comment\n"
-    assert resolve._pins(printed) == ("attrs==20.1.0", "zope==1.0")
+    assert pinning._pins(printed) == ("attrs==20.1.0", "zope==1.0")
 
 
 def test_an_address_is_refused() -> None:
     with pytest.raises(ImageError, match="depends on other at an address"):
-        resolve._pins("other @ git+https://example.org/other\n")
+        pinning._pins("other @ git+https://example.org/other\n")
 
 
 def test_old_moments_take_builders_that_work() -> None:

@@ -1,12 +1,12 @@
-"""What is wrong with an oracle, in plain words for who wrote it, and what to do about it."""
+"""Explain to an oracle's author what is wrong with it and what to do."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from collections.abc import Sequence
 
-from pytest_crab.curation.measuring import Role
-from pytest_crab.curation.measuring import Seen
+from pytest_crab.curation.assessment import Role
+from pytest_crab.curation.assessment import StateAssessment
 from pytest_crab.types import Ending
 from pytest_crab.types import Run
 
@@ -27,21 +27,21 @@ _ADVICE = {
 }
 
 
-def advice(states: Sequence[Seen]) -> tuple[str, ...]:
-    """A sentence for each state in which the oracle does not do what it must.
+def explain(states: Sequence[StateAssessment]) -> tuple[str, ...]:
+    """Return a sentence for each kind of state in which the oracle is red or green and must not be.
 
-    None for a right oracle, and none for runs that were never started, which is not the oracle's doing.
+    A right oracle gives none, nor do runs that were never started.
     """
     known = [state for state in states if state.known]
     return tuple(dict.fromkeys(_sentences(known)))
 
 
-def _sentences(states: Sequence[Seen]) -> Iterator[str]:
-    unloaded = _unloaded(states)
+def _sentences(states: Sequence[StateAssessment]) -> Iterator[str]:
+    unloaded = _runs_nowhere(states)
     if unloaded is not None:
         yield unloaded
         return
-    alike: dict[Role, list[Seen]] = {}
+    alike: dict[Role, list[StateAssessment]] = {}
     for state in states:
         if not state.agree:
             yield (
@@ -49,9 +49,9 @@ def _sentences(states: Sequence[Seen]) -> Iterator[str]:
                 "from run to run (time, order, chance, other processes)"
             )
         elif state.fault is not None:
-            strange = _strange(state, state.fault)
-            if strange is not None:
-                yield strange
+            improper = _improper_red(state, state.fault)
+            if improper is not None:
+                yield improper
             else:
                 alike.setdefault(state.role, []).append(state)
     for role, same in alike.items():
@@ -61,8 +61,8 @@ def _sentences(states: Sequence[Seen]) -> Iterator[str]:
         yield f"{_WRONG[role].format(names=names)}{fault}: {_ADVICE[role]}"
 
 
-def _strange(state: Seen, fault: str) -> str | None:
-    """What to say where the oracle did not even come to say the wrong thing."""
+def _improper_red(state: StateAssessment, fault: str) -> str | None:
+    """Return a sentence for a diff that does not apply or a red that is no assertion's; None for other faults."""
     if not state.runs:
         return f"{state.name} cannot be used: {fault}; make it anew with git diff from head"
     cut = next((run for run in state.runs if run.ending is not Ending.COMPLETED), None)
@@ -71,7 +71,7 @@ def _strange(state: Seen, fault: str) -> str | None:
             f"the oracle does not come to an end on {state.name} ({fault}), which is no proper red: let a test fail "
             "by an assertion, with a time limit of its own where code may hang"
         )
-    if state.role.red and not _passed(state.runs):
+    if state.role.red and not _all_pass(state.runs):
         return (
             f"the oracle is not properly red on {state.name} ({fault}): an error while loading or in a fixture says "
             "nothing about the concern; import and call what may be missing inside the test"
@@ -79,8 +79,8 @@ def _strange(state: Seen, fault: str) -> str | None:
     return None
 
 
-def _unloaded(states: Sequence[Seen]) -> str | None:
-    """One sentence where the oracle runs nowhere, so that nothing else can be said of it."""
+def _runs_nowhere(states: Sequence[StateAssessment]) -> str | None:
+    """Return a sentence if no test of the oracle runs on any state, else None."""
     ran = [state for state in states if state.runs]
     if not ran or any(
         test.outcome in ("passed", "failed") for state in ran for run in state.runs for test in run.tests
@@ -93,5 +93,5 @@ def _unloaded(states: Sequence[Seen]) -> str | None:
     )
 
 
-def _passed(runs: Sequence[Run]) -> bool:
+def _all_pass(runs: Sequence[Run]) -> bool:
     return all(test.outcome == "passed" for run in runs for test in run.tests) and any(run.tests for run in runs)

@@ -1,4 +1,4 @@
-"""Which distribution brings a module, where the two are not called the same."""
+"""Map modules to the distributions that provide them under another name."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ BROUGHT_BY = {
 _SPECIAL = {"__main__", "six.moves", "distutils", "setuptools"}
 
 
-def distribution(module: str) -> str | None:
-    """The distribution to try for a module that is missing; None for what comes with Python or with no distribution."""
+def distribution_of(module: str) -> str | None:
+    """Return the distribution to try for a missing module; None for a module of Python or of no distribution."""
     parts = module.split(".")
     if parts[0] in sys.stdlib_module_names or parts[0].startswith("_") or module in _SPECIAL:
         return None

@@ -1,4 +1,4 @@
-"""What an oracle says of every state that it is held against, each measured whatever the others came to."""
+"""Run oracles on every state that they are checked against, whatever the results on the others."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pytest_crab.types import Run
 
 
 class Role(str, enum.Enum):
-    """What a state is there for; the oracle must be red on head and rejects, and green on the others."""
+    """The role of a state: the oracle must be red on head and rejects, and green on the others."""
 
     HEAD = "head"
     REFERENCE = "reference"
@@ -31,15 +31,15 @@ class Role(str, enum.Enum):
 
     @property
     def red(self) -> bool:
-        """Whether the oracle must be red here."""
+        """True if the oracle must be red on this state."""
         return self in (Role.HEAD, Role.REJECT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
-    """One state: ``name`` is the diff that makes it of head; ``fault`` is why it is not as it must be, None if it is.
+class StateAssessment:
+    """An oracle's result on one state: ``name`` is the diff from head, ``fault`` why the result is wrong, else None.
 
-    ``runs`` are those that were made (none if the diff does not apply), ``agree`` is whether they saw the same.
+    ``runs`` is empty if the diff does not apply; ``agree`` says that all runs had the same outcomes.
     """
 
     role: Role
@@ -50,20 +50,20 @@ class Seen:
 
     @property
     def right(self) -> bool:
-        """Whether the oracle does here what it must."""
+        """True if the oracle is red or green here as it must be."""
         return self.fault is None and self.agree
 
     @property
     def known(self) -> bool:
-        """Whether anything can be said of the oracle here: a run that was never started tells nothing."""
-        return not self.runs or all(map(_started, self.runs))
+        """True unless a run was never started, which says nothing of the oracle."""
+        return not self.runs or all(map(_was_started, self.runs))
 
 
-def measure(context: TrialContext, comments: Sequence[Comment]) -> dict[str, tuple[Seen, ...]]:
-    """Run these oracles on every state that they are held against; by comment, and nothing of those that cannot run.
+def assess(context: TrialContext, comments: Sequence[Comment]) -> dict[str, tuple[StateAssessment, ...]]:
+    """Return the results of these oracles on all their states, by comment, without those that cannot run here.
 
-    Head and references are run as often as a proof does, checks once. Raises what keeps the world from answering:
-    SourceError, ImageError, EngineError, Cancelled.
+    Head and references are run as often as for a proof, accepts and rejects once. Raises SourceError, ImageError,
+    EngineError, Cancelled.
     """
     asked = [
         comment for comment in comments if harness.unsupported_reason(context.image, comment.required_oracle) is None
@@ -77,7 +77,7 @@ def measure(context: TrialContext, comments: Sequence[Comment]) -> dict[str, tup
         for request in _requests(context, comment, role, tree)
     }
     runs = dict(run_oracles(context, list(requests.values())).runs) if requests else {}
-    unstarted = [request for key, request in requests.items() if key not in runs or not _started(runs[key])]
+    unstarted = [request for key, request in requests.items() if key not in runs or not _was_started(runs[key])]
     if unstarted:
         runs.update(run_oracles(context, unstarted).runs)
     found = {}
@@ -85,22 +85,24 @@ def measure(context: TrialContext, comments: Sequence[Comment]) -> dict[str, tup
         states = []
         for role, name, tree in trees[comment.id]:
             if isinstance(tree, DiffRejected):
-                states.append(Seen(role=role, name=name, fault=f"it does not apply to head: {tree}"))
+                states.append(StateAssessment(role=role, name=name, fault=f"it does not apply to head: {tree}"))
                 continue
             wanted = [request.id for request in _requests(context, comment, role, tree)]
             states.append(
-                Seen(role=role, name=name, fault=None, runs=tuple(runs[key] for key in wanted if key in runs))
+                StateAssessment(
+                    role=role, name=name, fault=None, runs=tuple(runs[key] for key in wanted if key in runs)
+                )
             )
-        found[comment.id] = judged(comment.id, states)
+        found[comment.id] = judge_states(comment.id, states)
     return found
 
 
-def _started(run: Run) -> bool:
+def _was_started(run: Run) -> bool:
     return run.ending is not Ending.UNSTARTED
 
 
-def judged(comment: str, states: Sequence[Seen]) -> tuple[Seen, ...]:
-    """The states with what is wrong with each; the expected tests are those that ran on the reference."""
+def judge_states(comment: str, states: Sequence[StateAssessment]) -> tuple[StateAssessment, ...]:
+    """Return the states with their faults; the expected tests are those that ran on the reference."""
     reference = next((state.runs for state in states if state.role is Role.REFERENCE and state.runs), ())
     green = [run for state in states if not state.role.red for run in state.runs]
     proof = Proof(
@@ -110,15 +112,15 @@ def judged(comment: str, states: Sequence[Seen]) -> tuple[Seen, ...]:
         runs=max(1, len(reference)),
         flake_bound=verdict.flake_bound(max(1, len(reference))),
     )
-    return tuple(state if state.fault else _judged(proof, state) for state in states)
+    return tuple(state if state.fault else _judge(proof, state) for state in states)
 
 
-def _judged(proof: Proof, state: Seen) -> Seen:
+def _judge(proof: Proof, state: StateAssessment) -> StateAssessment:
     decide = verdict.not_red if state.role.red else verdict.not_green
     faults = [fault for fault in (decide(proof, run) for run in state.runs) if fault is not None]
     fault = faults[0] if faults else None if state.runs else "it was never run"
     seen = {(run.ending, frozenset((test.id, test.outcome) for test in run.tests)) for run in state.runs}
-    return Seen(role=state.role, name=state.name, fault=fault, runs=state.runs, agree=len(seen) <= 1)
+    return StateAssessment(role=state.role, name=state.name, fault=fault, runs=state.runs, agree=len(seen) <= 1)
 
 
 def _trees(context: TrialContext, comment: Comment) -> Iterator[tuple[Role, str, str | DiffRejected]]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_crab.curation.anchors import anchors
-from pytest_crab.curation.anchors import named_anchor
-from pytest_crab.curation.licences import detect
-from pytest_crab.curation.skeleton import language_of
+from pytest_crab.curation.licences import detect_licence
+from pytest_crab.curation.locations import hunk_locations
+from pytest_crab.curation.locations import parse_location
+from pytest_crab.curation.template import language_of
 from pytest_crab.errors import BadInput
 
 DIFF = """\
@@ -30,7 +30,7 @@ DIFF = """\
 
 
 def test_each_hunk_is_an_anchor() -> None:
-    assert [(str(one), one.excerpt) for one in anchors(DIFF)] == [
+    assert [(str(one), one.excerpt) for one in hunk_locations(DIFF)] == [
         ("a.py:2-3", "?[2Jz"),
         ("a.py:21 (left)", "gone"),
         ("old.py:1 (left)", "all"),
@@ -39,13 +39,13 @@ def test_each_hunk_is_an_anchor() -> None:
 
 @pytest.mark.parametrize("text", ["a.py", "a.py:3", "src/a b.py:3-7"])
 def test_a_named_place_reads_as_it_is_written(text: str) -> None:
-    assert str(named_anchor(text)) == text
+    assert str(parse_location(text)) == text
 
 
 @pytest.mark.parametrize("text", ["", "/a.py:1", "../a.py", "a.py:0", "a.py:4-3", ".git/config:1"])
 def test_what_is_no_place(text: str) -> None:
     with pytest.raises(BadInput, match="--comment"):
-        named_anchor(text)
+        parse_location(text)
 
 
 BSD = "Redistribution and use in source and binary forms, with or without\nmodification, are permitted"
@@ -68,7 +68,7 @@ BSD = "Redistribution and use in source and binary forms, with or without\nmodif
     ],
 )
 def test_licences(files: dict[str, str], licence: str) -> None:
-    assert detect(lambda name: files[name].encode() if name in files else None) == licence
+    assert detect_licence(lambda name: files[name].encode() if name in files else None) == licence
 
 
 def test_languages() -> None:

@@ -1,4 +1,4 @@
-"""A new instance with everything filled in that can be known, and a sentence wherever its author is to write."""
+"""Write a new instance with all known facts, and placeholders for its author."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from pathlib import Path
 
-from pytest_crab.curation.anchors import Anchor
-from pytest_crab.curation.anchors import anchors
+from pytest_crab.curation.locations import Location
+from pytest_crab.curation.locations import hunk_locations
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.loading import FILE
 from pytest_crab.instances.unwritten import PLACEHOLDER
@@ -60,14 +60,14 @@ _COMMENTS = """\
 
 
 def language_of(paths: Sequence[str]) -> str:
-    """What most of these files are written in; python where none of them tells."""
+    """Return the language of most of these files; python if none has a known suffix."""
     found = [_LANGUAGES.get(Path(path).suffix, "python" if path.endswith(".py") else "") for path in paths]
     named = [name for name in found if name]
     return max(sorted(set(named)), key=named.count) if named else "python"
 
 
-def comments_at(places: Sequence[Anchor], language: str) -> tuple[Comment, ...]:
-    """A comment to be written for each place, with the oracle that is to be written for it."""
+def draft_comments(places: Sequence[Location], language: str) -> tuple[Comment, ...]:
+    """Return a placeholder comment for each place, with a placeholder oracle."""
     suffix, runner = (".py", OracleRunner.PYTEST) if language == "python" else (".test.mjs", OracleRunner.NODE)
     return tuple(
         Comment(
@@ -85,17 +85,17 @@ def comments_at(places: Sequence[Anchor], language: str) -> tuple[Comment, ...]:
 
 
 def stubs(comments: Sequence[Comment]) -> Iterator[tuple[str, str]]:
-    """The oracles' files as (name, text): each fails until it is written, and is refused until then."""
+    """Yield the oracles' files as (name, text); each fails, and ``check`` refuses it, until it is written."""
     for comment in comments:
         text = _PYTHON_STUB if comment.required_oracle.runner is OracleRunner.PYTEST else _NODE_STUB
-        place = Anchor(path=comment.path, lines=comment.lines, side=comment.side)
+        place = Location(path=comment.path, lines=comment.lines, side=comment.side)
         name = re.sub(r"\W", "_", comment.id)
         yield comment.required_oracle.file, text.format(comment=name, place=place, stub=STUB)
 
 
 def instance_text(instance: Instance, diff: str, notes: Mapping[str, Sequence[str]]) -> str:
-    """The instance's file: facts, the pull request's hunks to anchor comments at, notes before their key."""
-    found = list(anchors(diff))
+    """Return the text of the instance's file, with the diff's hunks as comment lines, and notes before their key."""
+    found = list(hunk_locations(diff))
     hunks = [f"#   {place}  {place.excerpt}".rstrip() for place in found[:_MOST_HUNKS]]
     more = [f"#   and {len(found) - _MOST_HUNKS} more"] if len(found) > _MOST_HUNKS else []
     names = [str(category) for category in Category]
@@ -112,7 +112,7 @@ def instance_text(instance: Instance, diff: str, notes: Mapping[str, Sequence[st
 
 
 def write(instance: Instance, files: Mapping[str, str | bytes], text: str) -> Path:
-    """Write the instance's folder and return it: made aside, then renamed, and nothing that is there is touched.
+    """Write the instance's folder in one step and return it.
 
     Raises BadInput if there is something of this name already, or it cannot be written.
     """

@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_crab.curation.advice import advice
+from pytest_crab.curation.assessment import Role
+from pytest_crab.curation.assessment import StateAssessment
+from pytest_crab.curation.assessment import judge_states
 from pytest_crab.curation.audit import CheckShare
 from pytest_crab.curation.audit import OracleAudit
 from pytest_crab.curation.audit import _share
 from pytest_crab.curation.audit import code_lines
 from pytest_crab.curation.audit import table
-from pytest_crab.curation.measuring import Role
-from pytest_crab.curation.measuring import Seen
-from pytest_crab.curation.measuring import judged
+from pytest_crab.curation.explanations import explain
 from pytest_crab.types import Ending
 from pytest_crab.types import Run
 from pytest_crab.types import TestOutcome
@@ -25,7 +25,7 @@ def ran(outcome: str, ending: Ending = Ending.COMPLETED) -> Run:
     return Run(id="r", ending=ending, exit_code=1, tests=tests, tripwire=True)
 
 
-def states(**outcomes: str) -> tuple[Seen, ...]:
+def states(**outcomes: str) -> tuple[StateAssessment, ...]:
     """What was seen of a good oracle but for the outcomes that are named; two of one state are two runs."""
     seen = {"HEAD": "failed", "REFERENCE": "passed", "OWN": "passed", "ACCEPT": "passed", "REJECT": "failed"} | outcomes
     made = []
@@ -33,13 +33,15 @@ def states(**outcomes: str) -> tuple[Seen, ...]:
         role = Role[name]
         runs = tuple(ran(outcome) for outcome in text.split())
         made.append(
-            Seen(role=role, name="head" if role is Role.HEAD else f"{name.lower()}.diff", fault=None, runs=runs)
+            StateAssessment(
+                role=role, name="head" if role is Role.HEAD else f"{name.lower()}.diff", fault=None, runs=runs
+            )
         )
-    return judged("c0", made)
+    return judge_states("c0", made)
 
 
 def test_a_right_oracle_needs_no_advice() -> None:
-    assert advice(states()) == ()
+    assert explain(states()) == ()
 
 
 @pytest.mark.parametrize(
@@ -56,23 +58,23 @@ def test_a_right_oracle_needs_no_advice() -> None:
     ],
 )  # fmt: skip
 def test_each_fault_has_its_words(outcomes: dict[str, str], telling: str) -> None:
-    (sentence,) = advice(states(**outcomes))
+    (sentence,) = explain(states(**outcomes))
     assert sentence.startswith(telling)
 
 
 def test_a_diff_that_does_not_apply_and_a_run_without_an_end() -> None:
-    lost = Seen(role=Role.ACCEPT, name="a.diff", fault="it does not apply to head: no such file")
-    hangs = Seen(role=Role.REJECT, name="b.diff", fault=None, runs=(ran("failed", Ending.TIMEOUT),))
+    lost = StateAssessment(role=Role.ACCEPT, name="a.diff", fault="it does not apply to head: no such file")
+    hangs = StateAssessment(role=Role.REJECT, name="b.diff", fault=None, runs=(ran("failed", Ending.TIMEOUT),))
     good = [state for state in states() if state.role in (Role.HEAD, Role.REFERENCE)]
-    first, second = advice(judged("c0", [*good, lost, hangs]))
+    first, second = explain(judge_states("c0", [*good, lost, hangs]))
     assert first.startswith("a.diff cannot be used: it does not apply to head: no such file; make it anew")
     assert second.startswith("the oracle does not come to an end on b.diff (the run ended as timeout)")
 
 
 def test_what_was_never_started_is_not_the_oracles_doing() -> None:
-    idle = Seen(role=Role.ACCEPT, name="x", fault=None, runs=(ran("", Ending.UNSTARTED),))
-    assert not judged("c0", [idle])[0].known
-    assert advice(judged("c0", [*states(), idle])) == ()
+    idle = StateAssessment(role=Role.ACCEPT, name="x", fault=None, runs=(ran("", Ending.UNSTARTED),))
+    assert not judge_states("c0", [idle])[0].known
+    assert explain(judge_states("c0", [*states(), idle])) == ()
     assert _share([idle], Role.ACCEPT) is None
     assert _share(states(), Role.ACCEPT) == CheckShare(part=1, whole=1)
 

@@ -1,4 +1,4 @@
-"""The ladder: environments for a pull request that comes without one, from the barest up, each with a fresh proof."""
+"""Search an environment for a pull request that names none: candidates from the barest up, each with its own proof."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_crab.curation import interpreter
 from pytest_crab.curation import manifests
-from pytest_crab.curation.diagnose import Diagnosis
-from pytest_crab.curation.distributions import distribution
-from pytest_crab.curation.resolve import Requirements
-from pytest_crab.curation.resolve import Resolver
+from pytest_crab.curation import python_version
+from pytest_crab.curation.missing_modules import Diagnosis
+from pytest_crab.curation.module_packages import distribution_of
+from pytest_crab.curation.pinning import Requirements
+from pytest_crab.curation.pinning import Resolver
 from pytest_crab.errors import ImageError
 from pytest_crab.scoring.oracles.proof import ProvedComment
 from pytest_crab.trial.context import TrialContext
@@ -29,7 +29,7 @@ BARE = ("pytest", "setuptools")
 #: Extras that projects keep their tests' requirements in; one that a project does not have is passed over.
 _EXTRAS = ("test", "tests", "testing", "dev")
 
-#: How often a missing module is looked for before the ladder goes on.
+#: How many missing modules are added at most.
 _MOST_MISSING = 8
 
 #: Much of what a tree looks for in vain it does well without.
@@ -40,8 +40,8 @@ _DAY = datetime.timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rung:
-    """One environment to try, and the name under which it is recorded."""
+class Candidate:
+    """One environment to try, and the name (``rung``) under which it is recorded."""
 
     name: str
     environment: Environment
@@ -49,12 +49,12 @@ class Rung:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """What came of a rung: the oracles with their proofs, or the sentence that says why there was no proof at all.
+    """The result of a candidate: the oracles with their proofs, or ``problem``, why nothing could be proved.
 
-    ``blamed`` are the pins that the environment could not be installed for.
+    ``blamed`` are the pins for which the environment could not be installed.
     """
 
-    rung: Rung
+    candidate: Candidate
     context: TrialContext
     proven: tuple[ProvedComment, ...] = ()
     problem: str | None = None
@@ -62,18 +62,18 @@ class Attempt:
 
     @property
     def proved(self) -> int:
-        """How many oracles were proved."""
+        """The number of oracles that were proved."""
         return sum(one.proof is not None for one in self.proven)
 
     @property
     def whole(self) -> bool:
-        """Whether every oracle was proved."""
+        """True if every oracle was proved."""
         return bool(self.proven) and self.proved == len(self.proven)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sides:
-    """Checkouts to read manifests from, merged made when asked for; and when each was committed (in UTC)."""
+class Checkouts:
+    """Checkouts of head and, made on demand, of merged, to read manifests from; with their commit times in UTC."""
 
     head: Path
     merged: Callable[[], Path]
@@ -81,28 +81,28 @@ class Sides:
     merged_date: datetime.datetime
 
 
-class Ladder:
-    """Climbs for one instance.
+class EnvironmentSearch:
+    """The search for one instance.
 
-    ``attempt`` proves an environment, ``diagnose`` says why the oracles that an attempt left unproved do not run;
-    ``at_hand`` are the X.Y that this machine has; ``notice`` is told of steps.
+    ``attempt`` proves in a candidate, ``diagnose`` finds why the unproved oracles of an attempt do not run, ``at_hand``
+    are the CPython versions X.Y of this machine, and ``notice`` is called with the name of each step.
     """
 
     def __init__(
         self,
         instance: Instance,
-        sides: Sides,
+        checkouts: Checkouts,
         resolver: Resolver,
         at_hand: tuple[str, ...],
-        attempt: Callable[[Rung], Attempt],
+        attempt: Callable[[Candidate], Attempt],
         diagnose: Callable[[Attempt], Diagnosis],
         notice: Callable[[str], None] = lambda _step: None,
     ) -> None:
         self.instance = instance
-        self.sides = sides
+        self.checkouts = checkouts
         self.attempts: list[Attempt] = []
         self.problems: list[str] = []
-        #: Why packages that resolve are left out of every later rung, by CPython X.Y and pin.
+        #: Why packages that resolve are left out of later candidates, by CPython X.Y and pin.
         self.dropped: dict[tuple[str, str], str] = {}
         self._resolver = resolver
         self._at_hand = at_hand
@@ -110,47 +110,49 @@ class Ladder:
         self._diagnose = diagnose
         self._notice = notice
         self._paths = [comment.path for comment in instance.with_oracles]
-        self._project = next((at for path in self._paths if (at := manifests.project_folder(sides.head, path))), None)
+        self._project = next(
+            (at for path in self._paths if (at := manifests.project_folder(checkouts.head, path))), None
+        )
 
     @property
     def best(self) -> Attempt | None:
-        """The attempt that proved most, of several the first, which asked for least; if none did, the richest."""
+        """The attempt that proved most oracles, the first of several; if none proved any, that with most packages."""
         best = max(self.attempts, key=lambda attempt: attempt.proved, default=None)
         return self._richest() if best is not None and not best.proved else best
 
     def _richest(self) -> Attempt | None:
-        """The attempt with most packages of those that proved most."""
+        """Return the attempt with most packages of those that proved most."""
         ran = [attempt for attempt in self.attempts if attempt.problem is None] or self.attempts
-        return max(ran, key=lambda attempt: (attempt.proved, len(attempt.rung.environment.packages)), default=None)
+        return max(ran, key=lambda attempt: (attempt.proved, len(attempt.candidate.environment.packages)), default=None)
 
-    def climb(self) -> Attempt | None:
-        """Try rung after rung until every oracle is proved; the best attempt, None if none came to be made.
+    def search(self) -> Attempt | None:
+        """Try candidates until every oracle is proved; return the best attempt, None if there was none.
 
-        Raises what keeps the world from answering: SourceError, EngineError, StoreError, Cancelled.
+        Raises SourceError, EngineError, StoreError, Cancelled.
         """
-        for rung in self._rungs():
-            attempt = self._attempt(rung)
+        for candidate in self._candidates():
+            attempt = self._attempt(candidate)
             self.attempts.append(attempt)
             if attempt.problem is not None:
-                self.problems.append(f"{rung.name}: {attempt.problem}")
+                self.problems.append(f"{candidate.name}: {attempt.problem}")
             if attempt.whole:
                 break
         return self.best
 
-    def _rungs(self) -> Iterator[Rung]:
-        yield from self._tried("bare", Requirements(requirements=BARE))
+    def _candidates(self) -> Iterator[Candidate]:
+        yield from self._try("bare", Requirements(requirements=BARE))
         wanted = Requirements(requirements=BARE)
-        for choice in self._declared(self.sides.head):
-            if (yield from self._tried("declared", choice)):
+        for choice in self._declared_requirements(self.checkouts.head):
+            if (yield from self._try("declared", choice)):
                 wanted = choice
                 break
-        missing = yield from self._missing(wanted)
-        yield from self._tests(missing)
-        yield from self._installed()
-        yield from self._merged()
+        missing = yield from self._with_missing(wanted)
+        yield from self._with_test_requirements(missing)
+        yield from self._with_project_installed()
+        yield from self._with_merged_requirements()
 
-    def _declared(self, tree: Path) -> Iterator[Requirements]:
-        """What a tree declares, by its manifest and, if that leads nowhere, by its requirements files."""
+    def _declared_requirements(self, tree: Path) -> Iterator[Requirements]:
+        """Yield the requirements of a tree's manifest, then those of its requirements files."""
         folder = self._project or "."
         files = manifests.requirement_files(tree, folder)
         if self._project is not None and manifests.is_project(tree / folder):
@@ -158,80 +160,84 @@ class Ladder:
         if files:
             yield Requirements(requirements=BARE, files=files[:1])
 
-    def _missing(self, wanted: Requirements) -> Generator[Rung, None, Requirements]:
-        """Add what failures name as missing, one after the other; what is wanted in the end."""
+    def _with_missing(self, wanted: Requirements) -> Generator[Candidate, None, Requirements]:
+        """Add the packages that failures name as missing, one after the other; return the last requirements."""
         tried: set[str] = set()
         for _ in range(_MOST_MISSING):
             usable = [attempt for attempt in self.attempts if attempt.problem is None]
             if not usable:
                 break
-            new = [name for name in self._lacking(self._diagnose(usable[-1])) if name not in tried]
+            new = [name for name in self._missing_distributions(self._diagnose(usable[-1])) if name not in tried]
             if not new:
                 break
             tried.add(new[0])
             more = dataclasses.replace(wanted, requirements=(*wanted.requirements, new[0]))
-            if (yield from self._tried("missing", more)):
+            if (yield from self._try("missing", more)):
                 wanted = more
         return wanted
 
-    def _lacking(self, diagnosis: Diagnosis) -> list[str]:
-        """The distributions of missing modules: what failures name, then a few that the tree looked for in vain."""
+    def _missing_distributions(self, diagnosis: Diagnosis) -> list[str]:
+        """Return the distributions of missing modules: those that failures name, then a few looked for in vain."""
         return [*self._distributions(diagnosis.missing), *self._distributions(diagnosis.vain)[:_MOST_VAIN]]
 
     def _distributions(self, modules: Sequence[str]) -> list[str]:
-        roots = manifests.import_roots(self.sides.head, self._paths)
-        foreign = [name for name in modules if not manifests.provides(self.sides.head, roots, name.partition(".")[0])]
-        return list(dict.fromkeys(filter(None, map(distribution, foreign))))
+        roots = manifests.import_roots(self.checkouts.head, self._paths)
+        foreign = [
+            name for name in modules if not manifests.provides(self.checkouts.head, roots, name.partition(".")[0])
+        ]
+        return list(dict.fromkeys(filter(None, map(distribution_of, foreign))))
 
-    def _tests(self, wanted: Requirements) -> Iterator[Rung]:
-        """Add what the project needs for its own tests: extras, groups and requirements files; else each file alone."""
-        tree, folder = self.sides.head, self._project or "."
+    def _with_test_requirements(self, wanted: Requirements) -> Iterator[Candidate]:
+        """Add the requirements of the project's own tests: extras, groups and files together, else each file alone."""
+        tree, folder = self.checkouts.head, self._project or "."
         groups = manifests.dependency_groups(tree / folder)
         files = tuple(file for file in manifests.testing_files(tree, folder) if file not in wanted.files)
         if wanted.projects or groups:
             more = dataclasses.replace(wanted, requirements=(*wanted.requirements, *groups), extras=_EXTRAS)
-            yield from self._tried("tests", more)
+            yield from self._try("tests", more)
         if files:
             together = dataclasses.replace(wanted, files=(*wanted.files, *files))
-            found = yield from self._tried("tests", together)
+            found = yield from self._try("tests", together)
             if not found and len(files) > 1:
                 for file in files:
-                    yield from self._tried("tests", dataclasses.replace(wanted, files=(*wanted.files, file)))
+                    yield from self._try("tests", dataclasses.replace(wanted, files=(*wanted.files, file)))
 
-    def _installed(self) -> Iterator[Rung]:
-        """The best so far with the project itself installed from its tree, so that its metadata is there."""
+    def _with_project_installed(self) -> Iterator[Candidate]:
+        """Add to the best attempt the project itself, installed from its tree for its metadata."""
         richest = self._richest()
         if richest is None or richest.problem is not None or self._project is None:
             return
         folder = "." if self._project == "." else f"./{self._project}"
-        environment = dataclasses.replace(richest.rung.environment, install=(_INSTALL.format(folder=folder),))
-        yield Rung(name="installed", environment=environment)
+        environment = dataclasses.replace(richest.candidate.environment, install=(_INSTALL.format(folder=folder),))
+        yield Candidate(name="installed", environment=environment)
 
-    def _merged(self) -> Iterator[Rung]:
-        """What the merged side declares, for both, since an instance has one environment; then with head's rest."""
+    def _with_merged_requirements(self) -> Iterator[Candidate]:
+        """Try the requirements of the merged side for both checkouts, alone, then with those that only head has."""
         ran = (one for one in self.attempts if one.problem is None)
-        declared = next((one for one in ran if one.rung.name == "declared"), None)
-        names = {_name(pin) for pin in declared.rung.environment.packages} if declared else set()
-        for choice in self._declared(self.sides.merged()):
-            found = yield from self._tried("merged", choice, merged=True)
+        declared = next((one for one in ran if one.candidate.name == "declared"), None)
+        names = {_name(pin) for pin in declared.candidate.environment.packages} if declared else set()
+        for choice in self._declared_requirements(self.checkouts.merged()):
+            found = yield from self._try("merged", choice, merged=True)
             if found:
-                rest = sorted(names - {_name(pin) for pin in found.rung.environment.packages})
+                rest = sorted(names - {_name(pin) for pin in found.candidate.environment.packages})
                 both = dataclasses.replace(choice, requirements=(*choice.requirements, *rest))
                 if rest:
-                    yield from self._tried("merged", both, merged=True)
+                    yield from self._try("merged", both, merged=True)
                 return
 
-    def _tried(self, name: str, wanted: Requirements, *, merged: bool = False) -> Generator[Rung, None, Attempt | None]:
-        """Try what is wanted, without the packages that do not install; the attempt, None if there is no new one.
+    def _try(
+        self, name: str, wanted: Requirements, *, merged: bool = False
+    ) -> Generator[Candidate, None, Attempt | None]:
+        """Try requirements without the packages that do not install; return the attempt, None if nothing new is left.
 
-        What does not install is named once and dropped from here on: no later rung fetches it again.
+        A package that does not install is recorded once and dropped from all later candidates.
         """
-        environment = self._resolved(name, wanted, merged=merged)
+        environment = self._resolve(name, wanted, merged=merged)
         while environment is not None:
             environment = self._without_dropped(environment)
-            if any(environment == attempt.rung.environment for attempt in self.attempts):
+            if any(environment == attempt.candidate.environment for attempt in self.attempts):
                 return None
-            yield Rung(name=name, environment=environment)
+            yield Candidate(name=name, environment=environment)
             last = self.attempts[-1]
             if last.problem is None:
                 return last
@@ -240,8 +246,8 @@ class Ladder:
         return None
 
     def _drop(self, attempt: Attempt) -> bool:
-        """Drop what an attempt could not install; whether there was anything to drop."""
-        environment = attempt.rung.environment
+        """Drop the packages that an attempt could not install; return whether there were any."""
+        environment = attempt.candidate.environment
         pins = [pin for pin in attempt.blamed if pin in environment.packages and _name(pin) not in BARE]
         self.dropped.update(((str(environment.python), pin), str(attempt.problem)) for pin in pins)
         return bool(pins)
@@ -250,13 +256,13 @@ class Ladder:
         packages = (pin for pin in environment.packages if (str(environment.python), pin) not in self.dropped)
         return dataclasses.replace(environment, packages=tuple(packages))
 
-    def _resolved(self, name: str, wanted: Requirements, *, merged: bool) -> Environment | None:
-        """The environment of what is wanted, with every version; None if it cannot be resolved."""
-        sides = self.sides
-        tree, date = (sides.merged(), sides.merged_date) if merged else (sides.head, sides.head_date)
-        declared = manifests.declared(tree / (self._project or "."))
+    def _resolve(self, name: str, wanted: Requirements, *, merged: bool) -> Environment | None:
+        """Return the environment with every required package pinned; None if versions cannot be resolved."""
+        checkouts = self.checkouts
+        tree, date = (checkouts.merged(), checkouts.merged_date) if merged else (checkouts.head, checkouts.head_date)
+        declared = manifests.python_support(tree / (self._project or "."))
         given = self.instance.required_environment.python
-        python = given or interpreter.choose(
+        python = given or python_version.choose(
             self._at_hand, requires=declared.requires, classifiers=declared.classifiers, head=date.date()
         )
         if python is None:
@@ -274,7 +280,7 @@ class Ladder:
             python=python,
             packages=pins,
             resolved=moment,
-            paths=manifests.import_roots(self.sides.head, self._paths),
+            paths=manifests.import_roots(self.checkouts.head, self._paths),
         )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_crab.curation import proofs
+from pytest_crab.curation import proof_report
 from pytest_crab.curation.certify import Certificate
 from pytest_crab.errors import BadInput
 from pytest_crab.scoring.oracles.proof import ProvedComment
@@ -53,8 +53,10 @@ def certificate(folder: Path, name: str, problem: str | None = None) -> Certific
 
 
 def test_proofs_and_the_sentences_of_what_is_not_proved(tmp_path: Path) -> None:
-    proofs.write_proofs(tmp_path, [certificate(tmp_path, "a"), certificate(tmp_path, "b", "it is green")], "local")
-    content = json.loads((tmp_path / proofs.FILE).read_text())
+    proof_report.write_proofs(
+        tmp_path, [certificate(tmp_path, "a"), certificate(tmp_path, "b", "it is green")], "local"
+    )
+    content = json.loads((tmp_path / proof_report.FILE).read_text())
     assert content["instances"]["a"] == {
         "rung": "bare",
         "python": "3.8",
@@ -68,48 +70,48 @@ def test_proofs_and_the_sentences_of_what_is_not_proved(tmp_path: Path) -> None:
 
 
 def test_instances_that_were_not_looked_at_stay_and_order_does_not_matter(tmp_path: Path) -> None:
-    proofs.write_proofs(tmp_path, [certificate(tmp_path, "b"), certificate(tmp_path, "a")], "local")
-    once = (tmp_path / proofs.FILE).read_bytes()
-    proofs.write_proofs(tmp_path, [certificate(tmp_path, "a")], "local")
-    assert (tmp_path / proofs.FILE).read_bytes() == once
+    proof_report.write_proofs(tmp_path, [certificate(tmp_path, "b"), certificate(tmp_path, "a")], "local")
+    once = (tmp_path / proof_report.FILE).read_bytes()
+    proof_report.write_proofs(tmp_path, [certificate(tmp_path, "a")], "local")
+    assert (tmp_path / proof_report.FILE).read_bytes() == once
 
 
 def test_two_who_certify_instances_of_a_set_lose_nothing_of_each_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     others: list[threading.Thread] = []
-    real = proofs._kept
+    real = proof_report._read_instances
 
     def kept(path: Path) -> dict[str, Any]:
         found = real(path)
         if not others:
             certified = (tmp_path, [certificate(tmp_path, "b")], "local")
-            others.append(threading.Thread(target=proofs.write_proofs, args=certified))
+            others.append(threading.Thread(target=proof_report.write_proofs, args=certified))
             others[0].start()
             others[0].join(0.5)
         return found
 
-    monkeypatch.setattr(proofs, "_kept", kept)
-    proofs.write_proofs(tmp_path, [certificate(tmp_path, "a")], "local")
+    monkeypatch.setattr(proof_report, "_read_instances", kept)
+    proof_report.write_proofs(tmp_path, [certificate(tmp_path, "a")], "local")
     others[0].join()
-    assert set(json.loads((tmp_path / proofs.FILE).read_text())["instances"]) == {"a", "b"}
+    assert set(json.loads((tmp_path / proof_report.FILE).read_text())["instances"]) == {"a", "b"}
 
 
 def test_writing_follows_no_link_that_came_with_the_set(tmp_path: Path) -> None:
     own, folder = tmp_path / "own", tmp_path / "set"
     own.write_text("precious")
     folder.mkdir()
-    (folder / f".{proofs.FILE}.aside").symlink_to(own)
-    proofs.write_proofs(folder, [certificate(folder, "a")], "local")
+    (folder / f".{proof_report.FILE}.aside").symlink_to(own)
+    proof_report.write_proofs(folder, [certificate(folder, "a")], "local")
     assert own.read_text() == "precious"
-    assert not (folder / proofs.FILE).is_symlink()
+    assert not (folder / proof_report.FILE).is_symlink()
 
 
 @pytest.mark.parametrize(
     "text", ["[]", "[" * 100_000, "no json", '{"schema": 9, "instances": {}}', '{"schema": 1, "instances": []}']
 )
 def test_a_file_that_is_something_else_stays(tmp_path: Path, text: str) -> None:
-    (tmp_path / proofs.FILE).write_text(text)
+    (tmp_path / proof_report.FILE).write_text(text)
     with pytest.raises(BadInput, match="does not hold proofs of this version"):
-        proofs.write_proofs(tmp_path, [certificate(tmp_path, "a")], "local")
-    assert (tmp_path / proofs.FILE).read_text() == text
+        proof_report.write_proofs(tmp_path, [certificate(tmp_path, "a")], "local")
+    assert (tmp_path / proof_report.FILE).read_text() == text

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from pytest_crab.agents import AGENTS
-from pytest_crab.curation.diagnose import Diagnosis
-from pytest_crab.curation.diagnose import diagnose
+from pytest_crab.curation.missing_modules import Diagnosis
+from pytest_crab.curation.missing_modules import diagnose
 from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
 from pytest_crab.runtimes.runs import RunFolder

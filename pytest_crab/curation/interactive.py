@@ -1,4 +1,4 @@
-"""A room for a person: the workspace at head or another state, with what runs there and what it leaves changed."""
+"""Interactive workspaces for ``pytest-crab shell``."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _TERMINAL = "import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)"
 _SHELL = ("/bin/sh", "-c", "if command -v bash > /dev/null; then exec bash --norc; else exec sh; fi")
 
 
-class Room(Protocol):
-    """A workspace that can also be entered."""
+class InteractiveWorkspace(Protocol):
+    """A workspace with an interactive shell."""
 
     @property
     def root(self) -> str:
-        """Where commands see the tree."""
+        """The tree's path as commands see it."""
 
     def run(
         self, argv: Sequence[str], *, stdin: bytes = b"", env: Mapping[str, str] | None = None, seconds: float
@@ -41,15 +41,15 @@ class Room(Protocol):
         """Run a command in the tree."""
 
     def attach(self, argv: Sequence[str], env: Mapping[str, str]) -> int:
-        """Run a command on this process's own terminal; its exit code."""
+        """Run a command on this process's terminal; return its exit code."""
 
     def diff(self) -> str:
-        """Everything that changed since head, as a git diff."""
+        """Return all changes since head as a git diff."""
 
 
 @contextmanager
-def room(context: TrialContext, state: Callable[[Snapshot], str]) -> Iterator[Room]:
-    """The instance's workspace at the tree that ``state`` names, gone when the context ends.
+def open_workspace(context: TrialContext, state: Callable[[Snapshot], str]) -> Iterator[InteractiveWorkspace]:
+    """Yield the instance's workspace at the tree that ``state`` returns; it is removed when the context ends.
 
     Raises SourceError, ImageError, EngineError, Cancelled, and what ``state`` raises.
     """
@@ -58,7 +58,7 @@ def room(context: TrialContext, state: Callable[[Snapshot], str]) -> Iterator[Ro
         world.permit(context.instance, context.crew)
     tree = state(context.snapshot)
     with world.runtime.workspace(context.image, context.snapshot, limits=CLIENT_LIMITS) as workspace:
-        entered = cast("Room", workspace)
+        entered = cast("InteractiveWorkspace", workspace)
         if tree != context.snapshot.head_tree:
             changes = json.dumps(encode_changes(context.snapshot.changes(tree))).encode()
             argv = (context.image.python, "-I", "-S", "-c", _APPLY, entered.root)
@@ -70,14 +70,14 @@ def room(context: TrialContext, state: Callable[[Snapshot], str]) -> Iterator[Ro
 
 
 def variables(context: TrialContext) -> dict[str, str]:
-    """What commands in a room find in their environment: the import roots, and the interpreter of the oracles."""
+    """Return the environment variables of commands there: the import roots, and the interpreter of the oracles."""
     root = context.image.workdir
     places = [root if path == "." else f"{root}/{path}" for path in context.instance.required_environment.paths]
     return {"PYTHONPATH": ":".join([*places, *context.image.site]), "CRAB_PYTHON": context.image.python}
 
 
-def enter(context: TrialContext, entered: Room, env: Mapping[str, str]) -> int:
-    """Run a shell on this process's own terminal until it is left; its exit code."""
+def enter(context: TrialContext, entered: InteractiveWorkspace, env: Mapping[str, str]) -> int:
+    """Run a shell on this process's terminal; return its exit code."""
     prompt = {"PS1": f"{context.instance.id}$ ", "TERM": "xterm"}
     argv = [context.image.python, "-I", "-S", "-c", _TERMINAL, *_SHELL]
     return entered.attach(argv, {**prompt, **env})

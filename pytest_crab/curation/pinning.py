@@ -1,4 +1,4 @@
-"""Requirements to a complete list of pins, as an installer would have chosen at a moment; uv does it in a sandbox."""
+"""Resolve requirements to pins as of a moment, by uv in a sandbox."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PIN = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==(\S+)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requirements:
-    """What is to be resolved: requirements, files of them in the tree, and project folders of it with extras."""
+    """Requirements to resolve: lines, requirements files of the tree, and project folders of it with extras."""
 
     requirements: tuple[str, ...]
     files: tuple[str, ...] = ()
@@ -33,7 +33,7 @@ class Requirements:
     extras: tuple[str, ...] = ()
 
     def lines(self, tree: str) -> Iterator[str]:
-        """The lines of the requirements file that says it all."""
+        """Yield the lines of one requirements file for all of them; ``tree`` is where the tree lies."""
         yield from self.requirements
         yield from (f"-r {tree}/{name}" for name in self.files)
         extras = f"[{','.join(self.extras)}]" if self.extras else ""
@@ -42,7 +42,7 @@ class Requirements:
 
 
 class Resolver:
-    """Asks uv; what projects run to tell their dependencies runs in a sandbox with network and without secrets."""
+    """Runs uv; builds that tell a project's dependencies run in a sandbox with network and without secrets."""
 
     def __init__(self, run: RunFolder, cache: Path, cancelled: threading.Event) -> None:
         self._run = run
@@ -50,7 +50,7 @@ class Resolver:
         self._cancelled = cancelled
 
     def pins(self, wanted: Requirements, tree: Path, python: str, moment: str) -> tuple[str, ...]:
-        """Every package with its version, sorted, for CPython X.Y as of ``moment``. Raises ImageError."""
+        """Return every package with its version, sorted, for CPython X.Y as of ``moment``. Raises ImageError."""
         interpreter = interpreters.find(python)
         if interpreter is None:
             raise ImageError(f"there is no Python {python} on this machine; install it")

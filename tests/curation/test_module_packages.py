@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_crab.curation.distributions import distribution
+from pytest_crab.curation.module_packages import distribution_of
 
 
 @pytest.mark.parametrize(
@@ -21,4 +21,4 @@ from pytest_crab.curation.distributions import distribution
     ],
 )
 def test_names(module: str, wanted: str | None) -> None:
-    assert distribution(module) == wanted
+    assert distribution_of(module) == wanted

@@ -1,4 +1,4 @@
-"""Which CPython a project was at home on: the newest that it supported and that had been out for a year."""
+"""Choose a project's CPython: the newest that it supported and that had been out for a year."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _SETTLED = datetime.timedelta(days=365)
 def choose(
     at_hand: Iterable[str], *, requires: Sequence[str], classifiers: Iterable[str], head: datetime.date
 ) -> str | None:
-    """The X.Y out of those at hand for code that was written on the day ``head``; None if there is none at all.
+    """Return the X.Y to use, out of those at hand, for code written on the day ``head``; None if there are none.
 
-    Allowed is what satisfies all of ``requires`` and is among the ``classifiers`` if any of those names a version; the
-    newest allowed one that had been out for 365 days is taken, else the oldest allowed. Where the project allows none
-    of those at hand, all of them count.
+    A version is allowed if it satisfies all of ``requires`` and is among the ``classifiers`` if any of those names a
+    version. The newest allowed version that had been out for 365 days is taken, else the oldest allowed. Where the
+    project allows none of those at hand, all of them count as allowed.
     """
     ordered = sorted(set(at_hand) & set(RELEASED), key=Version)
     wanted = [specifier for specifier in map(_specifier, requires) if specifier is not None]
@@ -45,7 +45,7 @@ def choose(
 
 
 def _specifier(text: str) -> SpecifierSet | None:
-    """A requires-python, or poetry's own way of writing one; None for what is neither."""
+    """Read a requires-python specifier, also in poetry's notation; None for any other text."""
     parts = []
     for part in filter(None, (part.strip() for part in text.split(","))):
         if part[:1] in "^~" and not part.startswith("~="):
@@ -70,5 +70,5 @@ def _caret(part: str) -> list[str]:
 
 
 def _admits(specifier: SpecifierSet, version: str) -> bool:
-    """Whether some X.Y.Z is admitted: a lower bound may name a patch release."""
+    """Return whether some X.Y.Z is admitted: a lower bound may name a patch release."""
     return any(specifier.contains(f"{version}.{patch}") for patch in (0, 1, 5, 10, 20, 99))

@@ -1,0 +1,258 @@
+"""The order of candidates, what each asks for, and which attempt is kept."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field
+from datetime import datetime
+from datetime import timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_crab.curation.environment_search import Attempt
+from pytest_crab.curation.environment_search import Candidate
+from pytest_crab.curation.environment_search import Checkouts
+from pytest_crab.curation.environment_search import EnvironmentSearch
+from pytest_crab.curation.missing_modules import Diagnosis
+from pytest_crab.curation.pinning import Requirements
+from pytest_crab.errors import ImageError
+from pytest_crab.scoring.oracles.proof import ProvedComment
+from pytest_crab.types import Category
+from pytest_crab.types import Comment
+from pytest_crab.types import Environment
+from pytest_crab.types import GitSource
+from pytest_crab.types import Instance
+from pytest_crab.types import Kind
+from pytest_crab.types import Oracle
+from pytest_crab.types import Proof
+from pytest_crab.types import Provenance
+from pytest_crab.types import PullRequestFacts
+from pytest_crab.types import Source
+
+COMMENTS = tuple(
+    Comment(
+        id=name,
+        path="core/shop.py",
+        body="x",
+        category=Category.DESIGN,
+        kind=Kind.STRUCTURAL,
+        oracle=Oracle(file=f"test_{name}.py"),
+    )
+    for name in ("c0", "c1")
+)
+
+#: Runs a search; see the fixture.
+RunSearch = Callable[..., EnvironmentSearch]
+
+
+@dataclass
+class Index:
+    """Stands for uv: pins are the requirements themselves, with version 1; some cannot be had."""
+
+    lacking: tuple[str, ...] = ()
+    asked: list[tuple[Requirements, str, str]] = field(default_factory=list)
+
+    def pins(self, wanted: Requirements, tree: Path, python: str, moment: str) -> tuple[str, ...]:
+        self.asked.append((wanted, python, moment))
+        names = [*wanted.requirements, *wanted.files, *(f"of {folder} {tree.name}" for folder in wanted.projects)]
+        for name in names:
+            if name in self.lacking:
+                raise ImageError(f"there is no {name}")
+        return tuple(sorted(f"{name}{''.join(wanted.extras)}==1" for name in names))
+
+
+@pytest.fixture
+def instance(tmp_path: Path) -> Instance:
+    return Instance(
+        id="shop-7",
+        folder=str(tmp_path),
+        provenance=Provenance.GITHUB,
+        repo="owner/shop",
+        license="MIT",
+        pull_request=PullRequestFacts(number=7, title="Count"),
+        source=Source(git=GitSource(url="https://git.invalid/o/shop", base="a" * 40, head="b" * 40, merged="c" * 40)),
+        environment=Environment(dockerfile="python", timeout=50, env={"A": "b"}),
+        comments=COMMENTS,
+    )
+
+
+@pytest.fixture
+def run_search(tmp_path: Path, instance: Instance) -> Callable[..., EnvironmentSearch]:
+    """Search where ``proves`` says how many oracles an environment proves, by the first word that is in its pins."""
+    for side in ("head", "merged"):
+        (tmp_path / side / "core").mkdir(parents=True)
+        (tmp_path / side / "core" / "setup.py").write_text("")
+        (tmp_path / side / "core" / "shop.py").write_text("")
+        (tmp_path / side / "core" / "requirements.txt").write_text("")
+        (tmp_path / side / "dev-requirements.txt").write_text("")
+
+    def run(
+        proves: Mapping[str, int],
+        diagnosis: Diagnosis | None = None,
+        index: Index | None = None,
+        environment: Environment | None = None,
+        broken: Mapping[str, bool] | None = None,
+    ) -> EnvironmentSearch:
+        """``broken`` are pins that do not install, and whether the installer names them."""
+
+        def attempt(candidate: Candidate) -> Attempt:
+            text = " ".join([*candidate.environment.packages, *candidate.environment.install])
+            bad = next((pin for pin in broken or {} if pin in candidate.environment.packages), None)
+            if bad is not None:
+                named = (bad,) if (broken or {})[bad] else ()
+                return Attempt(candidate=candidate, context=None, problem=f"{bad} breaks", blamed=named)  # type: ignore[arg-type]
+            proved = next((number for word, number in proves.items() if word in text), 0)
+            proof = Proof(comment="c0", expected=("t",), runs=2, flake_bound=0.7)
+            proven = tuple(
+                ProvedComment(comment=comment, key="k", proof=proof if number < proved else None)
+                for number, comment in enumerate(COMMENTS)
+            )
+            stage: Any = None
+            return Attempt(candidate=candidate, context=stage, proven=proven)
+
+        wanted = instance if environment is None else dataclasses.replace(instance, environment=environment)
+        checkouts = Checkouts(
+            head=tmp_path / "head",
+            merged=lambda: tmp_path / "merged",
+            head_date=datetime(2021, 2, 6, 3, 10, 40, tzinfo=timezone.utc),
+            merged_date=datetime(2021, 3, 1, tzinfo=timezone.utc),
+        )
+        resolver: Any = index or Index()
+        search = EnvironmentSearch(
+            wanted, checkouts, resolver, ("3.8", "3.9"), attempt, lambda _: diagnosis or Diagnosis()
+        )
+        search.search()
+        return search
+
+    return run
+
+
+def names(search: EnvironmentSearch) -> list[str]:
+    return [attempt.candidate.name for attempt in search.attempts]
+
+
+def best(search: EnvironmentSearch) -> Attempt:
+    assert search.best is not None
+    return search.best
+
+
+def test_the_barest_that_proves_all_is_enough(run_search: RunSearch) -> None:
+    search = run_search({"pytest": 2})
+    assert names(search) == ["bare"]
+    environment = best(search).candidate.environment
+    assert environment.python == "3.8"
+    assert environment.resolved == "2021-02-07T03:10:40Z"
+    assert environment.packages == ("pytest==1", "setuptools==1")
+    assert environment.paths == (".", "core")
+    assert (environment.timeout, environment.env) == (50, {"A": "b"})
+
+
+def test_declared_is_the_project_of_the_commented_file(run_search: RunSearch) -> None:
+    search = run_search({"of core head": 2})
+    assert names(search) == ["bare", "declared"]
+
+
+def test_requirements_files_stand_in_for_a_manifest_that_leads_nowhere(
+    run_search: RunSearch,
+) -> None:
+    search = run_search({"core/requirements.txt": 2}, index=Index(lacking=("of core head",)))
+    assert names(search) == ["bare", "declared"]
+    assert search.problems == ["declared: there is no of core head"]
+
+
+def test_missing_modules_are_added_one_after_the_other(run_search: RunSearch) -> None:
+    diagnosis = Diagnosis(missing=("yaml", "gone.inner"), vain=("shop", "later", "json"))
+    search = run_search({"later": 2}, diagnosis, Index(lacking=("gone",)))
+    assert names(search) == ["bare", "declared", "missing", "missing"]
+    assert best(search).candidate.environment.packages == (
+        "later==1", "of core head==1", "pytest==1", "pyyaml==1", "setuptools==1",
+    )  # fmt: skip
+
+
+def test_every_candidate_in_its_order_when_nothing_helps(run_search: RunSearch) -> None:
+    search = run_search({})
+    assert list(dict.fromkeys(names(search))) == ["bare", "declared", "tests", "installed", "merged"]
+    assert best(search).candidate.name == "tests"
+    install = next(
+        attempt for attempt in search.attempts if attempt.candidate.name == "installed"
+    ).candidate.environment.install
+    assert install == ("pip install --no-build-isolation --no-deps -e ./core",)
+
+
+def test_the_merged_side_is_resolved_as_of_its_own_day(run_search: RunSearch) -> None:
+    index = Index()
+    search = run_search({"of core merged": 2}, index=index)
+    assert names(search)[-1] == "merged"
+    assert best(search).candidate.environment.resolved == "2021-03-02T00:00:00Z"
+
+
+def test_what_head_declares_besides_is_added_to_the_merged_side(run_search: RunSearch) -> None:
+    index = Index()
+    search = run_search({"of core head==1 of core merged==1": 2}, index=index)
+    assert names(search)[-2:] == ["merged", "merged"]
+    assert index.asked[-1][0].requirements == ("pytest", "setuptools", "of core head")
+
+
+def test_the_first_of_those_that_prove_most_is_kept(run_search: RunSearch) -> None:
+    assert best(run_search({"of core head": 1})).candidate.name == "declared"
+
+
+def test_a_python_that_is_given_stays(run_search: RunSearch) -> None:
+    search = run_search({"pytest": 2}, environment=Environment(dockerfile="python", python="3.9"))
+    assert best(search).candidate.environment.python == "3.9"
+
+
+def test_nothing_to_be_had_is_no_attempt_and_a_sentence(run_search: RunSearch) -> None:
+    search = run_search({}, index=Index(lacking=("pytest",)))
+    assert search.best is None
+    assert "bare: there is no pytest" in search.problems
+
+
+def carried(search: EnvironmentSearch, pin: str) -> int:
+    """How many environments were tried with a package."""
+    return sum(pin in attempt.candidate.environment.packages for attempt in search.attempts)
+
+
+def test_what_resolves_and_does_not_install_is_tried_once_and_dropped(
+    run_search: RunSearch,
+) -> None:
+    diagnosis = Diagnosis(missing=("yaml", "later"))
+    search = run_search({"later==1 pytest==1 pyyaml==1": 2}, diagnosis, broken={"of core head==1": True})
+    assert names(search) == ["bare", "declared", "declared", "missing", "missing"]
+    assert carried(search, "of core head==1") == 1
+    assert search.dropped == {("3.8", "of core head==1"): "of core head==1 breaks"}
+
+
+def test_several_that_do_not_install_are_dropped_one_after_the_other(
+    run_search: RunSearch,
+) -> None:
+    broken = {"of core head==1": True, "dev-requirements.txt==1": True, "core/requirements.txt==1": True}
+    search = run_search({}, broken=broken)
+    assert {pin: carried(search, pin) for pin in broken} == dict.fromkeys(broken, 1)
+    assert {pin for _, pin in search.dropped} == set(broken)
+
+
+def test_an_install_that_fails_for_no_named_package_leaves_what_is_wanted_as_it_was(
+    run_search: RunSearch,
+) -> None:
+    diagnosis = Diagnosis(missing=("gone", "yaml"))
+    search = run_search({"pyyaml": 2}, diagnosis, broken={"of core head==1": False, "gone==1": False})
+    assert carried(search, "of core head==1") == 1
+    assert carried(search, "gone==1") == 1
+    assert best(search).candidate.environment.packages == (
+        "core/requirements.txt==1",
+        "pytest==1",
+        "pyyaml==1",
+        "setuptools==1",
+    )
+
+
+def test_what_every_environment_has_is_never_dropped(run_search: RunSearch) -> None:
+    search = run_search({}, broken={"pytest==1": True})
+    assert search.dropped == {}
+    assert all(attempt.problem for attempt in search.attempts)
