@@ -85,7 +85,7 @@ def test_nothing_outside_a_store_goes_by_a_link_in_it(store: FileStore, tmp_path
 def test_what_a_killed_run_left_goes(store: FileStore, tmp_path: Path) -> None:
     code = (
         "import os, signal, tempfile; tempfile.tempdir = os.environ['PLACE'];"
-        "from pytest_crab.runtimes.runs import Run; run = Run(); (run.folder / 'left').write_text('x');"
+        "from pytest_crab.runtimes.runs import RunFolder; run = RunFolder(); (run.folder / 'left').write_text('x');"
         "print(run.folder, flush=True); os.kill(os.getpid(), signal.SIGKILL)"
     )
     environment = {**os.environ, "PLACE": str(tmp_path / "tmp")}

@@ -107,8 +107,8 @@ KILLED = """
 import sys, time
 from pathlib import Path
 from pytest_crab.runtimes.bubblewrap import run_in_folder
-from pytest_crab.runtimes.runs import Run
-run = Run()
+from pytest_crab.runtimes.runs import RunFolder
+run = RunFolder()
 run.folder
 print(run.id, flush=True)
 script = "setsid sleep " + sys.argv[1] + " & sleep " + sys.argv[1]

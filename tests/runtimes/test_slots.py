@@ -105,8 +105,8 @@ def test_a_run_lives_until_it_is_closed() -> None:
 
 DEAD = """
 import os
-from pytest_crab.runtimes.runs import Run
-run = Run()
+from pytest_crab.runtimes.runs import RunFolder
+run = RunFolder()
 (run.folder / "left").write_text("x")
 print(run.id, flush=True)
 os._exit(0)
