@@ -12,6 +12,8 @@ import click
 
 from pytest_crab import serialization
 from pytest_crab.benchmarks.ccrab import recording_at
+from pytest_crab.benchmarks.judged import is_judged
+from pytest_crab.benchmarks.judged import read_judged
 from pytest_crab.benchmarks.recorded import Recording
 from pytest_crab.errors import BadInput
 from pytest_crab.report.agreement import agreement_lines
@@ -19,6 +21,8 @@ from pytest_crab.report.agreement import agreements
 from pytest_crab.report.files import read_summary
 from pytest_crab.report.files import read_trials
 from pytest_crab.report.finding_labels import add_finding_labels
+from pytest_crab.report.judged_results import judged_lines
+from pytest_crab.report.judged_results import summarise_judged
 from pytest_crab.report.loading import SUMMARY
 from pytest_crab.report.loading import trials_file
 from pytest_crab.report.page import FILE as PAGE
@@ -35,7 +39,7 @@ from pytest_crab.report.write_report import remake
     "--recorded",
     "folder",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="A set that was imported, or c-CRAB's release itself: its recorded verdicts, and nothing is run.",
+    help="A set that was imported, or the release of c-CRAB, Martian or BC-Bench: its records, and nothing is run.",
 )
 @click.option(
     "--against",
@@ -66,8 +70,7 @@ def report(place: Path | None, folder: Path | None, trials: Path | None, labels:
             found, lines = _again(place, labels)
         else:
             assert folder is not None
-            recording = recording_at(folder)
-            found, lines = _summary(recording) if trials is None else _agreement(recording, trials)
+            found, lines = _recorded(folder, trials)
     except BadInput as error:
         raise click.ClickException(str(error)) from error
     except OSError as error:
@@ -87,6 +90,16 @@ def _again(place: Path, labels: Path | None) -> tuple[Any, Iterable[str]]:
     summary = remake(file.parent, errors_as_misses=before.errors_as_misses, shard=before.shard, gate=before.gate)
     width = shutil.get_terminal_size().columns
     return summary, [*(line.text for line in summary_lines(summary, max(80, width))), f"report: {file.with_name(PAGE)}"]
+
+
+def _recorded(folder: Path, trials: Path | None) -> tuple[Any, Iterable[str]]:
+    if is_judged(folder):
+        if trials is not None:
+            raise click.UsageError(f"--against compares verdicts of oracles, and {folder} holds judgements only")
+        judged = summarise_judged(read_judged(folder))
+        return judged, judged_lines(judged)
+    recording = recording_at(folder)
+    return _summary(recording) if trials is None else _agreement(recording, trials)
 
 
 def _summary(recording: Recording) -> tuple[Any, Iterable[str]]:

@@ -1,0 +1,154 @@
+"""The numbers of recorded judgements: precision, recall, F and false alarms by reviewer, and how far judges agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from statistics import fmean
+
+from pytest_crab.benchmarks.judged import JudgedRelease
+from pytest_crab.benchmarks.judged import JudgedRun
+from pytest_crab.formats import NOTHING
+from pytest_crab.formats import format_percent
+from pytest_crab.formats import format_table
+from pytest_crab.statistics.paired import kappa
+
+#: A known issue under one reviewer: reviewer, pull request, number.
+_Cell = tuple[str, str, int]
+_HEADS = (
+    "reviewer", "runs", "expected", "matched", "incorrect", "precision", "recall", "F1", "F0.5", "F2", "false alarms",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedRates:
+    """The rates of one reviewer under one judge, each a mean over its ``runs``; None where nothing can be divided.
+
+    ``precision`` is matched / (matched + incorrect), so that neutral comments count neither way; ``recall`` is matched
+    / expected. ``false_alarms`` is the share of clean pull requests on which the reviewer commented.
+    """
+
+    reviewer: str
+    judge: str
+    runs: int
+    expected: float
+    matched: float
+    incorrect: float
+    precision: float | None
+    recall: float | None
+    f1: float | None
+    f_half: float | None
+    f2: float | None
+    false_alarms: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeAgreement:
+    """Cohen's kappa of two judges over ``cells``, each a known issue under one reviewer."""
+
+    judges: tuple[str, str]
+    cells: int
+    kappa: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedSummary:
+    """The numbers of a release; ``union`` has by judge how many known issues any reviewer found."""
+
+    benchmark: str
+    golden: str
+    rates: tuple[JudgedRates, ...]
+    union: dict[str, int]
+    agreements: tuple[JudgeAgreement, ...]
+
+
+def summarise_judged(release: JudgedRelease) -> JudgedSummary:
+    """Sum up the runs of a release, repeats of one reviewer under one judge together."""
+    groups: dict[tuple[str, str], list[JudgedRun]] = {}
+    for run in release.runs:
+        groups.setdefault((run.judge, run.reviewer), []).append(run)
+    judges = sorted({run.judge for run in release.runs})
+    found: dict[str, dict[_Cell, bool]] = {judge: {} for judge in judges}
+    for run in release.runs:
+        found[run.judge].update(((run.reviewer, *key), hit) for key, hit in run.found.items())
+    return JudgedSummary(
+        benchmark=release.benchmark,
+        golden=release.golden,
+        rates=tuple(_rates(runs) for _, runs in sorted(groups.items())),
+        union={judge: len({key[1:] for key, hit in cells.items() if hit}) for judge, cells in found.items() if cells},
+        agreements=tuple(
+            _agreement(one, other, found[one], found[other])
+            for one, other in combinations(judges, 2)
+            if found[one].keys() & found[other].keys()
+        ),
+    )
+
+
+def f_measure(precision: float | None, recall: float | None, beta: float = 1) -> float | None:
+    """Return the F measure; 0 where both are 0, None where one is unknown."""
+    if precision is None or recall is None:
+        return None
+    weight = beta * beta
+    return (1 + weight) * precision * recall / (weight * precision + recall) if precision or recall else 0.0
+
+
+def judged_lines(summary: JudgedSummary) -> Iterator[str]:
+    """Yield the tables as text."""
+    yield f"{summary.benchmark}: recorded judgements against {summary.golden}; nothing was run"
+    for judge in sorted({rates.judge for rates in summary.rates}):
+        yield ""
+        yield f"judge {judge}, rates in percent"
+        rows = [rates for rates in summary.rates if rates.judge == judge]
+        yield from format_table([_HEADS, *map(_cells, rows)])
+        if judge in summary.union:
+            yield f"found by any reviewer: {summary.union[judge]}"
+    for one in summary.agreements:
+        value = NOTHING if one.kappa is None else f"{one.kappa:.4f}"
+        yield ""
+        yield f"{one.judges[0]} and {one.judges[1]}: kappa {value} over {one.cells:,} known issues by reviewer"
+
+
+def _cells(rates: JudgedRates) -> list[str]:
+    counts = [f"{value:g}" for value in (rates.expected, rates.matched, rates.incorrect)]
+    shares = (rates.precision, rates.recall, rates.f1, rates.f_half, rates.f2, rates.false_alarms)
+    return [rates.reviewer, str(rates.runs), *counts, *(_percent(share) for share in shares)]
+
+
+def _percent(share: float | None) -> str:
+    return NOTHING if share is None else format_percent(share)
+
+
+def _rates(runs: Sequence[JudgedRun]) -> JudgedRates:
+    each = [_precision_recall(run) for run in runs]
+    return JudgedRates(
+        reviewer=runs[0].reviewer,
+        judge=runs[0].judge,
+        runs=len(runs),
+        expected=fmean(run.expected for run in runs),
+        matched=fmean(run.matched for run in runs),
+        incorrect=fmean(run.incorrect for run in runs),
+        precision=_mean([precision for precision, _ in each]),
+        recall=_mean([recall for _, recall in each]),
+        f1=_mean([f_measure(*pair) for pair in each]),
+        f_half=_mean([f_measure(*pair, beta=0.5) for pair in each]),
+        f2=_mean([f_measure(*pair, beta=2) for pair in each]),
+        false_alarms=_mean([run.alarmed / run.clean if run.clean else None for run in runs]),
+    )
+
+
+def _precision_recall(run: JudgedRun) -> tuple[float | None, float | None]:
+    said = run.matched + run.incorrect
+    return run.matched / said if said else None, run.matched / run.expected if run.expected else None
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return fmean(known) if known and len(known) == len(values) else None
+
+
+def _agreement(one: str, other: str, first: dict[_Cell, bool], second: dict[_Cell, bool]) -> JudgeAgreement:
+    keys = sorted(first.keys() & second.keys())
+    value = kappa([first[key] for key in keys], [second[key] for key in keys])
+    return JudgeAgreement(judges=(one, other), cells=len(keys), kappa=value)

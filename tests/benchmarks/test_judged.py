@@ -1,0 +1,135 @@
+"""Recorded judgements of Martian and BC-Bench: made-up releases that can be counted, and the real printed numbers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from pytest_crab.benchmarks.judged import read_judged
+from pytest_crab.cli import main
+from pytest_crab.errors import BadInput
+from pytest_crab.report.judged_results import JudgedRates
+from pytest_crab.report.judged_results import f_measure
+from pytest_crab.report.judged_results import summarise_judged
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
+martian_data = pytest.mark.skipif(
+    not (DATA / "martian").is_dir(), reason="../shared/data/martian is not beside this checkout"
+)
+bcbench_data = pytest.mark.skipif(
+    not (DATA / "bcbench").is_dir(), reason="../shared/data/bcbench is not beside this checkout"
+)
+ONE, TWO = "https://forge.example/o/r/pull/1", "https://forge.example/o/r/pull/2"
+
+
+def result(*hits: str, missed: int = 0) -> dict[str, Any]:
+    hit = [{"golden_comment": text, "matched_candidate": "x"} for text in hits]
+    return {"true_positives": hit, "false_positives": [{"candidate": str(number)} for number in range(missed)]}
+
+
+@pytest.fixture
+def martian(tmp_path: Path) -> Path:
+    """Three known issues, two of the same words; one tool under two judges, one of whom saw less."""
+    (tmp_path / "golden_comments").mkdir()
+    golden = [
+        {"url": ONE, "comments": [{"comment": "twice"}, {"comment": "twice"}]},
+        {"url": TWO, "comments": [{"comment": "once"}]},
+    ]
+    (tmp_path / "golden_comments" / "r.json").write_text(json.dumps(golden))
+    found = {
+        "kind": {ONE: {"bot": result("twice", missed=2)}, TWO: {"bot": result("once")}},
+        "stern": {ONE: {"bot": result(missed=3)}, TWO: {"bot": result("once")}},
+    }
+    for judge, results in found.items():
+        (tmp_path / "evaluations" / judge).mkdir(parents=True)
+        (tmp_path / "evaluations" / judge / "evaluations.json").write_text(json.dumps(results))
+    return tmp_path
+
+
+def test_a_known_issue_counts_once_for_each_match_on_record(martian: Path) -> None:
+    kind, stern = read_judged(martian).runs
+    assert (kind.matched, kind.incorrect, kind.expected) == (2, 2, 3)
+    assert list(kind.found.values()) == [True, False, True]
+    assert (stern.matched, stern.incorrect) == (1, 3)
+
+
+def test_rates_union_and_kappa(martian: Path) -> None:
+    summary = summarise_judged(read_judged(martian))
+    kind, stern = summary.rates
+    assert (kind.precision, kind.recall) == (0.5, pytest.approx(2 / 3))
+    assert (kind.f1, kind.false_alarms) == (pytest.approx(4 / 7), None)
+    assert stern.precision == 0.25
+    assert summary.union == {"kind": 2, "stern": 1}
+    (agreement,) = summary.agreements  # agree on 2 of 3; by chance 2/3 * 1/3 + 1/3 * 2/3
+    assert (agreement.cells, agreement.kappa) == (3, pytest.approx((2 / 3 - 4 / 9) / (5 / 9)))
+
+
+@pytest.mark.parametrize(
+    ("precision", "recall", "beta", "value"),
+    [(0.5, 0.25, 1, 1 / 3), (0.5, 0.25, 2, 0.2777777778), (0.0, 0.0, 1, 0.0), (None, 0.5, 1, None)],
+)
+def test_the_f_measure(precision: float | None, recall: float | None, beta: float, value: float | None) -> None:
+    assert f_measure(precision, recall, beta) == (None if value is None else pytest.approx(value))
+
+
+def test_a_release_of_another_shape_is_one_sentence(martian: Path) -> None:
+    (martian / "evaluations" / "kind" / "evaluations.json").write_text('{"x": 1}')
+    with pytest.raises(BadInput, match="no release of this shape"):
+        read_judged(martian)
+    told = CliRunner().invoke(main, ["report", "--recorded", str(martian)])
+    assert told.exit_code == 1
+    assert "fetch it again" in told.output
+
+
+def test_verdicts_of_oracles_are_not_compared_with_judgements(martian: Path) -> None:
+    told = CliRunner().invoke(main, ["report", "--recorded", str(martian), "--against", str(martian)])
+    assert told.exit_code == 2
+    assert "judgements only" in told.output
+
+
+def rows(folder: Path, judge: str) -> dict[str, JudgedRates]:
+    return {row.reviewer: row for row in summarise_judged(read_judged(folder)).rates if row.judge == judge}
+
+
+@martian_data
+def test_martians_published_rows_follow_from_its_judgements() -> None:
+    dashboard = json.loads((DATA / "martian" / "benchmark_dashboard.json").read_bytes())
+    for judge in ("anthropic_claude-opus-4-5-20251101", "openai_gpt-5.2"):
+        printed: dict[str, list[int]] = {}
+        for pull_request in dashboard["models"][judge]["prs"]:
+            for tool, counts in pull_request["tool_metrics"].items():
+                sums = printed.setdefault(tool, [0, 0])
+                sums[0] += counts["tp"]
+                sums[1] += counts["fp"]
+        found = rows(DATA / "martian", judge)
+        assert {tool: [row.matched, row.incorrect] for tool, row in found.items()} == printed
+        assert len(printed) == 12
+    augment = rows(DATA / "martian", "anthropic_claude-opus-4-5-20251101")["augment"]
+    rates = [round(100 * (value or 0), 1) for value in (augment.precision, augment.recall, augment.f1)]
+    assert (augment.matched, augment.incorrect, rates) == (86, 97, [47.0, 62.8, 53.8])
+
+
+@martian_data
+def test_martians_judges_agree_as_published() -> None:
+    summary = summarise_judged(read_judged(DATA / "martian"))
+    (agreement,) = summary.agreements
+    assert (agreement.cells, round(agreement.kappa or 0, 4)) == (1644, 0.9425)
+    assert summary.union == {"anthropic_claude-opus-4-5-20251101": 118, "openai_gpt-5.2": 117}
+    assert summary.golden.startswith("137 known issues, sha256 ")
+
+
+@bcbench_data
+def test_bcbenchs_published_rates_follow_from_its_counts() -> None:
+    printed = json.loads((DATA / "bcbench" / "code-review-results.json").read_bytes())["runs"]
+    release = read_judged(DATA / "bcbench")
+    assert len(release.runs) == len(printed) == 60
+    for run, row in zip(release.runs, printed, strict=True):
+        precision, recall = run.matched / (run.matched + run.incorrect), run.matched / run.expected
+        for beta, key in ((1, "f1"), (0.5, "f_beta_05"), (2, "f_beta_2")):
+            assert f_measure(precision, recall, beta) == pytest.approx(row[key], abs=1e-3)
+    assert release.golden.startswith("235 known issues in 144 cases, 37 of them clean, ")
+    assert len(summarise_judged(release).rates) == 12
