@@ -25,6 +25,7 @@ from typing import NamedTuple
 from pytest_crab import serialization
 from pytest_crab.errors import AgentError
 from pytest_crab.errors import ReviewerError
+from pytest_crab.formats import format_first
 from pytest_crab.protocols import Checkout
 from pytest_crab.protocols import Completed
 from pytest_crab.protocols import Workspace
@@ -133,8 +134,8 @@ class CommandSettings:
 
     def bad_output(self, problems: Sequence[str]) -> Exception:
         """The family's error for output that is not what the contract asks for."""
-        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-        sentence = f"{self._title()} printed what is no answer: {problems[0]}{more}; see docs/reference/command.md"
+        said = format_first(problems)
+        sentence = f"{self._title()} printed what is no answer: {said}; see docs/reference/command.md"
         return self.failure(self.redact(sentence))
 
     # --- settings ----------------------------------------------------------------------------------------------------

@@ -40,6 +40,11 @@ def format_names(names: Sequence[str], shown: int, between: str = ", ") -> str:
     return between.join(names[:shown]) + (f" and {len(names) - shown} more" if len(names) > shown else "")
 
 
+def format_first(sentences: Sequence[str]) -> str:
+    """Return the first of some sentences, and how many more there are in brackets."""
+    return sentences[0] + (f" (and {len(sentences) - 1} more)" if len(sentences) > 1 else "")
+
+
 def format_number(value: float | None) -> str:
     """Return a sum or mean: whole where it is whole, else with one decimal."""
     if value is None:

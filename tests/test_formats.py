@@ -4,6 +4,7 @@ import pytest
 
 from pytest_crab.formats import format_dollars
 from pytest_crab.formats import format_duration
+from pytest_crab.formats import format_first
 from pytest_crab.formats import format_mean
 from pytest_crab.formats import format_names
 from pytest_crab.formats import format_number
@@ -33,6 +34,11 @@ def test_shares_means_and_counts_have_one_decimal_and_nothing_is_a_dash() -> Non
 @pytest.mark.parametrize(("seconds", "text"), [(0.2, "1 s"), (89, "89 s"), (90, "2 min"), (9000, "2.5 h")])
 def test_a_length_of_time_has_the_unit_that_fits(seconds: float, text: str) -> None:
     assert format_duration(seconds) == text
+
+
+def test_of_several_sentences_the_first_is_shown() -> None:
+    assert format_first(["one"]) == "one"
+    assert format_first(["one", "two", "three"]) == "one (and 2 more)"
 
 
 def test_names_beyond_the_limit_are_a_number() -> None:

@@ -16,6 +16,7 @@ from typing import TypeVar
 
 from pytest_crab import serialization
 from pytest_crab.errors import BadInput
+from pytest_crab.formats import format_first
 from pytest_crab.types import INSTANCE_ID
 
 T = TypeVar("T")
@@ -70,8 +71,7 @@ def to_record(data: object, cls: type[T], nested: Mapping[str, type], problems: 
     if record is not None and _half_pair(record):
         faults.append("a text holds half a surrogate pair, which is no text")
     if faults:
-        more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
-        problems.append(f"{where}: {faults[0]}{more}")
+        problems.append(f"{where}: {format_first(faults)}")
         return None
     return record
 

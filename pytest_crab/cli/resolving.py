@@ -18,6 +18,7 @@ from pytest_crab.curation.certify import Certificate
 from pytest_crab.curation.resolvable import Resolution
 from pytest_crab.curation.resolvable import measure_resolvability
 from pytest_crab.errors import BadInput
+from pytest_crab.formats import format_count
 from pytest_crab.instances import load_instance
 from pytest_crab.instances.resolved import write_marks
 from pytest_crab.reviewers import REVIEWERS
@@ -130,7 +131,7 @@ def _line(one: Resolution, agent: str) -> str:
     place = f"{one.instance} {one.comment}"
     if one.mark is None:
         return f"{place}: not known whether {agent} resolves it: {one.problem}"
-    tries = "1 attempt" if one.mark.attempts == 1 else f"{one.mark.attempts} attempts"
+    tries = format_count(one.mark.attempts, "attempt")
     if one.mark.resolved:
         return f"{place}: resolved by {agent} ({tries})"
     return f"{place}: not resolved by {agent} ({tries}): {one.mark.why}"

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pytest_crab.formats import format_count
 from pytest_crab.types import Category
 from pytest_crab.types import Comment
 from pytest_crab.types import Instance
@@ -36,9 +37,8 @@ def statistics_lines(found: Sequence[SizedInstance]) -> Iterator[str]:
     bare = sum(not one.instance.with_oracles for one in found)
     repos = {one.instance.repo for one in found}
     without = f", {bare} instances without an oracle" if bare else ""
-    instances = f"{len(found)} instance{'' if len(found) == 1 else 's'}"
-    projects = f"{len(repos)} repositor{'y' if len(repos) == 1 else 'ies'}"
-    yield f"{instances} of {projects}, {len(oracles)} oracle{'' if len(oracles) == 1 else 's'}{without}"
+    instances, projects = format_count(len(found), "instance"), format_count(len(repos), "repository")
+    yield f"{instances} of {projects}, {format_count(len(oracles), 'oracle')}{without}"
     comments = [comment for _, comment in oracles]
     yield _line("oracles by category", _in_order(Counter(str(one.category) for one in comments), map(str, Category)))
     yield _line("oracles by kind", _in_order(Counter(str(one.kind) for one in comments), map(str, Kind)))

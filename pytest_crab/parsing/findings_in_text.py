@@ -85,7 +85,9 @@ def _read(text: str, problems: list[str], path: str | None, files: Collection[st
     if items is None or (unread and not items):
         problems.append(_why(text, found))
         return None
-    named = [_named(item) | ({"path": path} if path else {}) if isinstance(item, Mapping) else item for item in items]
+    named = [
+        _our_fields(item) | ({"path": path} if path else {}) if isinstance(item, Mapping) else item for item in items
+    ]
     review = review_of({"findings": named}, problems, files=files)
     if review is None or not unread:
         return review
@@ -161,7 +163,8 @@ def _is_finding(value: Any) -> bool:
     return (has[0] and (has[1] or has[2])) or (has[1] and has[2])
 
 
-def _named(item: Mapping[str, Any]) -> dict[str, Any]:
+def _our_fields(item: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a finding under our field names; a title stands in for a missing body."""
     found: dict[str, Any] = {}
     for ours, theirs in _NAMES.items():
         name = next((name for name in theirs if item.get(name) not in (None, "")), None)

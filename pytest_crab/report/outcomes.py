@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Iterable
 from collections.abc import Mapping
@@ -142,10 +143,7 @@ def against_control(oracles: Iterable[OracleRecord], control: Mapping[Key, Oracl
                 other.verdicts[at % len(other.verdicts)] if one == EMPTY else one for at, one in enumerate(verdicts)
             )
             verdicts = "".join(letters)
-        caught, missed = verdicts.count(CAUGHT), verdicts.count(MISSED) + verdicts.count(EMPTY)
-        taken[oracle.key] = Measured(
-            repo=oracle.repo, caught=caught, missed=missed, unknown=len(verdicts) - caught - missed
-        )
+        taken[oracle.key] = dataclasses.replace(oracle, verdicts=verdicts).counts()
     return taken
 
 

@@ -62,9 +62,8 @@ def burden_lines(reviewer: ReviewerSummary) -> Iterator[str]:
     burden = reviewer.burden
     if burden.findings:
         effect = "" if burden.without_effect is None else f", {burden.without_effect} without effect on any oracle"
-        noun = "finding" if burden.findings == 1 else "findings"
         over = f" in all {reviewer.repeats} repeats" if reviewer.repeats > 1 else ""
-        yield f"{burden.findings} {noun}{over}, {burden.idle} in reviews that led to no catch{effect}"
+        yield f"{format_count(burden.findings, 'finding')}{over}, {burden.idle} in reviews that led to no catch{effect}"
     if burden.added or burden.removed:
         yield f"revisions: +{burden.added} -{burden.removed} lines in {burden.revisions}"
     if reviewer.curve:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections import Counter
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from pytest_crab.report import outcomes as letters
 from pytest_crab.report.outcomes import OracleRecord
 from pytest_crab.report.review_cost import TrialLoad
 from pytest_crab.report.review_cost import load
+from pytest_crab.statistics.comparison import Key
 from pytest_crab.types import Provenance
 from pytest_crab.types import Trial
 from pytest_crab.types import Unit
@@ -26,7 +28,10 @@ _OWN_STEPS = ("review", "revision", "verdict")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialRow:
-    """One trial; ``own_seconds`` are those of review, revision and verdicts; None: some were kept from before."""
+    """One trial; ``own_seconds`` are those of review, revision and verdicts; None: some were kept from before.
+
+    ``oracles`` have this trial's verdict alone.
+    """
 
     instance: str
     repo: str
@@ -47,7 +52,7 @@ class TrialRow:
     own_seconds: float | None
     versions: tuple[tuple[str, str], ...]
     digest: str | None
-    results: tuple[tuple[str, Mapping[str, str], str, bool | None], ...]
+    oracles: tuple[OracleRecord, ...]
     finding_labels: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
 
@@ -73,8 +78,15 @@ def row_of(trial: Trial) -> TrialRow:
         own_seconds=_seconds(trial),
         versions=_versions(trial),
         digest=trial.versions.get("instance"),
-        results=tuple(
-            (result.comment, result.labels, letters.letter(result.reason), result.resolvable)
+        oracles=tuple(
+            OracleRecord(
+                instance=trial.instance,
+                comment=result.comment,
+                repo=trial.repo,
+                labels=result.labels,
+                verdicts=letters.letter(result.reason),
+                resolvable=result.resolvable,
+            )
             for result in trial.results
         ),
         finding_labels=_finding_labels(trial),
@@ -113,28 +125,24 @@ def _versions(trial: Trial) -> tuple[tuple[str, str], ...]:
 
 def oracles_of(rows: Iterable[TrialRow]) -> list[OracleRecord]:
     """Return the oracles of all rows, each once, with the verdicts of its repeats in their order."""
-    places: dict[tuple[str, str], tuple[str, Mapping[str, str]]] = {}
-    verdicts: dict[tuple[str, str], dict[int, str]] = {}
-    marks: dict[tuple[str, str], bool] = {}
+    found: dict[Key, dict[int, OracleRecord]] = {}
     for row in rows:
-        for comment, labels, one, resolvable in row.results:
-            places.setdefault((row.instance, comment), (row.repo, labels))
-            if resolvable is not None:
-                marks[row.instance, comment] = resolvable
-            verdicts.setdefault((row.instance, comment), {})[row.repeat] = one
-    return [
-        OracleRecord(
-            instance=instance,
-            comment=comment,
-            repo=repo,
-            labels=labels,
-            verdicts="".join(own[repeat] for repeat in sorted(own)),
-            repeats=() if sorted(own) == list(range(1, len(own) + 1)) else tuple(sorted(own)),
-            resolvable=marks.get((instance, comment)),
-        )
-        for (instance, comment), (repo, labels) in places.items()
-        for own in (verdicts[instance, comment],)
-    ]
+        for oracle in row.oracles:
+            found.setdefault(oracle.key, {})[row.repeat] = oracle
+    return [_over_repeats(own) for own in found.values()]
+
+
+def _over_repeats(own: Mapping[int, OracleRecord]) -> OracleRecord:
+    """Return one record of an oracle from those of its repeats, by their numbers."""
+    first, *_ = own.values()
+    repeats = sorted(own)
+    marks = [one.resolvable for one in own.values() if one.resolvable is not None]
+    return dataclasses.replace(
+        first,
+        verdicts="".join(own[repeat].verdicts for repeat in repeats),
+        repeats=() if repeats == list(range(1, len(repeats) + 1)) else tuple(repeats),
+        resolvable=marks[-1] if marks else None,
+    )
 
 
 def comments_of(rows: Iterable[TrialRow]) -> tuple[Fraction, int]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from pytest_crab.diffs import touched_paths
 from pytest_crab.errors import ReviewerError
+from pytest_crab.formats import format_first
 from pytest_crab.instances.recorded import NOT_ON_RECORD
 from pytest_crab.instances.recorded import is_recorded_name
 from pytest_crab.instances.recorded import recorded_file
@@ -68,8 +69,7 @@ class BoundReplayReviewer:
         problems: list[str] = []
         review = _read_count(text) or read_review(text, problems, files=touched_paths(pull_request.diff))
         if review is None:
-            more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-            raise ReviewerError(f"{self.file}: {problems[0]}{more}; see docs/reference/command.md")
+            raise ReviewerError(f"{self.file}: {format_first(problems)}; see docs/reference/command.md")
         return review
 
     def _read(self) -> bytes:

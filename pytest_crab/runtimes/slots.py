@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pytest_crab.errors import Cancelled
+from pytest_crab.formats import format_count
 from pytest_crab.locks import locked_file
 from pytest_crab.locks import try_lock_file
 from pytest_crab.scratch import machine_folder
@@ -38,7 +39,7 @@ class Slots:
             os.close(descriptor)
 
     def __str__(self) -> str:
-        words = "1 slot" if self.count == 1 else f"{self.count} slots"
+        words = format_count(self.count, "slot")
         return f"the {words} of this machine, which all runs of this user with this TMPDIR share ({self._place()})"
 
     def held(self) -> int:
