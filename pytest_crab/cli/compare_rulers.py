@@ -21,7 +21,9 @@ from pytest_crab.formats import format_dollars
 from pytest_crab.formats import format_percent
 from pytest_crab.formats import format_table
 from pytest_crab.report.judge_text import judge_lines
+from pytest_crab.report.judging import calibrate
 from pytest_crab.report.judging import questions_of
+from pytest_crab.report.judging import read_labels
 from pytest_crab.report.loading import trials_file
 from pytest_crab.report.rulers import BINARY
 from pytest_crab.report.rulers import Cell
@@ -51,6 +53,10 @@ SHOWN = 10
 @click.option(
     "--check-judge", "check", is_flag=True, help="With --judge: also count the labels that order or length change."
 )
+@click.option(
+    "--judge-labels", "labels", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="With --judge: labels by people, to hold the judges against.",
+)  # fmt: skip
 @click.option("--replay", is_flag=True, help="With --judge: answer from recordings alone.")
 @store_option("With --judge: the folder in which judgements are kept.")
 @click.option("--all", "everything", is_flag=True, help="Print every comment on which rulers differ.")
@@ -64,6 +70,7 @@ def compare_rulers(
     jobs: int,
     plan: bool,
     check: bool,
+    labels: Path | None,
     replay: bool,
     store: Path,
     everything: bool,
@@ -75,35 +82,36 @@ def compare_rulers(
     rulers rank reviewers alike (Kendall's tau-b), and the comments that one ruler counts as hit and another as missed.
     Only a judge asks a model.
     """
-    _require_rulers(judges, similarity=similarity, only_with_judges={"--plan": plan, "--check-judge": check})
+    _require_rulers(
+        judges,
+        similarity=similarity,
+        about_judges={"--plan": plan, "--check-judge": check, "--judge-labels": labels is not None},
+    )
     try:
+        file, known = trials_file(report), None if labels is None else read_labels(labels)
         with open_judges(judges, store, jobs=jobs, budget=budget, replay=replay) as benches:
-            file = trials_file(report)
             if plan:
                 for bench in benches:
                     click.echo(_plan_line(bench.name, bench.plan(questions_of(reviews_of(file), file.parent))))
                 return
             found = compare(file, similarities=similarity, judges={bench.name: bench.decide for bench in benches})
-            if check:
-                found = _with_checks(found, benches)
+            found = _with_checks(found, benches) if check else found
+            found = found if known is None else _with_calibration(found, known)
             costs = [_cost_line(bench) for bench in benches]
     except CrabError as error:
         raise click.ClickException(str(error)) from error
     if as_json:
         click.echo(json.dumps(serialization.dump(found), indent=1, allow_nan=False))
-        return
-    for line in _lines(found, everything=everything):
-        click.echo(line)
-    for line in costs:
-        click.echo(line)
+    else:
+        click.echo("\n".join([*_lines(found, everything=everything), *costs]))
 
 
-def _require_rulers(judges: Sequence[str], *, similarity: bool, only_with_judges: Mapping[str, bool]) -> None:
+def _require_rulers(judges: Sequence[str], *, similarity: bool, about_judges: Mapping[str, bool]) -> None:
     if similarity and (missing := missing_library()) is not None:
         raise click.UsageError(f"--similarity needs {missing}; install the extra pytest-crab[similarity]")
     if taken := {*BINARY, *MEASURES} & {*judges}:
         raise click.UsageError(f"--judge {min(taken)}: a ruler has this name; give the judge another in crab.yaml")
-    for option, is_given in only_with_judges.items():
+    for option, is_given in about_judges.items():
         if is_given and not judges:
             raise click.UsageError(f"{option} is about a judge; name one with --judge")
 
@@ -167,6 +175,10 @@ def _with_checks(found: RulerComparison, benches: Sequence[JudgeBench]) -> Ruler
         for judge, bench in zip(found.judges, benches, strict=True)
     ]
     return dataclasses.replace(found, judges=tuple(judges))
+
+
+def _with_calibration(found: RulerComparison, labels: Mapping[tuple[str, int], str]) -> RulerComparison:
+    return dataclasses.replace(found, judges=tuple(calibrate(judge, labels) for judge in found.judges))
 
 
 def _plan_line(name: str, plan: JudgePlan) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pytest_crab.formats import format_count
 from pytest_crab.formats import format_percent
 from pytest_crab.formats import format_table
+from pytest_crab.report.judging import Calibration
 from pytest_crab.report.judging import JudgeReport
 from pytest_crab.statistics.signal import Measure
 from pytest_crab.statistics.signal import Signal
@@ -25,14 +26,16 @@ def judge_lines(found: JudgeReport, *, by_label: bool = False) -> Iterator[str]:
     yield f"{found.judge}, percent; SNR is signal to noise:"
     yield from format_table([("reviewer", *_HEADS), *((name, *_cells(own)) for name, own in judged)])
     for name, own in judged:
-        undefined = {measure.undefined for measure in _measures(own) if measure.undefined is not None}
-        yield from (f"  {name}: undefined since {reason}" for reason in sorted(undefined))
+        for measure, value in zip(_HEADS, _measures(own), strict=False):
+            if value.undefined is not None:
+                yield f"  {name}: {measure} is undefined, {value.undefined}"
         if own.unknown_findings or own.unknown_bugs:
             findings, bugs = format_count(own.unknown_findings, "finding"), format_count(own.unknown_bugs, "comment")
             yield f"  {name}: not known of {findings} and {bugs}, which do not count"
     for check in found.checks:
         asked = format_count(check.compared, "question")
         yield f"  the label of {check.changed} of {asked} changes if the question is {check.form}"
+    yield f"  {_calibration(found.calibration)}"
     for reason, count in list(found.unknown.items())[:_SHOWN]:
         yield f"  {count} unknown: {one_line(reason, 200)}"
     if by_label:
@@ -40,6 +43,14 @@ def judge_lines(found: JudgeReport, *, by_label: bool = False) -> Iterator[str]:
             for dimension, labels in own.recall_by_label.items():
                 shares = ", ".join(f"{one_line(label)} {hit} of {known}" for label, (hit, known) in labels.items())
                 yield f"  {name}: recall by {one_line(dimension)}: {shares}"
+
+
+def _calibration(found: Calibration | None) -> str:
+    if found is None:
+        return "not held against labels by people: how far these numbers can be trusted is not known"
+    agree = "" if found.kappa is None else f", kappa {found.kappa:.2f}"
+    unknown = f", {found.unknown} more unknown" if found.unknown else ""
+    return f"agrees with people on {found.agreed} of {format_count(found.compared, 'finding')}{agree}{unknown}"
 
 
 def _measures(own: Signal) -> tuple[Measure, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -11,6 +12,7 @@ from dataclasses import field
 from pathlib import Path
 
 from pytest_crab import serialization
+from pytest_crab.errors import BadInput
 from pytest_crab.report.pull_requests import Subject
 from pytest_crab.report.pull_requests import read_subject
 from pytest_crab.scoring.judges.votes import Decide
@@ -19,7 +21,9 @@ from pytest_crab.scoring.judges.votes import Gold
 from pytest_crab.scoring.judges.votes import JudgeQuestion
 from pytest_crab.scoring.judges.votes import VotedLabel
 from pytest_crab.scoring.judges.votes import label_of_finding
+from pytest_crab.statistics.paired import kappa
 from pytest_crab.statistics.signal import BUG_HIT
+from pytest_crab.statistics.signal import LABELS
 from pytest_crab.statistics.signal import JudgedReview
 from pytest_crab.statistics.signal import Signal
 from pytest_crab.statistics.signal import signal
@@ -55,10 +59,34 @@ class ReviewerSignal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """A judge against labels by people: of ``compared`` findings with a label of both, how many agree, and kappa.
+
+    ``unknown`` are labelled findings that the judge has no label of.
+    """
+
+    compared: int
+    agreed: int
+    unknown: int
+    kappa: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelledFinding:
+    """One entry of a file of labels: a finding, counted from 0, of a trial, with a person's label."""
+
+    trial: str
+    finding: int
+    label: str | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeReport:
     """All findings by one judge, the measures of each reviewer, and the reasons of unknown labels with their counts.
 
-    ``checks`` are those of other forms of the questions, where they were asked for.
+    ``checks`` are those of other forms of the questions, where they were asked for; ``calibration`` is None where no
+    labels by people were given.
     """
 
     judge: str
@@ -66,6 +94,7 @@ class JudgeReport:
     findings: tuple[JudgedFinding, ...]
     unknown: Mapping[str, int] = field(default_factory=dict)
     checks: tuple[FormCheck, ...] = ()
+    calibration: Calibration | None = None
 
 
 def questions_of(trials: Sequence[Trial], report: Path) -> Iterator[JudgeQuestion]:
@@ -108,6 +137,44 @@ def judge_report(judge: str, trials: Sequence[Trial], judgements: Mapping[TrialI
         findings=tuple(findings),
         unknown=dict(Counter(finding.reason for finding in findings if finding.label is None).most_common()),
     )
+
+
+def read_labels(path: Path) -> dict[tuple[str, int], str]:
+    """Return the labels by trial and finding of a JSON list, as the ``findings`` of a JudgeReport are. Raises BadInput.
+
+    Entries without a label are left out.
+    """
+    try:
+        entries = serialization.load(path)
+    except (OSError, ValueError) as error:
+        raise BadInput(str(path), [f"cannot be read as JSON: {error}"]) from error
+    if not isinstance(entries, list):
+        raise BadInput(str(path), ["it should be a list of findings with trial, finding and label"])
+    problems: list[str] = []
+    found = [serialization.read(LabelledFinding, entry, problems, f"[{at}]") for at, entry in enumerate(entries)]
+    known = [one for one in found if one is not None and one.label is not None]
+    wrong = [
+        f"{one.label} is no label; it should be one of {', '.join(LABELS)}" for one in known if one.label not in LABELS
+    ]
+    if problems or wrong:
+        raise BadInput(str(path), [*problems, *dict.fromkeys(wrong)])
+    return {(one.trial, one.finding): one.label for one in known if one.label is not None}
+
+
+def calibrate(found: JudgeReport, labels: Mapping[tuple[str, int], str]) -> JudgeReport:
+    """Return the report with the judge held against labels by people. Raises BadInput if none is of its findings."""
+    own = {(finding.trial, finding.finding): finding.label for finding in found.findings}
+    both = [(own[key], label) for key, label in labels.items() if key in own]
+    if not both:
+        raise BadInput("the labels", [f"none of the {len(labels)} is of a finding in this report"])
+    known = [(one, other) for one, other in both if one is not None]
+    calibration = Calibration(
+        compared=len(known),
+        agreed=sum(one == other for one, other in known),
+        unknown=len(both) - len(known),
+        kappa=kappa([one for one, _ in known], [other for _, other in known]),
+    )
+    return dataclasses.replace(found, calibration=calibration)
 
 
 def _by_trial(trials: Sequence[Trial], report: Path) -> dict[TrialId, list[tuple[int, str, JudgeQuestion]]]:

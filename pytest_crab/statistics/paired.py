@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Hashable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -66,15 +67,13 @@ def holm(chances: Mapping[str, float]) -> dict[str, float]:
     return {name: adjusted[name] for name in chances}
 
 
-def kappa(one: Sequence[bool], other: Sequence[bool]) -> float | None:
-    """Cohen's kappa of two reviewers over the same oracles; None where both say the same of all, or of none."""
+def kappa(one: Sequence[Hashable], other: Sequence[Hashable]) -> float | None:
+    """Return Cohen's kappa of two raters over the same things; None of nothing, and if both give all one label."""
     count = len(one)
-    if not count:
-        return None
-    agree = sum(a == b for a, b in zip(one, other, strict=True)) / count
-    first, second = sum(one) / count, sum(other) / count
-    chance = first * second + (1 - first) * (1 - second)
-    return (agree - chance) / (1 - chance) if chance < 1 else None
+    agree = count * sum(a == b for a, b in zip(one, other, strict=True))
+    first, second = Counter(one), Counter(other)
+    chance = sum(first[label] * second[label] for label in first)
+    return (agree - chance) / (count**2 - chance) if chance < count**2 else None
 
 
 def _swings(parts: Sequence[float]) -> list[float]:

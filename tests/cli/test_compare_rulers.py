@@ -196,7 +196,7 @@ def test_a_judgement_is_paid_for_once_and_shown(
     assert asked == 8  # five findings that differ, on two comments each; alpha's first two and beta's first are one
     assert f"{asked} judgements asked" in output
     assert "alpha" in output
-    assert "undefined since there is no noise" in output
+    assert "SNR is undefined, there is no noise" in output
     monkeypatch.delenv("ANTHROPIC_API_KEY")
     code, again = compare(tmp_path, judged, "--judge", "scripted", "--all")
     assert (code, len(provider.asked)) == (0, asked)
@@ -230,6 +230,36 @@ def test_a_judge_that_cannot_be_one_is_refused(
     assert exit_code == code
     assert said in output
     assert not provider.asked
+
+
+def test_a_judge_is_held_against_labels_by_people(
+    tmp_path: Path, provider: ScriptedProvider, judged: list[Trial]
+) -> None:
+    _, output = compare(tmp_path, judged, "--judge", "scripted")
+    assert "not held against labels by people" in output
+    _, output = compare(tmp_path, judged, "--judge", "scripted", "--json")
+    (judge,) = json.loads(output)["judges"]
+    labels = [{**finding, "label": "NOISE"} for finding in judge["findings"]]
+    for finding in labels[:2]:
+        finding["label"] = "BUG_HIT"
+    (tmp_path / "labels.json").write_text(json.dumps(labels))
+    code, output = compare(
+        tmp_path, judged, "--judge", "scripted", "--judge-labels", str(tmp_path / "labels.json"), "--json"
+    )
+    assert code == 0, output
+    (judge,) = json.loads(output)["judges"]
+    # The judge says: hit, hit, valid, noise; hit, and nothing. People: hit, hit, noise, noise; noise.
+    chance = (3 * 2 + 1 * 3) / 25
+    expected = {"compared": 5, "agreed": 3, "unknown": 1, "kappa": pytest.approx((3 / 5 - chance) / (1 - chance))}
+    assert judge["calibration"] == expected
+    for wrong, said in (("[{}]", "trial"), ('{"a": 1}', "a list"), ("[", "JSON")):
+        (tmp_path / "labels.json").write_text(wrong)
+        code, output = compare(tmp_path, judged, "--judge", "scripted", "--judge-labels", str(tmp_path / "labels.json"))
+        assert code == 1
+        assert said in output
+    (tmp_path / "labels.json").write_text(json.dumps([{**labels[0], "label": "CONFIRMED"}]))
+    _, output = compare(tmp_path, judged, "--judge", "scripted", "--judge-labels", str(tmp_path / "labels.json"))
+    assert "CONFIRMED is no label" in output
 
 
 def test_without_a_judge_crab_yaml_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
