@@ -52,3 +52,17 @@ def test_the_smallest_drop_is_seen_in_four_of_five(script: Any) -> None:
     drop = simulate_power(Design(sizes=[1] * 60, noise=0.1, rate=0.5)).smallest_drop()
     runs = [script.independent(seed, 60, 0.1, drop) for seed in range(150)]
     assert sum(run.high < 0 for run in runs) / len(runs) == pytest.approx(0.8, abs=0.1)
+
+
+@pytest.mark.parametrize("repositories", [2, 3, 5, 8, 35, 67])
+def test_intervals_of_rates_cover_from_two_repositories_on(script: Any, repositories: int) -> None:
+    """A short version of the table ``grid``: 150 runs that should be covered 142 times, and rarely below 133."""
+    truth = script.Truth(0.2, 0.2)
+    held = sum(script.rate_covered(seed, repositories, truth)[0] for seed in range(150))
+    assert held >= 133
+
+
+@pytest.mark.parametrize(("reviewers", "looks"), [(1, 1), (3, 3), (10, 1)])
+def test_any_false_alarm_is_rare_for_any_number_of_reviewers_and_looks(script: Any, reviewers: int, looks: int) -> None:
+    """A short version of the table ``alarms``."""
+    assert sum(script.false_alarm(seed, reviewers, looks)[1] for seed in range(40)) <= 4
