@@ -1,1 +1,1 @@
-"""What a run's exit status should be, given what its trials came to."""
+"""The gate: the exit status of a run, decided by its trials' verdicts."""

@@ -49,7 +49,7 @@ class BaselineComparison:
 
     @property
     def problem(self) -> str | None:
-        """Why nothing can be said of this reviewer, as a sentence; None: something can."""
+        """The sentence that says why this reviewer has no comparison; None if it has one."""
         if self.refusal is not None:
             return f"{self.reviewer}: not comparable with {self.baseline}: {self.refusal}."
         if self.comparison is None:

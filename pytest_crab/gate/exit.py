@@ -67,7 +67,7 @@ class OracleCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOutcome:
-    """What the rule decides on; rates and shares lie between 0 and 1.
+    """The facts of a run that the gate decides on; rates and shares lie between 0 and 1.
 
     ``status`` is pytest's own; ``only_trials_failed`` is whether every failed or errored report is a trial's.
     ``fail_under`` None means that there is no floor, ``baselines`` None that there is no baseline; with neither there

@@ -1,4 +1,4 @@
-"""What a gate will be able to see, in one sentence before a run."""
+"""The sentence before a run on the drop that its gate can show."""
 
 from __future__ import annotations
 

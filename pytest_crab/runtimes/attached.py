@@ -15,7 +15,7 @@ _CHUNK = 1 << 16
 _AGAIN = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 
-class Conversation:
+class AttachedStreams:
     """One command's standard streams; ``overflow`` is set once a stream passes the cap, ``ended`` at its end."""
 
     def __init__(self, attached: Any, stdin: bytes, cap: int) -> None:
@@ -113,7 +113,7 @@ class Conversation:
         payload.release()
 
 
-def converse(conversations: Sequence[Conversation], deadline: float) -> bool:
+def converse(conversations: Sequence[AttachedStreams], deadline: float) -> bool:
     """Serve all until each has ended; False if the deadline or a cap came before that."""
     with selectors.DefaultSelector() as selector:
         for conversation in conversations:
@@ -128,7 +128,7 @@ def converse(conversations: Sequence[Conversation], deadline: float) -> bool:
     return not any(conversation.overflow for conversation in conversations)
 
 
-def _turn(selector: selectors.BaseSelector, conversation: Conversation, mask: int) -> None:
+def _turn(selector: selectors.BaseSelector, conversation: AttachedStreams, mask: int) -> None:
     conversation.turn(mask)
     if conversation.ended:
         selector.unregister(conversation)

@@ -17,7 +17,7 @@ from pytest_crab.errors import EngineError
 from pytest_crab.protocols import OWN_PLACES
 from pytest_crab.protocols import Command
 from pytest_crab.protocols import ModelAccess
-from pytest_crab.runtimes.attached import Conversation
+from pytest_crab.runtimes.attached import AttachedStreams
 from pytest_crab.runtimes.attached import converse
 from pytest_crab.text import last_line
 
@@ -73,7 +73,7 @@ def relay_in(engine: Engine, container: str, python: str, env: Mapping[str, str]
     begun = engine.begin(container, Command(argv=_relay(python), user="oracle"), "/", env)
     if begun is None:
         raise EngineError("a container ended before the relay to the models could be started in it", passing=True)
-    talk = Conversation(begun[1], b"", 4096)
+    talk = AttachedStreams(begun[1], b"", 4096)
     try:
         deadline = time.monotonic() + _START_SECONDS
         while b"\n" not in talk.stdout:

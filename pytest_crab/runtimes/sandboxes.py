@@ -14,7 +14,7 @@ from pytest_crab.errors import EngineError
 from pytest_crab.harness import COUNTERS
 from pytest_crab.protocols import Command
 from pytest_crab.protocols import Completed
-from pytest_crab.runtimes.attached import Conversation
+from pytest_crab.runtimes.attached import AttachedStreams
 from pytest_crab.runtimes.attached import converse
 from pytest_crab.runtimes.cgroups import counts_kills
 from pytest_crab.runtimes.engine import Engine
@@ -159,7 +159,7 @@ def _end(engine: Engine, made: str, deadline: float) -> tuple[int | None, bool]:
         pause = min(pause * 2, 0.5)
 
 
-def _to_completed(talk: Conversation, code: int | None, *, late: bool, starved: bool, overflow: bool) -> Completed:
+def _to_completed(talk: AttachedStreams, code: int | None, *, late: bool, starved: bool, overflow: bool) -> Completed:
     return Completed(
         exit_code=code,
         stdout=talk.stdout,
@@ -170,7 +170,7 @@ def _to_completed(talk: Conversation, code: int | None, *, late: bool, starved: 
     )
 
 
-def _converse_with(stack: ExitStack, attached: object, stdin: bytes) -> Conversation:
-    talk = Conversation(attached, stdin, OUTPUT_CAP)
+def _converse_with(stack: ExitStack, attached: object, stdin: bytes) -> AttachedStreams:
+    talk = AttachedStreams(attached, stdin, OUTPUT_CAP)
     stack.callback(talk.close)
     return talk

@@ -1,4 +1,4 @@
-"""What several reviewers catch together: union, overlap, what one alone catches, and what adding one is worth."""
+"""Overlap of several reviewers: the union, what one alone catches, and what adding one is worth."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 
 def unique(caught: Mapping[str, Collection[Hashable]]) -> dict[str, int]:
-    """How many each one catches that no other does."""
+    """Return by name how many keys it catches that no other does."""
     return {
         name: len(set(own).difference(*(other for who, other in caught.items() if who != name)))
         for name, own in caught.items()
@@ -20,7 +20,7 @@ def unique(caught: Mapping[str, Collection[Hashable]]) -> dict[str, int]:
 def overlaps(
     keys: Iterable[Hashable], caught: Mapping[str, Collection[Hashable]], *, every: bool
 ) -> dict[tuple[str, ...], int]:
-    """How many of ``keys`` exactly each choice of them catches and no other, smaller choices first.
+    """Return by choice of names how many of ``keys`` all of them catch and no other, smaller choices first.
 
     ``every`` choice, or only those that occur, in the order of the keys.
     """
@@ -35,10 +35,10 @@ def overlaps(
 
 
 def union(caught: Mapping[str, Collection[Hashable]]) -> set[Hashable]:
-    """What anyone catches."""
+    """Return the keys that any of them catches."""
     return set().union(*caught.values())
 
 
 def added(first: Collection[Hashable], second: Collection[Hashable]) -> int:
-    """How many more are caught if ``second`` is asked beside ``first``."""
+    """Return how many more are caught if ``second`` is asked beside ``first``."""
     return len(set(second) - set(first))

@@ -77,7 +77,7 @@ def kappa(one: Sequence[Hashable], other: Sequence[Hashable]) -> float | None:
 
 
 def _swings(parts: Sequence[float]) -> list[float]:
-    """What each choice among up to eight parts takes off the sum when these change sides."""
+    """Return for each choice among up to eight parts what the sum loses when they change their signs."""
     swings = [0.0]
     for part in parts:
         swings += [value + 2 * part for value in swings]

@@ -1,4 +1,4 @@
-"""What a comparison can see: its power against a drop, the smallest drop that it shows, and whether it can be met."""
+"""The power of a comparison against a drop, the smallest drop that it shows, and the oracles that it needs."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def smallest_drop(design: Design, chance: float = POWER) -> float | None:
 
 
 def oracles_needed(design: Design, drop: float, chance: float = POWER) -> int | None:
-    """How many oracles, in clusters like these, would show this drop; None: no number below a million would."""
+    """Return how many oracles, in clusters like these, would show this drop; None: no number below a million would."""
     return _fewest(design, lambda count, df: _power(design, drop, count, df) >= chance)
 
 
@@ -71,9 +71,9 @@ def smallest_margin(design: Design) -> float | None:
 
 
 def oracles_to_pass(design: Design, margin: float, chance: float = POWER, shift: float = 0.0) -> int | None:
-    """How many oracles, in clusters like these, a reviewer needs to be let pass; None: no number below a million.
+    """Return how many oracles, in clusters like these, an unchanged reviewer needs to pass; None: over a million.
 
-    ``shift`` is what its true rate rose by; 0 is an unchanged reviewer.
+    ``shift`` is the rise of its true rate, where it did change.
     """
     return _fewest(design, lambda count, df: _unchanged(design, margin, count, df, shift) >= chance)
 

@@ -152,7 +152,7 @@ class _Pairs:
 
 
 class _Sums:
-    """What the interval of a mean of differences is made of, kept up to date as differences change."""
+    """The sums behind the interval of a mean of differences, updated as differences change."""
 
     def __init__(self, shape: _Shape) -> None:
         self.shape = shape
@@ -171,7 +171,7 @@ class _Sums:
         self.along += weight * self.shape.sizes[label] * by
 
     def is_far(self) -> bool:
-        """Whether the mean is so far below 0 that it is worth looking at the interval."""
+        """Return True if the mean lies so far below 0 that the interval may, too."""
         return self.total < 0 and self.total * self.total > self.squares
 
     def interval(self, critical: float) -> tuple[float, float]:
@@ -190,9 +190,9 @@ class _Sums:
 
 
 def _verdicts(sizes: Sequence[int], rate: float, correlation: float, draw: Callable[[], float]) -> list[bool]:
-    """Whether each oracle is caught, cluster by cluster: an urn into which what was drawn is put back twice.
+    """Draw for each oracle if it is caught, cluster by cluster: an urn into which each ball is put back with another.
 
-    With a correlation below 0 it is not put back, from an urn that holds enough for the cluster.
+    With a correlation below 0 balls are not put back; the urn holds enough for the cluster.
     """
     if abs(correlation) < 1e-9:
         return [draw() < rate for size in sizes for _ in range(size)]

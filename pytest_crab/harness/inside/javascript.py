@@ -155,7 +155,7 @@ JEST = ["--ci", "--runInBand", "--json", "--forceExit", "--no-watchman", "--cove
 
 
 class MissingError(Exception):
-    """What the oracle needs is not in the environment; its text says what to do."""
+    """Something that the oracle needs is not in the environment; the text says what to do."""
 
 
 def keep_modules(tree, job, state):

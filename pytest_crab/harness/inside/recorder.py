@@ -1,4 +1,4 @@
-"""What runs one oracle under pytest inside the child: the recorder, the tripwires and the check for tampering.
+"""Runs one oracle under pytest inside the child: the recorder, the tripwires and the check for tampering.
 
 It works from CPython 3.6 and pytest 3.2 up. pytest and what it needs are imported before any path of the project is in
 place; what code in the same process can still do is in the docs: this raises the price, it proves nothing.
@@ -94,7 +94,7 @@ def set_prefix():
 
 
 def inside(module, folders):
-    """Whether a module was loaded from one of the folders."""
+    """Return True if a module was loaded from one of the folders."""
     file = getattr(module, "__file__", None) or ""
     return any(file.startswith(folder.rstrip(os.sep) + os.sep) for folder in folders)
 
@@ -215,7 +215,7 @@ def enter(spec):
 
 
 def provides(root, name):
-    """Whether an import root holds a module of this name: then the oracle means that one, not pytest's own copy."""
+    """Return True if an import root holds a module of this name: the oracle then means it, not pytest's own copy."""
     path = os.path.join(root, name)
     return os.path.isfile(path + ".py") or os.path.isfile(os.path.join(path, "__init__.py"))
 
@@ -257,7 +257,7 @@ class Recorder:
         }
 
     def tripwire(self):
-        """Whether each tripwire failed for its own reason, after everything else; None if none ran."""
+        """Return True if each tripwire failed for its own reason, after everything else; None if none ran."""
         if not self.wires:
             return None
         last = self.order[-len(self.spec["reasons"]) :]

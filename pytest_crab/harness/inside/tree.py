@@ -24,7 +24,7 @@ def restore(pristine, workdir, changes):
 
 
 def is_compiled(path):
-    """Whether Python would load the file without reading any source."""
+    """Return True if Python would load the file without reading any source."""
     return path.lower().endswith((".pyc", ".pyo", ".so", ".pyd"))
 
 

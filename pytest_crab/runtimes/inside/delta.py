@@ -84,7 +84,7 @@ def opened(root: "str", path: "str") -> "int":
 
 
 def same(one: "int", other: "int") -> "bool":
-    """Whether two open files hold the same; both are closed."""
+    """Return True if two open files hold the same; both are closed."""
     with os.fdopen(one, "rb") as first, os.fdopen(other, "rb") as second:
         while True:
             part = first.read(_CHUNK)
