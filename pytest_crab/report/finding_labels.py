@@ -38,7 +38,7 @@ def add_finding_labels(records: Path, labels: Path) -> None:
     ]
     if problems:
         raise BadInput(str(labels), list(dict.fromkeys(problems)))
-    write_trials(records, _labelled(read_trials(records), dimensions, scores))
+    write_trials(records, _with_scores(read_trials(records), dimensions, scores))
 
 
 def _read(path: Path) -> tuple[frozenset[str], dict[TrialId, list[Score]]]:
@@ -72,7 +72,7 @@ def _scores(row: Mapping[str, str], dimensions: Iterable[str]) -> tuple[TrialId,
     return TrialId.parse(row[TRIAL]), scores
 
 
-def _labelled(
+def _with_scores(
     trials: Iterable[Trial], dimensions: frozenset[str], scores: Mapping[TrialId, list[Score]]
 ) -> Iterator[Trial]:
     for trial in trials:

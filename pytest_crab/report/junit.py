@@ -13,9 +13,9 @@ import junitparser
 from pytest_crab.report.explain import explain_result
 from pytest_crab.report.explain import why
 from pytest_crab.report.files import write_report_file
+from pytest_crab.report.rates import Rate
 from pytest_crab.report.summary import OUTCOMES
 from pytest_crab.report.summary import GateRuling
-from pytest_crab.report.summary import Rate
 from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
 from pytest_crab.text import one_line

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from dataclasses import field
-from fractions import Fraction
 
 from pytest_crab.report import outcomes as letters
 from pytest_crab.report.comparisons import MAJORITY
@@ -21,6 +20,9 @@ from pytest_crab.report.comparisons import Together
 from pytest_crab.report.comparisons import lifts
 from pytest_crab.report.comparisons import together
 from pytest_crab.report.outcomes import OracleRecord
+from pytest_crab.report.rates import Rate
+from pytest_crab.report.rates import rate_of
+from pytest_crab.report.rates import rates_by_label
 from pytest_crab.report.review_cost import Burden
 from pytest_crab.report.review_cost import burden
 from pytest_crab.report.stability import Stability
@@ -32,14 +34,11 @@ from pytest_crab.report.trial_rows import oracles_of
 from pytest_crab.report.trial_rows import per_run
 from pytest_crab.report.trial_rows import row_of
 from pytest_crab.statistics.comparison import Comparison
-from pytest_crab.statistics.comparison import Interval
 from pytest_crab.statistics.comparison import Key
 from pytest_crab.statistics.labels import LabelComparison
 from pytest_crab.types import CONTROL
 from pytest_crab.types import FIRST
 from pytest_crab.types import SCHEMA
-from pytest_crab.types import Category
-from pytest_crab.types import Kind
 from pytest_crab.types import Provenance
 from pytest_crab.types import Reason
 from pytest_crab.types import Trial
@@ -60,33 +59,6 @@ CAUSES = tuple(reason.value for reason in Reason if reason.verdict is Verdict.UN
 
 #: Everything that can become of an oracle; the shares of these add up to the oracles.
 OUTCOMES = (Verdict.CAUGHT.value, Verdict.MISSED.value, *CAUSES)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rate:
-    """The oracles of one reviewer: all of them, or those with one label.
-
-    ``oracles`` counts all, ``known`` those with a known repeat, ``caught`` adds up the values of the known ones.
-    ``micro`` is caught / known, ``macro`` the mean of s_i = caught_i / known_i over the instances where any is known.
-    ``low`` and ``high`` are the micro rate over all oracles had everything unknown been missed, or caught. Rates lie
-    between 0 and 1; None is "not measured". ``interval`` and ``macro_interval`` are 95% intervals of ``micro`` and
-    ``macro`` that know of clusters; what is unknown does not widen them.
-    """
-
-    oracles: int
-    known: int
-    caught: float
-    micro: float | None = None
-    macro: float | None = None
-    low: float | None = None
-    high: float | None = None
-    interval: Interval | None = None
-    macro_interval: Interval | None = None
-
-    @property
-    def unknown(self) -> int:
-        """The oracles without any known repeat, so that ``known`` and these are all."""
-        return self.oracles - self.known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -305,9 +277,9 @@ def _reviewer(name: str, rows: Sequence[TrialRow], unasked: AbstractSet[Key], *,
         skipped=dict(Counter(row.skipped for row in rows if row.skipped is not None)),
         comments=float(comments) if reviewed else None,
         comments_per_pull_request=float(comments / reviewed) if reviewed else None,
-        overall=_rate(oracles, strict=strict),
-        resolvable=_rate(resolvable, strict=strict) if resolvable else None,
-        by_label=_by_label(oracles, strict=strict),
+        overall=rate_of(oracles, strict=strict),
+        resolvable=rate_of(resolvable, strict=strict) if resolvable else None,
+        by_label=rates_by_label(oracles, strict=strict),
         outcomes={outcome: float(letters.total(oracle.share(outcome) for oracle in oracles)) for outcome in OUTCOMES},
         damage=Damage(
             damaged=sum(row.damage is True for row in rows), measured=sum(row.damage is not None for row in rows)
@@ -356,26 +328,6 @@ def _contestant(own: ReviewerSummary) -> Contestant:
     )
 
 
-def _group_by_label(oracles: Iterable[OracleRecord]) -> dict[str, dict[str, list[OracleRecord]]]:
-    """Return the oracles by dimension and label; c-CRAB's own words in their published order, others by name."""
-    found: dict[str, dict[str, list[OracleRecord]]] = {}
-    for oracle in oracles:
-        for dimension, word in oracle.labels.items():
-            found.setdefault(dimension, {}).setdefault(word, []).append(oracle)
-    order = {word.value: place for place, word in enumerate((*Kind, *Category))}
-    return {
-        dimension: dict(sorted(found[dimension].items(), key=lambda group: (order.get(group[0], len(order)), group[0])))
-        for dimension in sorted(found)
-    }
-
-
-def _by_label(oracles: Sequence[OracleRecord], *, strict: bool) -> dict[str, dict[str, Rate]]:
-    return {
-        dimension: {word: _rate(own, strict=strict) for word, own in groups.items()}
-        for dimension, groups in _group_by_label(oracles).items()
-    }
-
-
 def _findings_by_label(rows: Iterable[TrialRow]) -> dict[str, dict[str, int]]:
     found: dict[str, Counter[str]] = {}
     for row in rows:
@@ -389,28 +341,6 @@ def _versions(rows: Sequence[TrialRow]) -> dict[str, tuple[str, ...]]:
         part: tuple(sorted({version for row in rows for name, version in row.versions if name == part}))
         for part in _distinct(name for row in rows for name, _ in row.versions)
     }
-
-
-def _rate(oracles: Sequence[OracleRecord], *, strict: bool) -> Rate:
-    values = {oracle.key: value for oracle in oracles if (value := oracle.value(strict=strict)) is not None}
-    means = letters.instance_means(values)
-    repos = {oracle.key: oracle.repo for oracle in oracles}
-    return Rate(
-        oracles=len(oracles),
-        known=len(values),
-        caught=float(letters.total(values.values())),
-        micro=_mean(list(values.values())),
-        macro=_mean(list(means.values())),
-        low=_mean([oracle.share(Verdict.CAUGHT.value) for oracle in oracles]),
-        high=_mean([oracle.bound() for oracle in oracles]),
-        interval=letters.micro_interval(values, repos),
-        macro_interval=letters.macro_interval(means, repos),
-    )
-
-
-def _mean(values: Sequence[Fraction]) -> float | None:
-    """Return the mean, exact until the end, so that 7 of 10 is what a person types as 0.7; None of nothing."""
-    return float(letters.total(values) / len(values)) if values else None
 
 
 def _distinct(words: Iterable[str]) -> tuple[str, ...]:

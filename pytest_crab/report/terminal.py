@@ -15,10 +15,10 @@ from pytest_crab.formats import format_interval
 from pytest_crab.formats import format_mean
 from pytest_crab.formats import format_number
 from pytest_crab.formats import format_percent
+from pytest_crab.report.rates import Rate
 from pytest_crab.report.summary import CAUSES
 from pytest_crab.report.summary import LEAKY
 from pytest_crab.report.summary import SIMULATED
-from pytest_crab.report.summary import Rate
 from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.summary_text import burden_lines
@@ -164,7 +164,7 @@ def _grid(names: Sequence[str], columns: Sequence[Sequence[str]], width: int) ->
     """Return rows of cells, a column a reviewer; columns that do not fit beside each other go below."""
     head, *names = [one_line(word, 30) for word in names]
     first = max(len(head), *map(len, names))
-    columns = [_aligned(column, width - first - 1) for column in columns]
+    columns = [_align(column, width - first - 1) for column in columns]
     lines: list[Line] = []
     while columns:
         count = _fitting([len(column[0]) for column in columns], width - first)
@@ -176,7 +176,7 @@ def _grid(names: Sequence[str], columns: Sequence[Sequence[str]], width: int) ->
     return lines
 
 
-def _aligned(column: Sequence[str], room: int) -> list[str]:
+def _align(column: Sequence[str], room: int) -> list[str]:
     cells = [ascii_line(column[0], room), *column[1:]]
     width = max(map(len, cells))
     return [cell.rjust(width) for cell in cells]

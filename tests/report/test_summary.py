@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_crab import serialization
+from pytest_crab.report.rates import Rate
 from pytest_crab.report.summary import CAUSES
 from pytest_crab.report.summary import OUTCOMES
 from pytest_crab.report.summary import SIMULATED
 from pytest_crab.report.summary import Damage
-from pytest_crab.report.summary import Rate
 from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.summary import summarise
