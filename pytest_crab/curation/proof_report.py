@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from pytest_crab import serialization
 from pytest_crab.curation.certify import Certificate
 from pytest_crab.errors import BadInput
-from pytest_crab.instances.files import replace_text
+from pytest_crab.instances.set_files import read_set_file
+from pytest_crab.instances.set_files import write_set_file
 from pytest_crab.locks import locked_folder
 
 #: The file's name.
 FILE = "proofs.json"
-
-_SCHEMA = 1
 
 
 def write_proofs(folder: Path, certificates: Iterable[Certificate], runtime: str) -> None:
@@ -28,22 +25,16 @@ def write_proofs(folder: Path, certificates: Iterable[Certificate], runtime: str
     with locked_folder(folder):  # other instances of the set may be certified at the same time
         instances = dict(_read_instances(path))
         instances.update((each.instance.id, _entry(each, runtime)) for each in certificates)
-        content = {"schema": _SCHEMA, "instances": instances}
-        text = json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
-        replace_text(path, f"{text}\n")
+        write_set_file(path, {"instances": instances})
 
 
 def _read_instances(path: Path) -> dict[str, Any]:
-    if not path.exists():
-        return {}
-    try:
-        content = serialization.load(path)
-    except (OSError, ValueError):
-        content = None
-    kept = content.get("instances") if isinstance(content, dict) and content.get("schema") == _SCHEMA else None
-    if not isinstance(kept, dict):
-        raise BadInput(str(path), ["the file does not hold proofs of this version; move it away and certify again"])
-    return kept
+    problem = "the file does not hold proofs of this version; move it away and certify again"
+    content = read_set_file(path, problem)
+    instances = content.get("instances", {} if not content else None)
+    if not isinstance(instances, dict):
+        raise BadInput(str(path), [problem])
+    return instances
 
 
 def _entry(certificate: Certificate, runtime: str) -> dict[str, Any]:

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pytest_crab.instances.set_files import read_set_file
+from pytest_crab.instances.set_files import write_set_file
 from pytest_crab import serialization
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.files import file_digest
@@ -23,8 +25,6 @@ from pytest_crab.types import Instance
 
 #: What the file is called; it lies in the set's folder, beside the instances' folders.
 FILE = "crab.lock"
-
-_SCHEMA = 1
 
 
 def content_digests(instance: Instance) -> dict[str, str]:
@@ -171,12 +171,8 @@ def _write(
         for name, kept in audits.items()
         if name in instances
     }
-    content = {
-        "schema": _SCHEMA,
-        "instances": instances,
-        "audits": {name: kept for name, kept in holding.items() if kept},
-    }
-    replace_text(folder / FILE, json.dumps(content, indent=1, sort_keys=True) + "\n")
+    audited = {name: kept for name, kept in holding.items() if kept}
+    write_set_file(folder / FILE, {"instances": instances, "audits": audited})
 
 
 def _read_audits(folder: Path) -> Mapping[str, Mapping[str, str]]:
@@ -186,14 +182,9 @@ def _read_audits(folder: Path) -> Mapping[str, Mapping[str, str]]:
 
 def _read(path: Path, part: str = "instances") -> Mapping[str, Mapping[str, Any]]:
     problem = "the file is not a lock of this version; run pytest-crab check --lock to write it anew"
-    try:
-        content = serialization.load(path)
-    except (OSError, ValueError):
-        raise BadInput(str(path), [problem]) from None
-    if not isinstance(content, dict) or content.get("schema") != _SCHEMA or "instances" not in content:
-        raise BadInput(str(path), [problem])
+    content = read_set_file(path, problem)
     kept = content.get(part, {})
-    if not isinstance(kept, dict) or not all(isinstance(entry, dict) for entry in kept.values()):
+    if "instances" not in content or not isinstance(kept, dict) or not all(isinstance(entry, dict) for entry in kept.values()):
         raise BadInput(str(path), [problem])
     return kept
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pytest_crab.instances.set_files import read_set_file
+from pytest_crab.instances.set_files import write_set_file
 from pytest_crab import serialization
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.files import replace_text
@@ -15,8 +17,6 @@ from pytest_crab.types import Instance
 
 #: What the file is called.
 FILE = "resolved.json"
-
-_SCHEMA = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +65,7 @@ def write_marks(folder: Path, agent: str, marks: Mapping[str, Mapping[str, Mark]
     for instance, found in marks.items():
         before = own.get(instance, {})
         own[instance] = {**before, **{name: _entry(mark, before.get(name)) for name, mark in found.items()}}
-    content = {"schema": _SCHEMA, "agents": agents}
-    replace_text(path, json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+    write_set_file(path, {"agents": agents})
 
 
 def _entry(mark: Mark, before: Any) -> dict[str, Any]:
@@ -76,16 +75,12 @@ def _entry(mark: Mark, before: Any) -> dict[str, Any]:
 
 
 def _read_marks(path: Path) -> dict[str, dict[str, dict[str, Any]]]:
-    if not path.exists():
-        return {}
-    try:
-        content = serialization.load(path)
-    except (OSError, ValueError):
-        content = None
-    kept = content.get("agents") if isinstance(content, dict) and content.get("schema") == _SCHEMA else None
-    if not isinstance(kept, dict) or not all(_is_nested(instances) for instances in kept.values()):
-        raise BadInput(str(path), ["the file does not hold marks of this version; move it away and certify again"])
-    return kept
+    problem = "the file does not hold marks of this version; move it away and certify again"
+    content = read_set_file(path, problem)
+    agents = content.get("agents", {} if not content else None)
+    if not isinstance(agents, dict) or not all(_is_nested(instances) for instances in agents.values()):
+        raise BadInput(str(path), [problem])
+    return agents
 
 
 def _is_nested(instances: Any) -> bool:

@@ -1,0 +1,38 @@
+"""The JSON files of a set beside its instances: crab.lock, resolved.json and proofs.json."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pytest_crab import serialization
+from pytest_crab.errors import BadInput
+from pytest_crab.instances.files import replace_text
+
+_SCHEMA = 1
+
+
+def read_set_file(path: Path, problem: str) -> dict[str, Any]:
+    """Return the content of a set's file, empty if there is no file.
+
+    Raises BadInput with ``problem`` where the file is no JSON object of this version.
+    """
+    if not path.exists():
+        return {}
+    try:
+        content = serialization.load(path)
+    except (OSError, ValueError):
+        content = None
+    if not isinstance(content, dict) or content.get("schema") != _SCHEMA:
+        raise BadInput(str(path), [problem])
+    return content
+
+
+def write_set_file(path: Path, content: Mapping[str, Any]) -> None:
+    """Write a set's file in one step; the same content gives the same bytes. Raises OSError."""
+    text = json.dumps(
+        {"schema": _SCHEMA, **content}, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False
+    )
+    replace_text(path, f"{text}\n")
