@@ -13,6 +13,9 @@ from pytest_crab.report.outcomes import EMPTY
 from pytest_crab.report.outcomes import MISSED
 from pytest_crab.report.outcomes import OracleRecord
 from pytest_crab.statistics import repeats
+from pytest_crab.statistics.variance_shares import RepeatedOracle
+from pytest_crab.statistics.variance_shares import narrowing
+from pytest_crab.statistics.variance_shares import variance_shares
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +25,9 @@ class Stability:
     ``stable`` of them had the same verdict every time. ``flips`` is the noise floor: the share of oracles on which two
     single runs of the unchanged reviewer differ. ``rates`` are the micro rates of each repeat, and ``deviation`` their
     standard deviation. ``pass_at`` is pass@k, the share of oracles that at least one of k runs catches, by k: it counts
-    luck, and is no rate.
+    luck, and is no rate. ``variance`` has the shares of repository, pull request, oracle and run in the variance of a
+    verdict, and ``narrowing`` the share by which the interval of the rate narrows with as many instances or repeats
+    again (None: nothing varies).
     """
 
     oracles: int
@@ -31,6 +36,8 @@ class Stability:
     rates: tuple[float, ...]
     deviation: float | None = None
     pass_at: Mapping[str, float] = field(default_factory=dict)
+    variance: Mapping[str, float] = field(default_factory=dict)
+    narrowing: Mapping[str, float] | None = None
 
 
 def stability(oracles: Sequence[OracleRecord]) -> Stability | None:
@@ -40,6 +47,11 @@ def stability(oracles: Sequence[OracleRecord]) -> Stability | None:
     if not several:
         return None
     rates = list(_rates(oracles))
+    repeated = [
+        RepeatedOracle(repo=oracle.repo, pull=oracle.instance, caught=verdicts.count(CAUGHT), runs=len(verdicts))
+        for oracle, verdicts in zip(oracles, known, strict=True)
+        if verdicts
+    ]
     spread = repeats.variance(rates)
     fewest = min(runs for _, runs in several)
     return Stability(
@@ -52,6 +64,8 @@ def stability(oracles: Sequence[OracleRecord]) -> Stability | None:
             str(k): math.fsum(repeats.pass_at(k, caught, runs) for caught, runs in several) / len(several)
             for k in range(1, fewest + 1)
         },
+        variance=variance_shares(repeated),
+        narrowing=narrowing(repeated),
     )
 
 

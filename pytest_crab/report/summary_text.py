@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Mapping
 
 from pytest_crab.formats import format_change_interval
 from pytest_crab.formats import format_count
@@ -54,6 +55,22 @@ def repeat_lines(reviewer: ReviewerSummary) -> Iterator[str]:
     yield (
         f"noise floor: {format_percent(steady.flips)}% of verdicts differ between two runs; "
         f"pass@{most} {format_percent(steady.pass_at[most])}%"
+    )
+    if steady.variance:
+        shares = ", ".join(f"{name} {100 * share:.0f}%" for name, share in steady.variance.items())
+        yield f"variance of a verdict: {shares}"
+    if steady.narrowing is not None:
+        yield _next_money(reviewer, steady.narrowing)
+
+
+def _next_money(reviewer: ReviewerSummary, narrowing: Mapping[str, float]) -> str:
+    """Say whether as much money again is better spent on instances or on repeats."""
+    priced = reviewer.cost_usd is not None and not reviewer.unpriced
+    money = f"the next {format_dollars(reviewer.cost_usd or 0.0)} USD" if priced else "as much money again"
+    by = {name: f"{100 * share:.0f}%" for name, share in narrowing.items()}
+    return (
+        f"more instances or more repeats? {money} would narrow the interval of the rate by {by['instances']} as "
+        f"instances of further repositories, and by {by['repeats']} as repeats"
     )
 
 

@@ -141,6 +141,10 @@ def test_repeats_show_stability_and_the_noise_floor(make_trial: MakeTrial) -> No
     assert steady.rates == pytest.approx((3 / 4, 1 / 3))
     assert steady.pass_at == pytest.approx({"1": 0.5, "2": 2 / 3})
     assert "noise floor: 33.3% of verdicts differ between two runs; pass@2 66.7%" in text(trials)
+    assert set(steady.variance) == {"repository", "pull request", "oracle", "run"}
+    assert "more instances or more repeats? as much money again would narrow the interval of the rate by 29%" in text(
+        trials
+    )
 
 
 def test_one_run_shows_no_stability(make_trial: MakeTrial) -> None:
