@@ -244,6 +244,7 @@ def test_a_clean_workspace_tells_nothing() -> None:
     assert leaks(CLEAN, version="1.0") == ()
     assert leaks({**CLEAN, "git": None, "installed": []}) == ()
     assert leaks({**CLEAN, "git": {"refs": [], "commits": 0}}) == ()
+    assert leaks({**CLEAN, "git": {**CLEAN["git"], "logged": 2}}) == ()
 
 
 @pytest.mark.parametrize(
@@ -256,6 +257,7 @@ def test_a_clean_workspace_tells_nothing() -> None:
         ({"git": {**CLEAN["git"], "commits": 3}}, "3 commits"),
         ({"caches": ["/root/.cache/pip"]}, "/root/.cache/pip"),
         ({"installed": [["demo", "2.0", "/site"]]}, "2.0"),
+        ({"installed": [["demo", "0.9", "/site"]]}, "0.9"),
         ({"installed": [["demo", "1.0", "/a"], ["demo", "1.0", "/b"]]}, "2 times"),
         ({"files": ["/tmp/test_c0.py"]}, "/tmp/test_c0.py"),
     ],
