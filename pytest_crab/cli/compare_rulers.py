@@ -22,8 +22,8 @@ from pytest_crab.formats import format_percent
 from pytest_crab.formats import format_table
 from pytest_crab.report.judge_text import judge_lines
 from pytest_crab.report.judging import calibrate
+from pytest_crab.report.judging import labels_of
 from pytest_crab.report.judging import questions_of
-from pytest_crab.report.judging import read_labels
 from pytest_crab.report.loading import trials_file
 from pytest_crab.report.rulers import BINARY
 from pytest_crab.report.rulers import Cell
@@ -54,9 +54,8 @@ SHOWN = 10
     "--check-judge", "check", is_flag=True, help="With --judge: also count the labels that order or length change."
 )
 @click.option(
-    "--judge-labels", "labels", type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="With --judge: labels by people, to hold the judges against.",
-)  # fmt: skip
+    "--judge-labels", "labels", metavar="DIMENSION", help="With --judge: labels by people to hold the judges against."
+)
 @click.option("--replay", is_flag=True, help="With --judge: answer from recordings alone.")
 @store_option("With --judge: the folder in which judgements are kept.")
 @click.option("--all", "everything", is_flag=True, help="Print every comment on which rulers differ.")
@@ -70,7 +69,7 @@ def compare_rulers(
     jobs: int,
     plan: bool,
     check: bool,
-    labels: Path | None,
+    labels: str | None,
     replay: bool,
     store: Path,
     everything: bool,
@@ -88,7 +87,8 @@ def compare_rulers(
         about_judges={"--plan": plan, "--check-judge": check, "--judge-labels": labels is not None},
     )
     try:
-        file, known = trials_file(report), None if labels is None else read_labels(labels)
+        file = trials_file(report)
+        known = None if labels is None else labels_of(reviews_of(file), labels)
         with open_judges(judges, store, jobs=jobs, budget=budget, replay=replay) as benches:
             if plan:
                 for bench in benches:

@@ -29,6 +29,7 @@ from pytest_crab.statistics.signal import Signal
 from pytest_crab.statistics.signal import signal
 from pytest_crab.types import Trial
 from pytest_crab.types import TrialId
+from pytest_crab.types import Unit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,16 +70,6 @@ class Calibration:
     agreed: int
     unknown: int
     kappa: float | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LabelledFinding:
-    """One entry of a file of labels: a finding, counted from 0, of a trial, with a person's label."""
-
-    trial: str
-    finding: int
-    label: str | None = None
-    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,34 +130,30 @@ def judge_report(judge: str, trials: Sequence[Trial], judgements: Mapping[TrialI
     )
 
 
-def read_labels(path: Path) -> dict[tuple[str, int], str]:
-    """Return the labels by trial and finding of a JSON list, as the ``findings`` of a JudgeReport are. Raises BadInput.
+def labels_of(trials: Sequence[Trial], dimension: str) -> dict[tuple[str, int], str]:
+    """Return the labels that people gave findings in this dimension, by trial and finding.
 
-    Entries without a label are left out.
+    Raises BadInput where there is none, and for a label that a judge does not have.
     """
-    try:
-        entries = serialization.load(path)
-    except (OSError, ValueError) as error:
-        raise BadInput(str(path), [f"cannot be read as JSON: {error}"]) from error
-    if not isinstance(entries, list):
-        raise BadInput(str(path), ["it should be a list of findings with trial, finding and label"])
-    problems: list[str] = []
-    found = [serialization.read(LabelledFinding, entry, problems, f"[{at}]") for at, entry in enumerate(entries)]
-    known = [one for one in found if one is not None and one.label is not None]
-    wrong = [
-        f"{one.label} is no label; it should be one of {', '.join(LABELS)}" for one in known if one.label not in LABELS
-    ]
-    if problems or wrong:
-        raise BadInput(str(path), [*problems, *dict.fromkeys(wrong)])
-    return {(one.trial, one.finding): one.label for one in known if one.label is not None}
+    found = {
+        (str(trial.id), int(score.subject)): score.label.upper()
+        for trial in trials
+        for score in trial.scores
+        if score.unit is Unit.FINDING and score.scorer == dimension and score.label is not None
+    }
+    wrong = dict.fromkeys(label for label in found.values() if label not in LABELS)
+    problems = [f"{label} is no label of a judge; it should be one of {', '.join(LABELS)}" for label in wrong]
+    if problems or not found:
+        raise BadInput(
+            f"labels {dimension}", problems or ["no finding of this report has one; see report --finding-labels"]
+        )
+    return found
 
 
 def calibrate(found: JudgeReport, labels: Mapping[tuple[str, int], str]) -> JudgeReport:
-    """Return the report with the judge held against labels by people. Raises BadInput if none is of its findings."""
+    """Return the report with the judge held against labels by people."""
     own = {(finding.trial, finding.finding): finding.label for finding in found.findings}
     both = [(own[key], label) for key, label in labels.items() if key in own]
-    if not both:
-        raise BadInput("the labels", [f"none of the {len(labels)} is of a finding in this report"])
     known = [(one, other) for one, other in both if one is not None]
     calibration = Calibration(
         compared=len(known),

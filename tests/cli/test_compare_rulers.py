@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from collections.abc import Iterator
@@ -21,7 +22,9 @@ from pytest_crab.types import Finding
 from pytest_crab.types import Provenance
 from pytest_crab.types import Reason
 from pytest_crab.types import Review
+from pytest_crab.types import Score
 from pytest_crab.types import Trial
+from pytest_crab.types import Unit
 
 CAUGHT, MISSED, BROKEN = Reason.GREEN, Reason.FAILED, Reason.BROKEN
 
@@ -235,31 +238,37 @@ def test_a_judge_that_cannot_be_one_is_refused(
 def test_a_judge_is_held_against_labels_by_people(
     tmp_path: Path, provider: ScriptedProvider, judged: list[Trial]
 ) -> None:
+    def labelled(alpha: list[str], beta: list[str]) -> list[Trial]:
+        return [
+            dataclasses.replace(
+                one,
+                scores=(
+                    *one.scores,
+                    *(
+                        Score(scorer="use", unit=Unit.FINDING, subject=f"{at}", label=word, reason=Reason.GREEN)
+                        for at, word in enumerate(words)
+                    ),
+                ),
+            )
+            for one, words in zip(judged, (alpha, beta, []), strict=True)
+        ]
+
     _, output = compare(tmp_path, judged, "--judge", "scripted")
     assert "not held against labels by people" in output
-    _, output = compare(tmp_path, judged, "--judge", "scripted", "--json")
-    (judge,) = json.loads(output)["judges"]
-    labels = [{**finding, "label": "NOISE"} for finding in judge["findings"]]
-    for finding in labels[:2]:
-        finding["label"] = "BUG_HIT"
-    (tmp_path / "labels.json").write_text(json.dumps(labels))
-    code, output = compare(
-        tmp_path, judged, "--judge", "scripted", "--judge-labels", str(tmp_path / "labels.json"), "--json"
-    )
+    trials = labelled(["bug_hit", "BUG_HIT", "NOISE", "NOISE"], ["NOISE", "NOISE"])
+    code, output = compare(tmp_path, trials, "--judge", "scripted", "--judge-labels", "use", "--json")
     assert code == 0, output
     (judge,) = json.loads(output)["judges"]
     # The judge says: hit, hit, valid, noise; hit, and nothing. People: hit, hit, noise, noise; noise.
     chance = (3 * 2 + 1 * 3) / 25
     expected = {"compared": 5, "agreed": 3, "unknown": 1, "kappa": pytest.approx((3 / 5 - chance) / (1 - chance))}
     assert judge["calibration"] == expected
-    for wrong, said in (("[{}]", "trial"), ('{"a": 1}', "a list"), ("[", "JSON")):
-        (tmp_path / "labels.json").write_text(wrong)
-        code, output = compare(tmp_path, judged, "--judge", "scripted", "--judge-labels", str(tmp_path / "labels.json"))
+    asked = len(provider.asked)
+    for trials, said in ((judged, "no finding of this report"), (labelled(["GOOD"], []), "GOOD is no label")):
+        code, output = compare(tmp_path, trials, "--judge", "scripted", "--judge-labels", "use")
         assert code == 1
         assert said in output
-    (tmp_path / "labels.json").write_text(json.dumps([{**labels[0], "label": "CONFIRMED"}]))
-    _, output = compare(tmp_path, judged, "--judge", "scripted", "--judge-labels", str(tmp_path / "labels.json"))
-    assert "CONFIRMED is no label" in output
+    assert len(provider.asked) == asked
 
 
 def test_without_a_judge_crab_yaml_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
