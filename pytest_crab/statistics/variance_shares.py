@@ -1,4 +1,4 @@
-"""What makes verdicts differ: repository, pull request, oracle and run; and what further repeats or instances gain."""
+"""Shares of repository, pull request, oracle and run in the variance of verdicts, and the gain of further runs."""
 
 from __future__ import annotations
 
