@@ -72,7 +72,7 @@ class Runner:
         self._slots_wanted = SlotsWanted(Slots())
         self._items: list[TrialItem] = []
         self._places: dict[TrialItem, int] = {}
-        self._submitted = 0
+        self._submitted: set[TrialItem] = set()
 
     # --- trials -----------------------------------------------------------------------------------------------------
 
@@ -200,9 +200,10 @@ class Runner:
             return
         place = self._places[item]
         until = place + (1 if self._is_worker else self._ahead)
-        for following in (item, *self._items[max(place + 1, self._submitted) : until]):
-            self._submit(following.instance, following.trial_id)
-        self._submitted = max(self._submitted, until)
+        ahead = [each for each in self._items[place:until] if each not in self._submitted]
+        for each in ahead:
+            self._submit(each.instance, each.trial_id)
+        self._submitted.update(ahead)
 
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         """Wait for the item's trial."""

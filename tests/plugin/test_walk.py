@@ -13,8 +13,9 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "explanation" / "architecture.md").read_text("utf-8")
+SECTION = PAGE.partition("## A trial through the code")[2].partition("\n## ")[0]
 #: The rows of the walk: hop or nothing, file, function.
-WALK = re.findall(r"^\| (\d?) *\|[^|]+\| `(pytest_crab/[\w/.]+)` \| `([\w.]+)` \|$", PAGE, re.MULTILINE)
+WALK = re.findall(r"^\| (\d?) *\|[^|]+\| `(pytest_crab/[\w/.]+)` \| `([\w.]+)` \|$", SECTION, re.MULTILINE)
 
 
 class Calls:
