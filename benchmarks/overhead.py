@@ -46,10 +46,10 @@ from pytest_crab.runtimes.slots import Slots
 from pytest_crab.store import FileStore
 from pytest_crab.trial import Crew
 from pytest_crab.trial import CrewSpec
-from pytest_crab.trial import World
+from pytest_crab.trial import RunContext
 from pytest_crab.trial import run_trial
 from pytest_crab.trial.context import TrialContext
-from pytest_crab.trial.opening import open_world
+from pytest_crab.trial.session import open_run_context
 from pytest_crab.types import Instance
 from pytest_crab.types import Verdict
 
@@ -163,8 +163,8 @@ def write_instances(folder: Path) -> list[Instance]:
 class Ours:
     """Trials in this process: ``unproved`` from an empty store, ``proved`` from one that holds the proofs alone."""
 
-    def __init__(self, world: World, crew: Crew, folder: Path) -> None:
-        self._world = world
+    def __init__(self, run_context: RunContext, crew: Crew, folder: Path) -> None:
+        self._run_context = run_context
         self._crew = crew
         self._folder = folder
         self._count = 0
@@ -192,7 +192,7 @@ class Ours:
             return FileStore(self._folder / f"store-{self._count}")
 
     def _run(self, instance: Instance, store: FileStore) -> None:
-        trial = run_trial(instance, self._crew, dataclasses.replace(self._world, store=store))
+        trial = run_trial(instance, self._crew, dataclasses.replace(self._run_context, store=store))
         if [result.verdict for result in trial.results] != [Verdict.CAUGHT]:
             raise RuntimeError(f"a trial went wrong: {trial.error or trial.results}")
 
@@ -288,12 +288,12 @@ def prepared(folder: Path) -> Iterator[tuple[list[Instance], Ours, ByHand, str]]
             agent_spec=AGENTS.spec("replay", {"revisions": "recorded"}, folder),
         )
     )
-    with open_world("docker", folder / "world") as world:
+    with open_run_context("docker", folder / "world") as run_context:
         # Slots as every run has them, but not those that other runs on this machine wait for.
-        cast("DockerRuntime", world.runtime).slots = Slots(folder=folder / "slots")
-        ours = Ours(world, crew, folder)
+        cast("DockerRuntime", run_context.runtime).slots = Slots(folder=folder / "slots")
+        ours = Ours(run_context, crew, folder)
         ours.prepare(instances)
-        image = TrialContext(instances[0], crew, world, lambda _step: None).image.reference
+        image = TrialContext(instances[0], crew, run_context, lambda _step: None).image.reference
         yield instances, ours, ByHand(image), image
 
 

@@ -26,9 +26,9 @@ from pytest_crab.instances import load_instance
 from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.trial import Crew
 from pytest_crab.trial import CrewSpec
-from pytest_crab.trial import World
+from pytest_crab.trial import RunContext
 from pytest_crab.trial.context import TrialContext
-from pytest_crab.trial.opening import open_world
+from pytest_crab.trial.session import open_run_context
 from pytest_crab.types import Instance
 
 #: What two prepares may take, over one.
@@ -40,7 +40,7 @@ INSTANCE = Path(__file__).parents[1] / "instances" / "quickstart"
 class Prepares:
     """Prepares environments that nobody has prepared before, of one instance."""
 
-    def __init__(self, instance: Instance, world: World, seconds: float) -> None:
+    def __init__(self, instance: Instance, run_context: RunContext, seconds: float) -> None:
         here = Path.cwd()
         self._crew = Crew.build(
             CrewSpec(
@@ -51,7 +51,7 @@ class Prepares:
             )
         )
         self._instance = instance
-        self._world = world
+        self._run_context = run_context
         self._seconds = seconds
         self._made = 0
 
@@ -60,7 +60,7 @@ class Prepares:
         install = (f"sleep {self._seconds}; : {self._made}",)
         environment = dataclasses.replace(self._instance.environment, install=install)
         return TrialContext(
-            dataclasses.replace(self._instance, environment=environment), self._crew, self._world, lambda _: None
+            dataclasses.replace(self._instance, environment=environment), self._crew, self._run_context, lambda _: None
         )
 
     def took(self, at_a_time: int) -> float:
@@ -76,8 +76,8 @@ def ratios(runs: int, seconds: float) -> Sequence[float]:
     """What two prepares at a time took over one, so many times. Raises CrabError."""
     instance = load_instance(min(INSTANCE.glob("*/instance.yaml")).parent)
     scratch = tempfile.TemporaryDirectory(prefix="pytest-crab-prepares-")
-    with scratch as folder, open_world("local", Path(folder)) as world:
-        prepares = Prepares(instance, world, seconds)
+    with scratch as folder, open_run_context("local", Path(folder)) as run_context:
+        prepares = Prepares(instance, run_context, seconds)
         prepares.took(1)  # the packages are installed, which all share
         return [prepares.took(2) / prepares.took(1) for _ in range(runs)]
 

@@ -36,7 +36,7 @@ from pytest_crab.runtimes.images import find_dockerfile
 from pytest_crab.trial import Crew
 from pytest_crab.trial import CrewSpec
 from pytest_crab.trial import run_trial
-from pytest_crab.trial.opening import open_world
+from pytest_crab.trial.session import open_run_context
 from pytest_crab.types import Instance
 from pytest_crab.types import Verdict
 
@@ -65,8 +65,8 @@ def measured(instance: Instance, folder: Path) -> dict[str, float]:
     os.chdir(folder)  # a world takes Dockerfiles from the current folder
     try:
         with no_images_left([instance.id]) as images:
-            with open_world("docker", folder / "store") as world:
-                trial = run_trial(instance, Crew.build(spec), world)
+            with open_run_context("docker", folder / "store") as run_context:
+                trial = run_trial(instance, Crew.build(spec), run_context)
             if trial.skipped or trial.having(Verdict.UNKNOWN):
                 raise RuntimeError(f"{instance.id} was not measured: {trial.skipped or trial.error}")
             write_trials(folder / "trials.jsonl", [trial])

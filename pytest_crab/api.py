@@ -18,7 +18,7 @@ from pytest_crab.settings import load_settings
 from pytest_crab.trial import Crew
 from pytest_crab.trial import CrewSpec
 from pytest_crab.trial import run_trial as _run_trial
-from pytest_crab.trial.opening import open_world
+from pytest_crab.trial.session import open_run_context
 from pytest_crab.types import Instance
 from pytest_crab.types import Trial
 
@@ -56,8 +56,8 @@ def run_trial(
         )
     )
     settings = load_settings(here)
-    with open_world(runtime, Path(store), settings, allow_unconfined=allow_unconfined) as world:
-        return _run_trial(instance, crew, world)
+    with open_run_context(runtime, Path(store), settings, allow_unconfined=allow_unconfined) as run_context:
+        return _run_trial(instance, crew, run_context)
 
 
 def load_trials(path: Path | str) -> Iterator[Trial]:

@@ -24,7 +24,7 @@ from pytest_crab.runtimes.stock import BASE
 from pytest_crab.runtimes.stock import Stock
 from pytest_crab.runtimes.stock import typical
 from pytest_crab.trial import Crew
-from pytest_crab.trial import World
+from pytest_crab.trial import RunContext
 from pytest_crab.trial.plan import NOTHING_STORED
 from pytest_crab.trial.plan import RUNS
 from pytest_crab.trial.plan import TrialPlan
@@ -103,7 +103,7 @@ class Forecast:
 
 def forecast(
     trials: Sequence[PlannedTrial],
-    world: World,
+    run_context: RunContext,
     *,
     stock: Stock | None,
     records: Path,
@@ -117,7 +117,7 @@ def forecast(
     taken to be like them; nothing is fetched, built or run. ``whole`` looks up every step of every trial, and fetches
     sources for that. ``stock`` None: what is built is not known.
     """
-    plans = _all_plans(trials, world) if whole else _some_plans(trials, world)
+    plans = _all_plans(trials, run_context) if whole else _some_plans(trials, run_context)
     share = len(trials) / len(plans) if plans else 0.0
     made = {step: round(share * sum(one.runs(step) for one in plans.values())) for step in ("review", "revision")}
     instances = {instance.id: instance for instance, _, _ in trials}
@@ -142,29 +142,29 @@ def forecast(
     return replace(told, disk=disk, seconds=seconds)
 
 
-def _all_plans(trials: Sequence[PlannedTrial], world: World) -> dict[TrialId, TrialPlan]:
-    return {_id(trial): plan_trial(trial[0], trial[1], world, repeat=trial[2]) for trial in trials}
+def _all_plans(trials: Sequence[PlannedTrial], run_context: RunContext) -> dict[TrialId, TrialPlan]:
+    return {_id(trial): plan_trial(trial[0], trial[1], run_context, repeat=trial[2]) for trial in trials}
 
 
-def _some_plans(trials: Sequence[PlannedTrial], world: World) -> dict[TrialId, TrialPlan]:
-    if not any((Path(getattr(world.store, "folder", "")) / "steps" / "review").glob("*")):
+def _some_plans(trials: Sequence[PlannedTrial], run_context: RunContext) -> dict[TrialId, TrialPlan]:
+    if not any((Path(getattr(run_context.store, "folder", "")) / "steps" / "review").glob("*")):
         return {_id(trial): NOTHING_STORED for trial in trials}
     until = time.monotonic() + SECONDS
     order = list(trials)
     random.Random(0).shuffle(order)  # noqa: S311 - a sample, no secret
     plans: dict[TrialId, TrialPlan] = {}
     for trial in order:
-        plans[_id(trial)] = contestants_plan(trial, world)
+        plans[_id(trial)] = contestants_plan(trial, run_context)
         if time.monotonic() > until:
             break
     return plans
 
 
-def contestants_plan(trial: PlannedTrial, world: World) -> TrialPlan:
+def contestants_plan(trial: PlannedTrial, run_context: RunContext) -> TrialPlan:
     """Look up a trial's review and revision alone; nothing is fetched, and an adapter's fault is for its trial."""
     instance, crew, repeat = trial
     try:
-        return plan_contestants(instance, crew, world, repeat=repeat)
+        return plan_contestants(instance, crew, run_context, repeat=repeat)
     except Exception:  # noqa: BLE001 - adapters of others raise anything
         return NOTHING_STORED
 

@@ -14,8 +14,8 @@ import click
 
 from pytest_crab import runtimes
 from pytest_crab.cli.progress import as_they_end
-from pytest_crab.cli.worlds import proving_world
-from pytest_crab.cli.worlds import refuse_foreign
+from pytest_crab.cli.run_contexts import proving_context
+from pytest_crab.cli.run_contexts import refuse_foreign
 from pytest_crab.curation.certify import Certificate
 from pytest_crab.curation.certify import certify
 from pytest_crab.curation.certify import is_given
@@ -46,9 +46,9 @@ def audit(
         name = runtimes.choose(runtime).name
     except CrabError as error:
         raise click.ClickException(str(error)) from error
-    with proving_world(name, store) as (crew, world), ThreadPoolExecutor(max_workers=jobs) as pool:
-        refuse_foreign(world, pending)
-        work = {each.id: functools.partial(certify, each, crew, world) for each in pending}
+    with proving_context(name, store) as (crew, run_context), ThreadPoolExecutor(max_workers=jobs) as pool:
+        refuse_foreign(run_context, pending)
+        work = {each.id: functools.partial(certify, each, crew, run_context) for each in pending}
         try:
             with contextlib.closing(as_they_end(pool, work, "instances")) as ended:
                 for _, certificate in ended:
@@ -59,5 +59,5 @@ def audit(
                     lock.record_audits(folder, certificate.instance, certificate.proved_comments)
                     yield certificate
         except BaseException:
-            world.stop()
+            run_context.stop()
             raise

@@ -17,8 +17,8 @@ from pytest_crab.cli.naming import instance_files
 from pytest_crab.cli.progress import as_they_end
 from pytest_crab.cli.resolving import crew_with
 from pytest_crab.cli.resolving import resolve_all
-from pytest_crab.cli.worlds import proving_world
-from pytest_crab.cli.worlds import refuse_foreign
+from pytest_crab.cli.run_contexts import proving_context
+from pytest_crab.cli.run_contexts import refuse_foreign
 from pytest_crab.curation import audit as auditing
 from pytest_crab.curation import proof_report
 from pytest_crab.curation.certify import Certificate
@@ -94,18 +94,23 @@ def certify(
     except CrabError as error:
         raise click.ClickException(str(error)) from error
     measured = [instance for instance in instances if instance.with_oracles]
-    with proving_world(name, store, settings, budget) as (crew, world), ThreadPoolExecutor(max_workers=jobs) as pool:
-        refuse_foreign(world, measured)
-        work = {each.id: functools.partial(certify_instance, each, crew, world) for each in measured}
+    with (
+        proving_context(name, store, settings, budget) as (crew, run_context),
+        ThreadPoolExecutor(max_workers=jobs) as pool,
+    ):
+        refuse_foreign(run_context, measured)
+        work = {each.id: functools.partial(certify_instance, each, crew, run_context) for each in measured}
         try:
             with contextlib.closing(as_they_end(pool, work, "instances")) as ended:
                 done = {at: _report(certificate, name, write=write) for at, certificate in ended}
             certificates = [done[instance.id] for instance in measured]
             found = (
-                [] if asked is None else resolve_all(certificates, asked, world, pool, attempts=attempts, write=write)
+                []
+                if asked is None
+                else resolve_all(certificates, asked, run_context, pool, attempts=attempts, write=write)
             )
         except BaseException:
-            world.stop()
+            run_context.stop()
             raise
     unknown = any(one.mark is None for one in found)
     sound = _audit(certificates, least) if audit else True

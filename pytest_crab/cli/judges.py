@@ -17,7 +17,7 @@ from pytest_crab.scratch import scratch
 from pytest_crab.settings import Settings
 from pytest_crab.settings import load_settings
 from pytest_crab.store import FileStore
-from pytest_crab.trial.world import secrets_of
+from pytest_crab.trial.run_context import secrets_of
 
 
 @contextmanager

@@ -26,7 +26,7 @@ from pytest_crab.settings import Settings
 from pytest_crab.settings import load_settings
 from pytest_crab.trial import Crew
 from pytest_crab.trial import CrewSpec
-from pytest_crab.trial import World
+from pytest_crab.trial import RunContext
 from pytest_crab.types import Instance
 
 
@@ -69,7 +69,7 @@ def crew_with(agent: str) -> AgentCrew:
 def resolve_all(
     certificates: Sequence[Certificate],
     asked: AgentCrew,
-    world: World,
+    run_context: RunContext,
     pool: ThreadPoolExecutor,
     *,
     attempts: int,
@@ -79,7 +79,7 @@ def resolve_all(
     crew = asked.crew
     proved = {each.instance.id: each for each in certificates if each.proved}
     work = {
-        name: functools.partial(_resolve, each, crew, world, attempts=attempts, write=write)
+        name: functools.partial(_resolve, each, crew, run_context, attempts=attempts, write=write)
         for name, each in proved.items()
     }
     found: list[Resolution] = []
@@ -110,7 +110,7 @@ def _write_marks(certificate: Certificate, own: Sequence[Resolution], agent: str
 def _resolve(
     certificate: Certificate,
     crew: Crew,
-    world: World,
+    run_context: RunContext,
     notice: Callable[[str], None],
     *,
     attempts: int,
@@ -119,7 +119,7 @@ def _resolve(
     instance = _as_written(certificate.instance) if write and certificate.changed else certificate.instance
     proved = {one.comment.id for one in certificate.proven if one.proof is not None}
     comments = [comment for comment in instance.with_oracles if comment.id in proved]
-    return measure_resolvability(instance, comments, crew, world, attempts=attempts, notice=notice)
+    return measure_resolvability(instance, comments, crew, run_context, attempts=attempts, notice=notice)
 
 
 def _as_written(instance: Instance) -> Instance:

@@ -16,8 +16,8 @@ from pytest_crab.cli.choices import runtime_option
 from pytest_crab.cli.choices import store_option
 from pytest_crab.cli.naming import named_trials
 from pytest_crab.cli.naming import one_instance
-from pytest_crab.cli.worlds import proving_world
-from pytest_crab.cli.worlds import refuse_foreign
+from pytest_crab.cli.run_contexts import proving_context
+from pytest_crab.cli.run_contexts import refuse_foreign
 from pytest_crab.curation import interactive
 from pytest_crab.diffs import is_inside
 from pytest_crab.errors import CrabError
@@ -89,11 +89,11 @@ def shell(
         click.echo(f"{instance.id} was changed since this trial: what you see may be something else", err=True)
     place = None if save is None else _place(instance, save)
     try:
-        with proving_world(runtimes.choose(runtime).name, store) as (crew, world):
-            refuse_foreign(world, [instance])
-            if trial is not None and world.unconfined:
-                raise EngineError(f"a contestant's revision needs a sandbox, and {world.no_sandbox}: use Docker")
-            context = TrialContext(instance, crew, world, _say_wait)
+        with proving_context(runtimes.choose(runtime).name, store) as (crew, run_context):
+            refuse_foreign(run_context, [instance])
+            if trial is not None and run_context.unconfined:
+                raise EngineError(f"a contestant's revision needs a sandbox, and {run_context.no_sandbox}: use Docker")
+            context = TrialContext(instance, crew, run_context, _say_wait)
             with interactive.open_workspace(context, state) as entered:
                 code = _run(context, entered, command, seconds)
                 if place is not None:

@@ -137,6 +137,6 @@ def _trees(context: TrialContext, comment: Comment) -> Iterator[tuple[Role, str,
 
 
 def _requests(context: TrialContext, comment: Comment, role: Role, tree: str) -> Iterator[OracleRequest]:
-    often = 1 if role in (Role.ACCEPT, Role.REJECT) else context.world.proof_runs
+    often = 1 if role in (Role.ACCEPT, Role.REJECT) else context.run_context.proof_runs
     for number in range(often):
         yield OracleRequest(comment=comment, tree=tree, number=number)

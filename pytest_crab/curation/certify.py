@@ -42,7 +42,7 @@ from pytest_crab.scoring.oracles.proof import prove
 from pytest_crab.sources.git import GitFetcher
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.trial.crew import Crew
-from pytest_crab.trial.world import World
+from pytest_crab.trial.run_context import RunContext
 from pytest_crab.types import Environment
 from pytest_crab.types import Instance
 from pytest_crab.waiting import FOR_A_SLOT
@@ -86,16 +86,16 @@ def is_given(environment: Environment) -> bool:
     return bool(environment.packages or environment.install or environment.image or environment.dockerfile != "python")
 
 
-def certify(instance: Instance, crew: Crew, world: World, notice: Callable[[str], None]) -> Certificate:
+def certify(instance: Instance, crew: Crew, run_context: RunContext, notice: Callable[[str], None]) -> Certificate:
     """Prove every oracle of an instance, in an environment of its own making if it has none.
 
     Never raises for what the instance, its source or its environment do: that is a sentence for each oracle. Raises
-    Cancelled when the world was stopped.
+    Cancelled when the run was stopped.
     """
     started = time.monotonic()
     with waits_counted(lambda begins: notice(f"diagnosis{FOR_A_SLOT if begins else ''}")) as waited:
         try:
-            found = _certify(instance, crew, world, notice)
+            found = _certify(instance, crew, run_context, notice)
         except Cancelled:
             raise
         except SourceUnreachable as error:
@@ -106,22 +106,24 @@ def certify(instance: Instance, crew: Crew, world: World, notice: Callable[[str]
     return dataclasses.replace(found, seconds=round(time.monotonic() - started - waited.seconds, 1))
 
 
-def _certify(instance: Instance, crew: Crew, world: World, notice: Callable[[str], None]) -> Certificate:
+def _certify(instance: Instance, crew: Crew, run_context: RunContext, notice: Callable[[str], None]) -> Certificate:
     facts = instance.source.git
     if facts is None or is_given(instance.required_environment):
-        return _certify_as_given(instance, crew, world, notice)
-    if world.no_sandbox is not None:
+        return _certify_as_given(instance, crew, run_context, notice)
+    if run_context.no_sandbox is not None:
         raise EngineError(
             f"{instance.id} names no packages, and finding them runs the project's own build, for which there is no "
-            f"sandbox here: {world.no_sandbox}"
+            f"sandbox here: {run_context.no_sandbox}"
         )
-    return _certify_by_search(instance, crew, world, notice)
+    return _certify_by_search(instance, crew, run_context, notice)
 
 
-def _certify_as_given(instance: Instance, crew: Crew, world: World, notice: Callable[[str], None]) -> Certificate:
-    context = TrialContext(instance, crew, world, notice)
-    if world.unconfined:
-        world.permit(instance, crew)
+def _certify_as_given(
+    instance: Instance, crew: Crew, run_context: RunContext, notice: Callable[[str], None]
+) -> Certificate:
+    context = TrialContext(instance, crew, run_context, notice)
+    if run_context.unconfined:
+        run_context.permit(instance, crew)
     proven = audit(context, prove(context))
     unproved = [one for one in proven if one.proof is None]
     seen = _assess_unproved(context, unproved)
@@ -149,18 +151,20 @@ def _reason(instance: Instance, one: ProvedComment, seen: Mapping[str, tuple[Sta
     return _sentence("; ".join(told)) if told else problem
 
 
-def _certify_by_search(instance: Instance, crew: Crew, world: World, notice: Callable[[str], None]) -> Certificate:
+def _certify_by_search(
+    instance: Instance, crew: Crew, run_context: RunContext, notice: Callable[[str], None]
+) -> Certificate:
     """Search an environment in which the instance's oracles prove. Raises SourceError, EngineError, Cancelled."""
     fetcher = GitFetcher()
-    snapshot = fetcher.fetch(instance, world.cache)
-    head_date, merged_date = fetcher.commit_times(instance, world.cache)
-    left_out = fetcher.missing_files(instance, world.cache)
+    snapshot = fetcher.fetch(instance, run_context.cache)
+    head_date, merged_date = fetcher.commit_times(instance, run_context.cache)
+    left_out = fetcher.missing_files(instance, run_context.cache)
     notes = [f"the mirror lacks the content of {', '.join(left_out)}, which the trees leave out"] if left_out else []
-    with _checkouts(snapshot, world.run) as (head, merged):
+    with _checkouts(snapshot, run_context.run) as (head, merged):
         checkouts = Checkouts(head=head, merged=merged, head_date=head_date, merged_date=merged_date)
         at_hand = tuple(version for version in RELEASED if interpreters.find(version) is not None)
-        resolver = Resolver(world.run, world.cache, world.cancelled)
-        attempt = functools.partial(_attempt, instance, crew, world, notice)
+        resolver = Resolver(run_context.run, run_context.cache, run_context.cancelled)
+        attempt = functools.partial(_attempt, instance, crew, run_context, notice)
         search = EnvironmentSearch(instance, checkouts, resolver, at_hand, attempt, _diagnosis, notice)
         best = search.search()
         notes += [
@@ -175,11 +179,11 @@ def _certify_by_search(instance: Instance, crew: Crew, world: World, notice: Cal
 
 
 def _attempt(
-    instance: Instance, crew: Crew, world: World, notice: Callable[[str], None], candidate: Candidate
+    instance: Instance, crew: Crew, run_context: RunContext, notice: Callable[[str], None], candidate: Candidate
 ) -> Attempt:
     """Prove the instance's oracles in a candidate environment. Raises SourceError, EngineError, Cancelled."""
     tried = dataclasses.replace(instance, environment=candidate.environment)
-    context = TrialContext(tried, crew, world, lambda step: notice(f"{candidate.name}, {step}"))
+    context = TrialContext(tried, crew, run_context, lambda step: notice(f"{candidate.name}, {step}"))
     try:
         return Attempt(candidate=candidate, context=context, proven=prove(context))
     except ImageError as error:

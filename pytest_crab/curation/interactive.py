@@ -53,11 +53,11 @@ def open_workspace(context: TrialContext, state: Callable[[Snapshot], str]) -> I
 
     Raises SourceError, ImageError, EngineError, Cancelled, and what ``state`` raises.
     """
-    world = context.world
-    if world.unconfined:
-        world.permit(context.instance, context.crew)
+    run_context = context.run_context
+    if run_context.unconfined:
+        run_context.permit(context.instance, context.crew)
     tree = state(context.snapshot)
-    with world.runtime.workspace(context.image, context.snapshot, limits=CLIENT_LIMITS) as workspace:
+    with run_context.runtime.workspace(context.image, context.snapshot, limits=CLIENT_LIMITS) as workspace:
         entered = cast("InteractiveWorkspace", workspace)
         if tree != context.snapshot.head_tree:
             changes = json.dumps(encode_changes(context.snapshot.changes(tree))).encode()

@@ -55,8 +55,8 @@ def diagnose(context: TrialContext, comment: Comment) -> Diagnosis:
         "source": Path(context.instance.folder, comment.required_oracle.file).read_text("utf-8"),
     }
     command = Command(argv=(image.python, "-I", "-S", "-c", _SCRIPT), stdin=json.dumps(job).encode())
-    world = context.world
-    done = world.runtime.execute(image, [command], limits=world.limits, seconds=environment.timeout + 30)[0]
+    run_context = context.run_context
+    done = run_context.runtime.execute(image, [command], limits=run_context.limits, seconds=environment.timeout + 30)[0]
     try:
         said = json.loads(done.stdout)
         return Diagnosis(

@@ -12,7 +12,7 @@ from pytest_crab.instances import lock
 from pytest_crab.instances.resolved import Mark
 from pytest_crab.instances.resolved import settings_digest
 from pytest_crab.trial import Crew
-from pytest_crab.trial import World
+from pytest_crab.trial import RunContext
 from pytest_crab.trial import run_trial
 from pytest_crab.types import Comment
 from pytest_crab.types import Instance
@@ -34,7 +34,7 @@ def measure_resolvability(
     instance: Instance,
     comments: Sequence[Comment],
     crew: Crew,
-    world: World,
+    run_context: RunContext,
     *,
     attempts: int = 1,
     notice: Callable[[str], None] = lambda _step: None,
@@ -44,7 +44,7 @@ def measure_resolvability(
     The crew's reviewer is ``human``. A failure of the machine or of the agent gives no mark. Raises Cancelled.
     """
     digest = lock.digest(instance)[:16]
-    return tuple(_measure(instance, digest, comment, crew, world, attempts, notice) for comment in comments)
+    return tuple(_measure(instance, digest, comment, crew, run_context, attempts, notice) for comment in comments)
 
 
 def _measure(
@@ -52,13 +52,13 @@ def _measure(
     digest: str,
     comment: Comment,
     crew: Crew,
-    world: World,
+    run_context: RunContext,
     attempts: int,
     notice: Callable[[str], None],
 ) -> Resolution:
     alone = dataclasses.replace(instance, comments=(comment,))
     for attempt in range(1, attempts + 1):
-        trial = run_trial(alone, crew, world, repeat=attempt, notice=notice)
+        trial = run_trial(alone, crew, run_context, repeat=attempt, notice=notice)
         (result,) = trial.results
         if result.verdict is Verdict.UNKNOWN:
             why = trial.error or trial.skipped or result.detail or str(result.reason)

@@ -111,7 +111,7 @@ class Forecaster:
         stock = self._stock(runtime, [one for one in instances.values() if one.environment is not None])
         self._forecast = forecast(
             trials,
-            self._resources.world,
+            self._resources.run_context,
             stock=stock,
             records=self._options.report / "trials.jsonl",
             runtime=runtime,
@@ -144,7 +144,7 @@ class Forecaster:
             of_reviewer, of_agent = missing[trial[1].spec.reviewer]
             if set(of_reviewer + of_agent) <= needed.keys() or time.monotonic() > until:
                 continue
-            plan = contestants_plan(trial, self._resources.world)
+            plan = contestants_plan(trial, self._resources.run_context)
             wanted = [*(of_reviewer if plan.runs("review") else []), *(of_agent if plan.runs("revision") else [])]
             needed.update(dict.fromkeys(wanted))
         if needed:

@@ -30,9 +30,9 @@ from pytest_crab.settings import Settings
 from pytest_crab.store import FileStore
 from pytest_crab.store.open_run import OpenRun
 from pytest_crab.store.open_run import token_of
-from pytest_crab.trial import World
-from pytest_crab.trial.world import secrets_of
-from pytest_crab.trial.world import versions_here
+from pytest_crab.trial import RunContext
+from pytest_crab.trial.run_context import secrets_of
+from pytest_crab.trial.run_context import versions_here
 from pytest_crab.types import Instance
 from pytest_crab.types import PullRequest
 
@@ -122,11 +122,11 @@ class Resources:
         return Gateway.beside(self._options.store, self._settings, self._gateway_folder, budget=budget, replay=replay)
 
     @lazy
-    def world(self) -> World:
+    def run_context(self) -> RunContext:
         """The surroundings of every trial."""
         options = self._options
         store = FileStore(options.store)
-        return World(
+        return RunContext(
             runtime=self._make_runtime(store),
             store=store,
             cache=store.cache,
@@ -146,7 +146,7 @@ class Resources:
     @property
     def runtime_in_use(self) -> Runtime | None:
         """The runtime of this process's trials; None before the first of them."""
-        return self.world.runtime if "world" in self.__dict__ else None
+        return self.run_context.runtime if "run_context" in self.__dict__ else None
 
     def write_subject(self, instance: Instance, pull_request: PullRequest) -> None:
         """Write what an instance is about beside the report, once; a report can do without."""
@@ -165,8 +165,8 @@ class Resources:
             if self._closed:
                 return
             self._closed = True
-        if "world" in self.__dict__:
-            self.world.runtime.close()
+        if "run_context" in self.__dict__:
+            self.run_context.runtime.close()
         if "models" in self.__dict__:
             self.models.close()
         if "run" in self.__dict__:

@@ -114,17 +114,17 @@ class Runner:
     def _start(self) -> TrialPool:
         if self._cluster is not None:
             return TrialPool(self._cluster, self._cluster.stop, self._note_end)
-        world = self._resources.world
+        run_context = self._resources.run_context
         try:
-            world.runtime.sweep()
+            run_context.runtime.sweep()
         except (CrabError, OSError) as error:  # what dead runs left does not keep this one from running
             log.warning("leftovers of earlier runs could not be removed: %s", error)
         executor = ThreadPoolExecutor(max_workers=self._options.jobs, thread_name_prefix="crab")
-        return TrialPool(executor, world.stop, self._note_end)
+        return TrialPool(executor, run_context.stop, self._note_end)
 
     def _perform(self, work: TrialWork, notice: Notice) -> Trial:
         """Run a trial in this process."""
-        trial = run_trial(work.instance, work.crew, self._resources.world, repeat=work.repeat, notice=notice)
+        trial = run_trial(work.instance, work.crew, self._resources.run_context, repeat=work.repeat, notice=notice)
         self._announce_review(work, trial)
         return trial
 

@@ -6,6 +6,6 @@ from pytest_crab.trial.crew import Crew
 from pytest_crab.trial.crew import CrewSpec
 from pytest_crab.trial.run import run_trial
 from pytest_crab.trial.run import unmeasured_trial
-from pytest_crab.trial.world import World
+from pytest_crab.trial.run_context import RunContext
 
-__all__ = ["Crew", "CrewSpec", "World", "run_trial", "unmeasured_trial"]
+__all__ = ["Crew", "CrewSpec", "RunContext", "run_trial", "unmeasured_trial"]

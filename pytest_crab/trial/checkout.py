@@ -21,7 +21,7 @@ from pytest_crab.protocols import Snapshot
 from pytest_crab.protocols import Workspace
 from pytest_crab.protocols import refuse_unconfined
 from pytest_crab.runtimes import hiding
-from pytest_crab.trial.world import World
+from pytest_crab.trial.run_context import RunContext
 from pytest_crab.types import Instance
 
 #: How far below what a contestant may read instances are looked for that this run has not loaded.
@@ -39,7 +39,7 @@ class TrialCheckout:
         self,
         instance: Instance,
         snapshot: Snapshot,
-        world: World,
+        run_context: RunContext,
         image: Callable[[], Image],
         failure: type[ReviewerError | AgentError],
         services: StepServices,
@@ -47,7 +47,7 @@ class TrialCheckout:
     ) -> None:
         hiding.hide_set(instance)
         self._snapshot = snapshot
-        self._world = world
+        self._run_context = run_context
         self._image = image
         self._failure = failure
         self._permit = permit
@@ -67,12 +67,12 @@ class TrialCheckout:
         request = CloneRequest(
             readable=tuple(readable), writable=tuple(writable), network=network, models=models, permit=self._permit
         )
-        return self._world.runtime.clone(self._snapshot, request)
+        return self._run_context.runtime.clone(self._snapshot, request)
 
     def _refuse(self, path: Path) -> None:
         """Raise the family's error if a path is, holds or lies in a place that is hidden from contestants."""
         real = path.resolve()
-        hidden = self._world.hidden_places()
+        hidden = self._run_context.hidden_places()
         others = [folder for folder in (*real.parents, *_folders_in(real)) if (folder / INSTANCE_FILE).is_file()]
         hidden.update((folder, "an instance") for folder in others)
         for place, what in hidden.items():
@@ -87,7 +87,7 @@ class TrialCheckout:
         """See protocols.Checkout."""
         for path in readable:
             self._refuse(path)
-        return self._world.runtime.workspace(
+        return self._run_context.runtime.workspace(
             self._image(), self._snapshot, limits=CLIENT_LIMITS, readable=readable, models=models
         )
 

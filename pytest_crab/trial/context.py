@@ -33,7 +33,7 @@ from pytest_crab.trial.checkout import TrialCheckout
 from pytest_crab.trial.crew import Crew
 from pytest_crab.trial.retries import SNAPSHOT
 from pytest_crab.trial.retries import class_of
-from pytest_crab.trial.world import World
+from pytest_crab.trial.run_context import RunContext
 from pytest_crab.types import Instance
 from pytest_crab.types import PullRequest
 from pytest_crab.types import StepRecord
@@ -69,11 +69,11 @@ class TrialContext:
     """
 
     def __init__(
-        self, instance: Instance, crew: Crew, world: World, notice: Callable[[str], None], repeat: int = 1
+        self, instance: Instance, crew: Crew, run_context: RunContext, notice: Callable[[str], None], repeat: int = 1
     ) -> None:
         self.instance = instance
         self.crew = crew
-        self.world = world
+        self.run_context = run_context
         self.repeat = repeat
         self.records: list[StepRecord] = []
         self.facts: dict[str, Any] = {}
@@ -91,18 +91,18 @@ class TrialContext:
     def snapshot(self) -> Snapshot:
         """The instance's trees. Raises SourceUnreachable or SourceError."""
         with self._time("fetch"):
-            return fetcher_for(self.instance).fetch(self.instance, self.world.cache)
+            return fetcher_for(self.instance).fetch(self.instance, self.run_context.cache)
 
     @lazy
     def environment(self) -> Mapping[str, Any]:
         """Plain data that decides the image and how it is run."""
-        return self.world.runtime.identity(self.instance, self._commits)
+        return self.run_context.runtime.identity(self.instance, self._commits)
 
     @lazy
     def image(self) -> Image:
         """The image, found or built. Raises ImageError, EngineError."""
         with self._time("image") as clock:
-            image = self.world.runtime.prepare(self.instance, self.snapshot, self._commits)
+            image = self.run_context.runtime.prepare(self.instance, self.snapshot, self._commits)
             clock.reused = not image.facts.get("built", False)
         self.facts["image"] = image.key
         self.facts["environment"] = {name: fact for name, fact in image.facts.items() if name != "built"}
@@ -121,7 +121,7 @@ class TrialContext:
             head=self.snapshot.head,
             diff=self.snapshot.pull_request_diff(),
         )
-        self.world.seen(instance, pull_request)
+        self.run_context.seen(instance, pull_request)
         return pull_request
 
     @property
@@ -131,14 +131,14 @@ class TrialContext:
     def services(self) -> StepServices:
         """See scoring.protocols.TrialContext."""
         return StepServices(
-            self.world.models,
-            self.world.store.put,
+            self.run_context.models,
+            self.run_context.store.put,
             trial=str(TrialId(self.instance.id, self.crew.spec.reviewer, self.repeat)),
             step=self.step,
             attempt=len(self.attempts) + 1,
             spent=self.spent,
-            secrets=self.world.secrets,
-            cancelled=self.world.cancelled,
+            secrets=self.run_context.secrets,
+            cancelled=self.run_context.cancelled,
             note=self.transcripts.append,
         )
 
@@ -147,11 +147,11 @@ class TrialContext:
         return TrialCheckout(
             self.instance,
             self.snapshot,
-            self.world,
+            self.run_context,
             lambda: self.image,
             failure,
             self.services(),
-            permit=lambda: self.world.permit(self.instance, self.crew),
+            permit=lambda: self.run_context.permit(self.instance, self.crew),
         )
 
     def take_wasted(self) -> Usage | None:
@@ -163,20 +163,20 @@ class TrialContext:
     @property
     def limits(self) -> Limits:
         """See scoring.protocols.TrialContext."""
-        return self.world.limits
+        return self.run_context.limits
 
     @property
     def proof_runs(self) -> int:
         """See scoring.protocols.TrialContext."""
-        return self.world.proof_runs
+        return self.run_context.proof_runs
 
     def execute(self, commands: Sequence[Command], *, seconds: float) -> tuple[Completed, ...]:
         """See scoring.protocols.TrialContext."""
-        return self.world.runtime.execute(self.image, commands, limits=self.world.limits, seconds=seconds)
+        return self.run_context.runtime.execute(self.image, commands, limits=self.run_context.limits, seconds=seconds)
 
     def reinstall(self, tree: str) -> Mapping[str, str]:
         """See scoring.protocols.TrialContext."""
-        return self.world.runtime.reinstall(self.image, self.instance, self.snapshot, tree)
+        return self.run_context.runtime.reinstall(self.image, self.instance, self.snapshot, tree)
 
     def perform(self, step: Step[R]) -> StepResults[R]:
         """See scoring.protocols.TrialContext; a failure that may pass is retried as its class in RETRIES says."""
@@ -186,7 +186,7 @@ class TrialContext:
                 return self._perform_once(step)
             except CrabError as error:
                 kind = SNAPSHOT if self._is_damage(error) else class_of(error)
-                policy = self.world.retries.get(kind) if kind is not None else None
+                policy = self.run_context.retries.get(kind) if kind is not None else None
                 pause = policy.pause(self.attempts.count(str(kind)) + 1) if policy is not None else None
                 if kind is None or pause is None:
                     raise
@@ -194,9 +194,9 @@ class TrialContext:
             self.step = before
             self._notice(f"{step.name} (again after {kind})")
             if kind == SNAPSHOT:
-                drop(self.instance, self.world.cache, self.snapshot)
+                drop(self.instance, self.run_context.cache, self.snapshot)
                 del self.snapshot
-            if self.world.cancelled.wait(pause):
+            if self.run_context.cancelled.wait(pause):
                 raise Cancelled(f"the run was stopped while {step.name} was to be tried again")
 
     def stored_results(self, step: Step[R]) -> dict[str, R]:
@@ -205,7 +205,9 @@ class TrialContext:
 
     @property
     def _cache(self) -> StepCache:
-        return StepCache(store=self.world.store, fresh=self.world.fresh, cancelled=self.world.cancelled)
+        return StepCache(
+            store=self.run_context.store, fresh=self.run_context.fresh, cancelled=self.run_context.cancelled
+        )
 
     def _perform_once(self, step: Step[R]) -> StepResults[R]:
         with self._time(step.name, step=True) as clock:
@@ -220,7 +222,7 @@ class TrialContext:
     @contextlib.contextmanager
     def _time(self, name: str, *, step: bool = False) -> Iterator[StepClock]:
         """Time a part of the trial and record it; a stopped run begins none. Raises Cancelled."""
-        if self.world.cancelled.is_set():
+        if self.run_context.cancelled.is_set():
             raise Cancelled(f"the run was stopped before {name}")
         before, self.step = self.step, name
         self._notice(name)

@@ -13,9 +13,9 @@ from pytest_crab.sources import is_fetched
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.trial.crew import Crew
 from pytest_crab.trial.run import TrialRun
+from pytest_crab.trial.run_context import RunContext
 from pytest_crab.trial.steps import ReviewStep
 from pytest_crab.trial.steps import RevisionStep
-from pytest_crab.trial.world import World
 from pytest_crab.types import Instance
 from pytest_crab.types import Review
 from pytest_crab.types import Revision
@@ -40,9 +40,9 @@ class TrialPlan:
 NOTHING_STORED = TrialPlan(steps={"proof": OPEN, "review": RUNS, "revision": OPEN, "verdict": OPEN}, costs={})
 
 
-def plan_trial(instance: Instance, crew: Crew, world: World, *, repeat: int = 1) -> TrialPlan:
+def plan_trial(instance: Instance, crew: Crew, run_context: RunContext, *, repeat: int = 1) -> TrialPlan:
     """Look the trial's steps up in the store; the source is fetched if need be, since every key names its trees."""
-    planner = _Planner(instance, crew, world, repeat)
+    planner = _Planner(instance, crew, run_context, repeat)
     problem = None
     try:
         planner.look()
@@ -51,11 +51,11 @@ def plan_trial(instance: Instance, crew: Crew, world: World, *, repeat: int = 1)
     return TrialPlan(steps=planner.states, costs=planner.costs, problem=problem)
 
 
-def plan_contestants(instance: Instance, crew: Crew, world: World, *, repeat: int = 1) -> TrialPlan:
+def plan_contestants(instance: Instance, crew: Crew, run_context: RunContext, *, repeat: int = 1) -> TrialPlan:
     """Look up the review and the revision alone. Nothing is fetched: both would run if the source is not there."""
-    if not is_fetched(instance, world.cache):
+    if not is_fetched(instance, run_context.cache):
         return NOTHING_STORED
-    planner = _Planner(instance, crew, world, repeat)
+    planner = _Planner(instance, crew, run_context, repeat)
     review = planner.look_up_review()
     if review is not None and planner.states["revision"] != NEEDLESS:
         planner.look_up_revision(review)
@@ -65,8 +65,8 @@ def plan_contestants(instance: Instance, crew: Crew, world: World, *, repeat: in
 class _Planner:
     """A trial's steps, looked up in their order."""
 
-    def __init__(self, instance: Instance, crew: Crew, world: World, repeat: int) -> None:
-        self._run = TrialRun(TrialContext(instance, crew, world, lambda _step: None, repeat), repeat)
+    def __init__(self, instance: Instance, crew: Crew, run_context: RunContext, repeat: int) -> None:
+        self._run = TrialRun(TrialContext(instance, crew, run_context, lambda _step: None, repeat), repeat)
         self.states = dict.fromkeys(("proof", "review", "revision", "verdict"), OPEN)
         self.costs: dict[str, float] = {}
 

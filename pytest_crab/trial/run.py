@@ -31,10 +31,10 @@ from pytest_crab.trial.attribution import attribute
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.trial.crew import Crew
 from pytest_crab.trial.resolvable import resolvable_comments
+from pytest_crab.trial.run_context import RunContext
+from pytest_crab.trial.run_context import versions_here
 from pytest_crab.trial.steps import ReviewStep
 from pytest_crab.trial.steps import RevisionStep
-from pytest_crab.trial.world import World
-from pytest_crab.trial.world import versions_here
 from pytest_crab.types import Artefact
 from pytest_crab.types import Finding
 from pytest_crab.types import Instance
@@ -54,7 +54,12 @@ from pytest_crab.waiting import waits_counted
 
 
 def run_trial(
-    instance: Instance, crew: Crew, world: World, *, repeat: int = 1, notice: Callable[[str], None] = lambda _step: None
+    instance: Instance,
+    crew: Crew,
+    run_context: RunContext,
+    *,
+    repeat: int = 1,
+    notice: Callable[[str], None] = lambda _step: None,
 ) -> Trial:
     """Measure one reviewer on one instance.
 
@@ -62,7 +67,7 @@ def run_trial(
     each with a reason, and as one sentence in ``error``. A source that cannot be reached gives a skipped trial. Raises
     Cancelled when the run was stopped.
     """
-    run = TrialRun(TrialContext(instance, crew, world, notice, repeat), repeat)
+    run = TrialRun(TrialContext(instance, crew, run_context, notice, repeat), repeat)
     run.run()
     return run.trial()
 
@@ -163,14 +168,14 @@ class TrialRun:
             return
         self.revision = revision
         self._score([scorer for scorer in self.scorers if _revises(scorer)], evidence, revision)
-        if self.context.world.attribute and not self.crew.spec.control:
+        if self.context.run_context.attribute and not self.crew.spec.control:
             self._attribute(evidence)
 
     def _prove(self) -> dict[str, ScorerEvidence]:
         """Let each scorer prepare what its scores rest on, and take the scores that need no review."""
-        world = self.context.world
-        if world.unconfined:
-            world.permit(self.instance, self.crew)
+        run_context = self.context.run_context
+        if run_context.unconfined:
+            run_context.permit(self.instance, self.crew)
         self.context.facts["instance"] = lock.digest(self.instance)[:16]
         self.resolvable = resolvable_comments(self.context, lambda: self.agent)
         evidence = {scorer.name: scorer.prepare(self.context) for scorer in self.scorers}
@@ -225,7 +230,7 @@ class TrialRun:
         order = {subject: place for place, subject in enumerate(subjects)}
         return Trial(
             **_identity(self.instance, self.crew, self.repeat),
-            runtime=self.context.world.runtime.name,
+            runtime=self.context.run_context.runtime.name,
             review=self.review,
             revision=self.revision,
             comments=_places(self.instance, self.resolvable),
@@ -236,7 +241,7 @@ class TrialRun:
             steps=tuple(self.context.records),
             seconds=round(time.monotonic() - self._clock - self._waited.seconds, 3),
             started=self._started.isoformat(timespec="seconds"),
-            versions={**self.context.world.versions, **self.context.facts},
+            versions={**self.context.run_context.versions, **self.context.facts},
             attribution=self.attribution,
             failed=total_usage(self.context.wasted),
             off_diff=None if self.review is None else self._off_diff(self.review),

@@ -79,7 +79,7 @@ class _AdapterStep(Generic[R]):
         facts[f"{who}-identity"] = settings_digest(spec.path, identity, spec.settings)
         if identity is not None and "client" in identity:
             facts[who] = dict(identity)
-        return {"resume": self._context.world.resume, "settings": spec.settings} if identity is None else identity
+        return {"resume": self._context.run_context.resume, "settings": spec.settings} if identity is None else identity
 
 
 class ReviewStep(_AdapterStep[Review]):

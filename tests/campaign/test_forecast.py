@@ -84,13 +84,13 @@ def told(monkeypatch: pytest.MonkeyPatch, instances: dict[str, Instance], tmp_pa
     """Makes the whole forecast of trials of one reviewer by (instance, repeat), whose plans are given."""
 
     def make(plans: dict[tuple[str, int], TrialPlan], jobs: int = 2) -> Forecast:
-        monkeypatch.setattr(module, "plan_trial", lambda one, crew, world, repeat: plans[one.id, repeat])
+        monkeypatch.setattr(module, "plan_trial", lambda one, crew, run_context, repeat: plans[one.id, repeat])
         crew: Any = SimpleNamespace(spec=SimpleNamespace(reviewer="r", agent="x"))
         trials = [(instances[name], crew, repeat) for name, repeat in plans]
         there = stock(b=None, c=None, d=None)
         records = tmp_path / "trials.jsonl"
-        world: Any = SimpleNamespace()
-        return forecast(trials, world, stock=there, records=records, runtime="docker", jobs=jobs, whole=True)
+        run_context: Any = SimpleNamespace()
+        return forecast(trials, run_context, stock=there, records=records, runtime="docker", jobs=jobs, whole=True)
 
     return make
 

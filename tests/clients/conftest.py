@@ -42,7 +42,7 @@ from pytest_crab.testing.provider import ScriptedProvider
 from pytest_crab.testing.provider import say
 from pytest_crab.testing.provider import structured
 from pytest_crab.testing.provider import turns
-from pytest_crab.trial import World
+from pytest_crab.trial import RunContext
 from pytest_crab.trial.checkout import TrialCheckout
 from pytest_crab.types import Comment
 from pytest_crab.types import Environment
@@ -125,9 +125,9 @@ class Desk:
     run: RunFolder = field(default_factory=RunFolder)
 
     @property
-    def world(self) -> World:
+    def run_context(self) -> RunContext:
         store = FileStore(self.folder / "store")
-        return World(
+        return RunContext(
             runtime=self.runtime, store=store, cache=store.cache, run=self.run, resume="one", models=self.gateway
         )
 
@@ -145,16 +145,16 @@ class Desk:
 
     def checkout(self, step: str) -> TrialCheckout:
         failure = ReviewerError if step == "review" else AgentError
-        world = self.world
+        run_context = self.run_context
         services = StepServices(
             self.gateway,
-            world.store.put,
+            run_context.store.put,
             trial="calc-1::x[1]",
             step=step,
-            secrets=world.secrets,
-            cancelled=world.cancelled,
+            secrets=run_context.secrets,
+            cancelled=run_context.cancelled,
         )
-        return TrialCheckout(self.instance, self.snapshot, world, lambda: self.image, failure, services)
+        return TrialCheckout(self.instance, self.snapshot, run_context, lambda: self.image, failure, services)
 
     def review(self, name: str, script: Any, **settings: Any) -> Review:
         """What a real reviewer says when the provider says this."""

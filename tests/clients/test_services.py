@@ -163,7 +163,7 @@ def test_a_curator_asks_for_a_trial_that_it_makes(desk: Any) -> None:
         agent="suggestions",
         agent_spec=AGENTS.spec("suggestions", {}, Path()),
     )
-    context = TrialContext(desk.instance, Crew.build(spec), desk.world, lambda _step: None)
+    context = TrialContext(desk.instance, Crew.build(spec), desk.run_context, lambda _step: None)
     services = context.services()
     assert Judge(model="scripted-model", provider="openai").verdict(services, "no guard") == "It divides by zero."
     assert services.total_used().requests == 1

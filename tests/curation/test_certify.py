@@ -12,7 +12,7 @@ from typing import NoReturn
 
 import pytest
 
-from pytest_crab.cli.worlds import proving_world
+from pytest_crab.cli.run_contexts import proving_context
 from pytest_crab.curation.certify import Certificate
 from pytest_crab.curation.certify import certify
 from pytest_crab.instances import load_instance
@@ -44,8 +44,8 @@ def certified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
         (folder / "oracles").mkdir(parents=True)
         (folder / "oracles" / "test_c0.py").write_text(ORACLE)
         (folder / "instance.yaml").write_text(json.dumps(document(shas)))
-        with proving_world("local", tmp_path / ".crab") as (crew, world):
-            return certify(load_instance(folder), crew, world, lambda _: None)
+        with proving_context("local", tmp_path / ".crab") as (crew, run_context):
+            return certify(load_instance(folder), crew, run_context, lambda _: None)
 
     return run
 

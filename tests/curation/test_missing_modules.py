@@ -17,7 +17,7 @@ from pytest_crab.runtimes.runs import RunFolder
 from pytest_crab.store import FileStore
 from pytest_crab.trial import Crew
 from pytest_crab.trial import CrewSpec
-from pytest_crab.trial import World
+from pytest_crab.trial import RunContext
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.types import Category
 from pytest_crab.types import Comment
@@ -37,7 +37,7 @@ def see(
     """What is seen of an oracle where the reference makes shop.py one line of this."""
     run, store = RunFolder(), FileStore(tmp_path / "store")
     runtime = BubblewrapRuntime(cache=store.cache)
-    world = World(runtime=runtime, store=store, cache=store.cache, run=run, resume=run.id)
+    run_context = RunContext(runtime=runtime, store=store, cache=store.cache, run=run, resume=run.id)
     crew = Crew.build(
         CrewSpec(
             reviewer="none",
@@ -58,7 +58,7 @@ def see(
         comment = tree_comment("c0", "shop.py", **known)
         environment = Environment(dockerfile="python", timeout=30)
         instance = tree_instance(folder, "shop-7", comment, repo="owner/shop", environment=environment)
-        return diagnose(TrialContext(instance, crew, world, lambda _: None), comment)
+        return diagnose(TrialContext(instance, crew, run_context, lambda _: None), comment)
 
     yield diagnosed
     runtime.close()

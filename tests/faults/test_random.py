@@ -41,7 +41,7 @@ from pytest_crab.runtimes.runs import RunFolder
 from pytest_crab.store import FileStore
 from pytest_crab.trial import Crew
 from pytest_crab.trial import CrewSpec
-from pytest_crab.trial import World
+from pytest_crab.trial import RunContext
 from pytest_crab.trial import run_trial
 from pytest_crab.trial.retries import RETRIES
 from pytest_crab.types import Finding
@@ -213,7 +213,7 @@ def campaign(tmp_path: Path, instances: list[Instance]) -> Callable[[Weather], d
     def run(weather: Weather) -> dict[tuple[str, int], Trial]:
         store = FlakyStore(tmp_path / "store", weather)
         own = RunFolder()
-        world = World(
+        run_context = RunContext(
             runtime=FlakyRuntime(weather),  # type: ignore[arg-type]
             store=store,
             cache=store.cache,
@@ -221,11 +221,11 @@ def campaign(tmp_path: Path, instances: list[Instance]) -> Callable[[Weather], d
             resume="one",
             retries=AT_ONCE,
         )
-        pool = TrialPool(ThreadPoolExecutor(4), world.stop)
+        pool = TrialPool(ThreadPoolExecutor(4), run_context.stop)
         keys = [(instance, repeat) for repeat in range(1, REPEATS + 1) for instance in instances]
         try:
             for instance, repeat in keys:
-                pool.submit((instance.id, repeat), _work(instance, repeat, weather, world))
+                pool.submit((instance.id, repeat), _work(instance, repeat, weather, run_context))
             found = {key: pool.result(key, lambda _: None) for key in ((one.id, number) for one, number in keys)}
         finally:
             pool.stop()
@@ -236,13 +236,15 @@ def campaign(tmp_path: Path, instances: list[Instance]) -> Callable[[Weather], d
     return run
 
 
-def _work(instance: Instance, repeat: int, weather: Weather, world: World) -> Callable[[Callable[[str], None]], Trial]:
+def _work(
+    instance: Instance, repeat: int, weather: Weather, run_context: RunContext
+) -> Callable[[Callable[[str], None]], Trial]:
     mate = Crewmate(weather, repeat)
     spec = AdapterSpec(path="made:Up", settings={})
     crew = Crew(
         spec=CrewSpec(reviewer="mate", reviewer_spec=spec, agent="mate", agent_spec=spec), reviewer=mate, agent=mate
     )
-    return lambda notice: run_trial(instance, crew, world, repeat=repeat, notice=notice)
+    return lambda notice: run_trial(instance, crew, run_context, repeat=repeat, notice=notice)
 
 
 @pytest.mark.parametrize("seed", [7])
@@ -356,13 +358,13 @@ def _one(instance: Instance, mate: Crewmate, weather: Weather, folder: Path, **c
     store = FlakyStore(folder / "store", weather)
     own = RunFolder()
     parts: dict[str, Any] = {"runtime": FlakyRuntime(weather), "store": store, "cache": store.cache, "run": own}
-    world = World(**{**parts, "resume": "one", "retries": AT_ONCE, **changes})
+    run_context = RunContext(**{**parts, "resume": "one", "retries": AT_ONCE, **changes})
     spec = AdapterSpec(path="made:Up", settings={})
     crew = Crew(
         spec=CrewSpec(reviewer="mate", reviewer_spec=spec, agent="mate", agent_spec=spec), reviewer=mate, agent=mate
     )
     try:
-        return run_trial(instance, crew, world, repeat=mate.repeat)
+        return run_trial(instance, crew, run_context, repeat=mate.repeat)
     finally:
         own.close()
 

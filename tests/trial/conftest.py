@@ -36,7 +36,7 @@ from pytest_crab.store import FileStore
 from pytest_crab.testing.provider import ScriptedProvider
 from pytest_crab.trial import Crew
 from pytest_crab.trial import CrewSpec
-from pytest_crab.trial import World
+from pytest_crab.trial import RunContext
 from pytest_crab.trial import run_trial
 from pytest_crab.trial.retries import RETRIES
 from pytest_crab.types import Instance
@@ -117,7 +117,7 @@ class Lab:
     document: dict[str, Any] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
     changes: dict[str, Any] = field(default_factory=dict)
-    worlds: list[World] = field(default_factory=list)
+    run_contexts: list[RunContext] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.document = document(self.name)
@@ -178,7 +178,7 @@ class Lab:
         )
         return Crew.build(spec)
 
-    def world(self, **changes: Any) -> World:
+    def run_context(self, **changes: Any) -> RunContext:
         """A world on this lab's store; ``changes`` replace what it is made of."""
         store = FileStore(self.folder / "store")
         parts: dict[str, Any] = {
@@ -192,13 +192,13 @@ class Lab:
             "retries": {},
             "proof_runs": 1,
         }
-        world = World(**(parts | self.changes | changes))
-        self.worlds.append(world)
-        return world
+        run_context = RunContext(**(parts | self.changes | changes))
+        self.run_contexts.append(run_context)
+        return run_context
 
-    def trial(self, world: World | None = None, **more: Any) -> Trial:
+    def trial(self, run_context: RunContext | None = None, **more: Any) -> Trial:
         """One trial of the instance and crew as their files now say."""
-        return run_trial(self.instance(), self.crew(), world or self.world(), **more)
+        return run_trial(self.instance(), self.crew(), run_context or self.run_context(), **more)
 
     def reasons(self, trial: Trial) -> dict[str, str]:
         return {result.comment: str(result.reason) for result in trial.results}
@@ -217,7 +217,7 @@ class Lab:
 
     def left(self) -> list[str]:
         """What is still there of all that this lab's trials have started."""
-        runs = [world.run for world in self.worlds] + [getattr(self.runtime, "run", RunFolder())]
+        runs = [run_context.run for run_context in self.run_contexts] + [getattr(self.runtime, "run", RunFolder())]
         found = [str(path) for run in runs for path in run.folder.iterdir() if path.name != "uses"]  # goes with the run
         # Groups of other tests may vanish meanwhile, which a walk does not mind.
         groups = (f"{place}/{name}" for place, names, _ in os.walk("/sys/fs/cgroup") for name in names)
@@ -228,8 +228,8 @@ class Lab:
         return found
 
     def close(self) -> None:
-        for world in self.worlds:
-            world.run.close()
+        for run_context in self.run_contexts:
+            run_context.run.close()
 
 
 def command_lines() -> list[str]:
@@ -355,7 +355,7 @@ class ModelPlace:
         crew = Crew.build(spec)
         if instead is not None:
             crew = Crew(spec=spec, reviewer=instead, agent=crew.agent)
-        return run_trial(lab.instance(), crew, lab.world(models=self.gateway, retries=AT_ONCE))
+        return run_trial(lab.instance(), crew, lab.run_context(models=self.gateway, retries=AT_ONCE))
 
     @property
     def booked(self) -> list[dict[str, Any]]:

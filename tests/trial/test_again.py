@@ -115,12 +115,12 @@ def test_a_sweep_by_those_who_keep_their_locks_elsewhere_spares_living_runs(
         )
         removed.append(done.stdout)
 
-    world = lab.world()
-    assert world.run.folder.exists()
+    run_context = lab.run_context()
+    assert run_context.run.folder.exists()
     assert lab.runtime.run.folder.exists()
     timer = threading.Timer(0.5, sweep)
     begin = {"proof": timer.start}
-    trial = lab.trial(world, notice=lambda step: begin.pop(step, lambda: None)())
+    trial = lab.trial(run_context, notice=lambda step: begin.pop(step, lambda: None)())
     timer.join()
     lab.runtime.close()
     lab.runtime = kept

@@ -153,7 +153,7 @@ def test_what_an_agent_leaves_is_its_own_doing_even_where_it_cannot_be_recorded(
 def test_a_source_that_cannot_be_reached_skips_the_trial(lab: Any) -> None:
     sha = "0" * 40
     source = Source(git=GitSource(url=str(lab.folder / "closed"), base=sha, head=sha, merged=sha))
-    trial = run_trial(dataclasses.replace(lab.instance(), source=source), lab.crew(), lab.world())
+    trial = run_trial(dataclasses.replace(lab.instance(), source=source), lab.crew(), lab.run_context())
     assert trial.skipped is not None
     assert "cannot be reached" in trial.skipped
     assert trial.error is None
@@ -165,7 +165,7 @@ def test_a_source_that_cannot_be_reached_skips_the_trial(lab: Any) -> None:
 def test_trees_that_are_damaged_on_this_machine_are_fetched_once_more(lab: Any) -> None:
     lab.changes["retries"] = RETRIES
     first = lab.trial()
-    for pack in lab.world().cache.glob("snapshots/*/public.git/objects/pack/*.pack"):
+    for pack in lab.run_context().cache.glob("snapshots/*/public.git/objects/pack/*.pack"):
         pack.chmod(0o600)
         pack.write_bytes(pack.read_bytes()[:-30])
     heard: list[str] = []

@@ -28,7 +28,7 @@ SECRET = "sesame-4a7f1c-open"
 
 @pytest.fixture
 def stage(lab: Any) -> Any:
-    return TrialContext(lab.instance(), lab.crew(), lab.world(), lambda _step: None)
+    return TrialContext(lab.instance(), lab.crew(), lab.run_context(), lambda _step: None)
 
 
 @pytest.mark.bubblewrap
@@ -54,7 +54,7 @@ def test_a_clone_shows_no_place_that_holds_answers(failure: type[Exception], lab
     ]
     hidden += [store, store / "cache", store / "steps" / "proof", Path("/run"), Path("/run/docker.sock"), Path("/")]
     hidden += [lab.write("data/other/deep/instance.yaml", "schema: 1\n").parents[2], lab.folder / "set" / "recorded"]
-    hidden += [stage.world.run.folder, stage.world.run.folder.parent, Path("/var/run")]
+    hidden += [stage.run_context.run.folder, stage.run_context.run.folder.parent, Path("/var/run")]
     for path in hidden:
         for way in ("readable", "writable"):
             with pytest.raises(failure, match="cannot be shown to it") as caught, checkout.clone(**{way: [path]}):
@@ -150,7 +150,7 @@ def test_a_stopped_world_leaves_nothing_and_measures_nothing(step: str, each_lab
         lab.put("oracles/test_c0.py", f"import time\n\n\ndef test_value():\n    time.sleep({mark})\n")
     lab.document["environment"]["timeout"] = "100"
     kept, lab.runtime = lab.runtime, lab.another()
-    world = lab.world()
+    run_context = lab.run_context()
 
     stopped = []
 
@@ -161,12 +161,15 @@ def test_a_stopped_world_leaves_nothing_and_measures_nothing(step: str, each_lab
                 break
             time.sleep(0.05)
         stopped.append(time.monotonic())
-        world.stop()
+        run_context.stop()
 
     timer = threading.Timer(0.5, stop)
     course = TrialRun(
         TrialContext(
-            lab.instance(), lab.crew(), world, lambda now: timer.start() if now == step and not timer.ident else None
+            lab.instance(),
+            lab.crew(),
+            run_context,
+            lambda now: timer.start() if now == step and not timer.ident else None,
         ),
         1,
     )
@@ -179,8 +182,8 @@ def test_a_stopped_world_leaves_nothing_and_measures_nothing(step: str, each_lab
     assert lab.left() == []
     assert not any(mark in text for text in lab.command_lines())
     with pytest.raises(Cancelled):
-        lab.trial(world)
+        lab.trial(run_context)
     lab.runtime.close()
     lab.runtime = kept
     lab.reviewing([])
-    assert [path for kind, path in world.store.objects() if kind == "review"] == []
+    assert [path for kind, path in run_context.store.objects() if kind == "review"] == []

@@ -36,8 +36,8 @@ def test_two_instances_are_prepared_at_a_time(lab: Any, tmp_path: Path) -> None:
     other = dataclasses.replace(
         instance, id="values-2", environment=dataclasses.replace(instance.environment, env={"A": "b"})
     )
-    world = lab.world(runtime=runtime)
-    stages = [TrialContext(one, lab.crew(), world, lambda _: None) for one in (instance, other)]
+    run_context = lab.run_context(runtime=runtime)
+    stages = [TrialContext(one, lab.crew(), run_context, lambda _: None) for one in (instance, other)]
     with ThreadPoolExecutor(2) as pool:
         images = list(pool.map(lambda stage: stage.image, stages))
     assert len({image.key for image in images}) == 2
@@ -47,7 +47,7 @@ def test_two_instances_are_prepared_at_a_time(lab: Any, tmp_path: Path) -> None:
 def test_a_wait_for_a_slot_is_said_and_is_no_part_of_a_step(lab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     now, steps = [0.0], []
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    stage = TrialContext(lab.instance(), lab.crew(), lab.world(), steps.append)
+    stage = TrialContext(lab.instance(), lab.crew(), lab.run_context(), steps.append)
     with stage._time("proof"), stage._time("image"):
         now[0] += 3
         with waiting():

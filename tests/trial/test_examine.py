@@ -110,10 +110,10 @@ def test_damage_is_measured_where_the_instance_says_how(lab: Any, ran: Callable[
 def test_damage_that_a_killed_run_left_unmeasured_is_measured_then(lab: Any, ran: Callable[[Trial], set[str]]) -> None:
     lab.document["pass_to_pass"] = ["python", "-m", "pytest", "-q", "test_project.py"]
     lab.trial()
-    world = lab.world()
+    run_context = lab.run_context()
     damage = [
         path
-        for step, path in world.store.objects()
+        for step, path in run_context.store.objects()
         if (step == "verdict" and '"unit": "trial"' in path.read_text()) or '"unit":"trial"' in path.read_text()
     ]
     assert len(damage) == 1
@@ -203,10 +203,10 @@ MARK = re.compile(base64.b64encode(b"# marked\n"))
 def test_a_tree_whose_sandbox_was_lost_is_green_once_more_for_each(
     lab: Any, course: str, reason: str, retried: tuple[str, ...]
 ) -> None:
-    lab.trial(lab.world())
+    lab.trial(lab.run_context())
     lab.acting({"value.py": "# marked\n" + GOOD, "name.py": NAME})
     runtime = Fickle(lab.runtime, course)
-    trial = lab.trial(lab.world(runtime=runtime))
+    trial = lab.trial(lab.run_context(runtime=runtime))
     assert runtime.course == []
     assert lab.reasons(trial)["c0"] == reason
     assert {step.step: step.retried for step in trial.steps}["verdict"] == retried
@@ -216,21 +216,21 @@ def test_a_tree_whose_sandbox_was_lost_is_green_once_more_for_each(
 def test_what_is_written_into_a_report_is_the_revisions_doing_unless_the_reference_is_written_to_as_well(
     lab: Any,
 ) -> None:
-    lab.trial(lab.world())
+    lab.trial(lab.run_context())
     lab.acting({"value.py": "# marked\n" + GOOD, "name.py": NAME})
     runtime = Fickle(lab.runtime, "w")
-    trial = lab.trial(lab.world(runtime=runtime))
+    trial = lab.trial(lab.run_context(runtime=runtime))
     assert (runtime.course, lab.reasons(trial)["c0"]) == ([], "tampered")
     lab.acting({"value.py": "# more\n" + GOOD, "name.py": NAME})
-    assert lab.reasons(lab.trial(lab.world(runtime=Spoilt(lab.runtime))))["c0"] == "broken"
+    assert lab.reasons(lab.trial(lab.run_context(runtime=Spoilt(lab.runtime))))["c0"] == "broken"
 
 
 @pytest.mark.bubblewrap
 def test_a_process_that_leaves_early_is_not_run_again(lab: Any) -> None:
-    lab.trial(lab.world())
+    lab.trial(lab.run_context())
     lab.acting({"value.py": "# marked\n" + value("import os", "os._exit(0)")})
     runtime = Fickle(lab.runtime, "gg")
-    trial = lab.trial(lab.world(runtime=runtime))
+    trial = lab.trial(lab.run_context(runtime=runtime))
     assert runtime.course == ["g"]
     assert lab.reasons(trial)["c0"] == "exited early"
     assert trial.steps[-1].retried == ()
@@ -238,12 +238,12 @@ def test_a_process_that_leaves_early_is_not_run_again(lab: Any) -> None:
 
 @pytest.mark.bubblewrap
 def test_a_world_that_fails_while_examining_is_broken_and_a_tree_that_does_is_missed(lab: Any) -> None:
-    lab.trial(lab.world())
+    lab.trial(lab.run_context())
     lab.acting({"value.py": "# marked\n" + GOOD})
-    trial = lab.trial(lab.world(runtime=Failing(lab.runtime)))
+    trial = lab.trial(lab.run_context(runtime=Failing(lab.runtime)))
     assert {result.reason for result in trial.results} == {Reason.BROKEN}
     assert "run again" in trial.error
     mark = base64.b64encode(("# marked\n" + GOOD).encode())
-    trial = lab.trial(lab.world(runtime=Failing(lab.runtime, mark)))
+    trial = lab.trial(lab.run_context(runtime=Failing(lab.runtime, mark)))
     assert {result.verdict for result in trial.results} == {Verdict.MISSED}
     assert {result.reason for result in trial.results} == {Reason.EXITED}

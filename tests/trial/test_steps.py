@@ -49,7 +49,7 @@ def said(*keys: str | int, value: Any) -> Change:
     return change
 
 
-def world(**changes: Any) -> Change:
+def run_context(**changes: Any) -> Change:
     return lambda lab, _: lab.changes.update(changes)
 
 
@@ -76,8 +76,8 @@ CHANGES: dict[str, tuple[Change, dict[str, int]]] = {
     "pass to pass": (said("pass_to_pass", value=["python", "-c", "pass"]), {"proof": 2, "verdict": 3}),
     "pins": (said("environment", "packages", value=PINS), {"image": 0, **BOTH_ORACLES}),
     "variables": (said("environment", "env", value={"DEMO": "1"}), {"image": 0, **BOTH_ORACLES}),
-    "limits": (world(limits=Limits(memory=257, processes=48, disk=32, file=16)), BOTH_ORACLES),
-    "proof runs": (world(proof_runs=2), BOTH_ORACLES),
+    "limits": (run_context(limits=Limits(memory=257, processes=48, disk=32, file=16)), BOTH_ORACLES),
+    "proof runs": (run_context(proof_runs=2), BOTH_ORACLES),
     "harness": (harness_changes, BOTH_ORACLES),
     "comment's words": (said("comments", 0, "body", value="Otherwise."), {}),
     "comment's place": (said("comments", 0, "lines", value=["1", "2"]), {}),
@@ -93,7 +93,7 @@ CHANGES: dict[str, tuple[Change, dict[str, int]]] = {
     "findings": (edited("crew/review.sh", "should be three", "should not be two"), {"review": 1, "revision": 1}),
     "agent's program": (edited("crew/act.sh", "cat > /dev/null", "cat >/dev/null"), {"revision": 1}),
     "agent's work": (edited("crew/act.sh", "return 3", "return 9 // 3"), {"revision": 1, "verdict": 2}),
-    "resume token": (world(resume="two"), {}),
+    "resume token": (run_context(resume="two"), {}),
 }
 
 
@@ -163,8 +163,8 @@ def test_a_program_that_no_entry_of_files_names_still_counts(restored: Any, ran:
 @pytest.mark.bubblewrap
 def test_fresh_runs_a_step_again_and_replaces_what_is_stored(restored: Any, ran: Callable[[Any], set[str]]) -> None:
     before = objects(restored)
-    assert ran(restored.trial(restored.world(fresh=("review",)))) == {"review"}
-    assert ran(restored.trial(restored.world(fresh=("revision",)))) == {"revision"}
+    assert ran(restored.trial(restored.run_context(fresh=("review",)))) == {"review"}
+    assert ran(restored.trial(restored.run_context(fresh=("revision",)))) == {"revision"}
     assert ran(restored.trial()) == set()
     assert objects(restored) == before
 
@@ -177,7 +177,7 @@ def test_a_step_without_identity_is_reused_under_its_resume_token_only(
     lab.settings["reviewer"] = {"files": [], "readable": ["crew/prompt.md"]}
     assert ran(lab.trial()) >= {"review", "revision"}
     assert ran(lab.trial()) == set()
-    assert ran(lab.trial(lab.world(resume="two"))) == {"review"}
+    assert ran(lab.trial(lab.run_context(resume="two"))) == {"review"}
     assert lab.ledger == ["review", "revision", "review"]
 
 
@@ -224,5 +224,5 @@ def test_two_comments_may_share_an_oracle(make_lab: Callable[..., Any]) -> None:
     instance = lab.instance()
     twin = dataclasses.replace(instance.comments[0], id="c2")
     instance = dataclasses.replace(instance, comments=(*instance.comments, twin))
-    trial = run_trial(instance, lab.crew(), lab.world())
+    trial = run_trial(instance, lab.crew(), lab.run_context())
     assert lab.reasons(trial) == {"c0": "green", "c1": "test failed", "c2": "green"}

@@ -18,7 +18,7 @@ from pytest_crab.campaign.cluster.plan import fill_plan
 from pytest_crab.campaign.cluster.remote_store import StepServer
 from pytest_crab.store import FileStore
 from pytest_crab.trial import CrewSpec
-from pytest_crab.trial.world import secrets_of
+from pytest_crab.trial.run_context import secrets_of
 
 
 def connect(

@@ -35,7 +35,7 @@ from pytest_crab.campaign.trial_pool import TrialWork
 from pytest_crab.errors import BadInput
 from pytest_crab.errors import Cancelled
 from pytest_crab.trial import unmeasured_trial
-from pytest_crab.trial.world import secrets_of
+from pytest_crab.trial.run_context import secrets_of
 from pytest_crab.types import Instance
 from pytest_crab.types import PullRequest
 from pytest_crab.types import Reason

@@ -21,7 +21,7 @@ from pytest_crab.redaction import SHORTEST_SECRET
 from pytest_crab.settings import FILE as SETTINGS
 from pytest_crab.settings import ModelSettings
 from pytest_crab.trial import CrewSpec
-from pytest_crab.trial.world import secrets_of
+from pytest_crab.trial.run_context import secrets_of
 from pytest_crab.types import PullRequest
 from pytest_crab.types import Trial
 

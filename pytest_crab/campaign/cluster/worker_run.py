@@ -1,4 +1,4 @@
-"""One run on a worker: its world, made for the first of its trials there, and closed with the run or the worker."""
+"""One run on a worker: its run context, made for the first trial and closed with the run or the worker."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ from pytest_crab.runtimes.runs import is_dead
 from pytest_crab.runtimes.runs import remove_folder
 from pytest_crab.scratch import machine_folder
 from pytest_crab.trial import Crew
-from pytest_crab.trial import World
+from pytest_crab.trial import RunContext
 from pytest_crab.trial import run_trial
-from pytest_crab.trial.world import secrets_of
-from pytest_crab.trial.world import versions_here
+from pytest_crab.trial.run_context import secrets_of
+from pytest_crab.trial.run_context import versions_here
 from pytest_crab.types import Instance
 from pytest_crab.types import PullRequest
 from pytest_crab.types import TrialId
@@ -59,7 +59,7 @@ def store_folder() -> Path:
 
 
 class WorkerRun:
-    """One run on this worker: bundles in a folder that contestants may be shown, and a world for its trials.
+    """One run on this worker: bundles in a folder that contestants may be shown, and a context for its trials.
 
     ``name`` is the worker's, ``connect`` makes the way to the controller, once a trial is to run. ``keys`` are the
     trials that run.
@@ -71,7 +71,7 @@ class WorkerRun:
         self.keys: set[str] = set()
         self._connect = connect
         self._crews: dict[str, Crew] = {}
-        self._world: World | None = None
+        self._run_context: RunContext | None = None
         self._stopped = False
         self._idle = threading.Condition()
         self._making, self._booking, self._closing = threading.Lock(), threading.Lock(), threading.Lock()
@@ -95,14 +95,14 @@ class WorkerRun:
         except (CrabError, OSError) as error:
             yield " ".join(str(error).split())
 
-    def open(self) -> World:
-        """Return the world of trials, which the first call makes. Raises CrabError, OSError."""
+    def open(self) -> RunContext:
+        """Return the run context of trials, which the first call makes. Raises CrabError, OSError."""
         with self._making:
-            if self._world is None:
+            if self._run_context is None:
                 self._controller = self._connect()
                 self._stack.callback(self._controller.close)
-                self._world = self._make_world()
-            return self._world
+                self._run_context = self._make_run_context()
+            return self._run_context
 
     def perform(self, task: TrialTask, files: bytes) -> TrialAnswer:
         """Run a trial once the controller admits it. Raises Cancelled once this was stopped, CrabError and OSError."""
@@ -117,16 +117,16 @@ class WorkerRun:
                 self.keys.discard(task.key)
                 self._idle.notify_all()
 
-    def _perform(self, task: TrialTask, instance: Instance, world: World) -> TrialAnswer:
+    def _perform(self, task: TrialTask, instance: Instance, run_context: RunContext) -> TrialAnswer:
         label = str(TrialId(instance.id, task.crew, task.repeat))
-        self._models.allow(label, self._await_allowance(task.key, label, world))
+        self._models.allow(label, self._await_allowance(task.key, label, run_context))
 
         def notice(step: str) -> None:
             self.send({"key": task.key, "notice": step})
 
         try:
             with self._disk.trial(instance.id):
-                trial = run_trial(instance, self._crews[task.crew], world, repeat=task.repeat, notice=notice)
+                trial = run_trial(instance, self._crews[task.crew], run_context, repeat=task.repeat, notice=notice)
         finally:
             self.send({"key": task.key, "end": label in self._models.short})
         return TrialAnswer(trial=trial, shown=self._seen.pop(instance.id, None))  # each trial notes it again
@@ -145,17 +145,17 @@ class WorkerRun:
         with self._idle:
             self._stopped = True  # from here on nothing begins
             running = bool(self.keys)
-        if running and self._world is not None:
-            self._world.stop()
+        if running and self._run_context is not None:
+            self._run_context.stop()
         with self._idle:
             self._idle.wait_for(lambda: not self.keys, patience)
         with self._closing:
             self._stack.close()
 
-    def _await_allowance(self, key: str, label: str, world: World) -> float | None:
+    def _await_allowance(self, key: str, label: str, run_context: RunContext) -> float | None:
         """Return the US dollars that a trial may spend, None: without end. Raises Cancelled if it is not to run."""
         while "allowance" not in (answer := self.call({"key": key, "begin": label})):
-            if "unwanted" in answer or world.cancelled.wait(_WAIT):
+            if "unwanted" in answer or run_context.cancelled.wait(_WAIT):
                 raise Cancelled("the run was stopped before the trial was admitted")
         allowance: float | None = answer["allowance"]
         return allowance
@@ -195,7 +195,7 @@ class WorkerRun:
     def _warn(self, sentence: str) -> None:
         self.send({"warning": f"worker {self.name}: {sentence}"})
 
-    def _make_world(self) -> World:
+    def _make_run_context(self) -> RunContext:
         plan, secrets = self.plan, secrets_of(self.plan.models)
         store = RemoteStore(store_folder(), self, self._warn, secrets=secrets)
         self._models = models = Gateway(
@@ -207,7 +207,7 @@ class WorkerRun:
         )
         self._stack.callback(models.close)
         problem = bubblewrap.problem()
-        return World(
+        return RunContext(
             runtime=self._make_runtime(store.cache, problem),
             store=store,
             cache=store.cache,

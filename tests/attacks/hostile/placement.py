@@ -20,7 +20,7 @@ from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
 from pytest_crab.runtimes.hiding import hide_set
 from pytest_crab.runtimes.runs import RunFolder
 from pytest_crab.store import FileStore
-from pytest_crab.trial import World
+from pytest_crab.trial import RunContext
 
 #: Where each answer lies below the folder that is shown.
 ANSWERS = {
@@ -58,7 +58,7 @@ def reading(answer: str) -> Callable[[Path], str]:
     def attempt(folder: Path) -> str:
         place, store = shown(folder / "shown"), FileStore(folder / "shown" / "store")
         runtime = BubblewrapRuntime(cache=store.cache)
-        World(runtime=runtime, store=store, cache=store.cache, run=RunFolder(), resume="one")
+        RunContext(runtime=runtime, store=store, cache=store.cache, run=RunFolder(), resume="one")
         hide_set(load_instance(place / "set" / "ledger"))
         (folder / "clone").mkdir()
         files = map(str, (place / "tool", store.cache / "used/tree", place / answer))

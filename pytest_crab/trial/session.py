@@ -1,4 +1,4 @@
-"""A world for those who run trials or proofs outside a pytest run: made from names, swept before, closed after."""
+"""Open a run context for trials and proofs outside a pytest run."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from pytest_crab.runtimes import bubblewrap
 from pytest_crab.runtimes.runs import RunFolder
 from pytest_crab.settings import Settings
 from pytest_crab.store import FileStore
-from pytest_crab.trial.world import KEYS
-from pytest_crab.trial.world import World
-from pytest_crab.trial.world import secrets_of
+from pytest_crab.trial.run_context import KEYS
+from pytest_crab.trial.run_context import RunContext
+from pytest_crab.trial.run_context import secrets_of
 
 
 @contextmanager
-def open_world(
+def open_run_context(
     runtime: str,
     store: Path,
     settings: Settings | None = None,
@@ -29,8 +29,8 @@ def open_world(
     budget: float | None = None,
     allow_unconfined: bool = False,
     versions: Mapping[str, Any] | None = None,
-) -> Iterator[World]:
-    """A world with this runtime and store, whose Dockerfiles count from the current folder.
+) -> Iterator[RunContext]:
+    """Yield a run context with this runtime and store; paths of Dockerfiles start at the current folder.
 
     With ``settings`` there is a gateway, which starts with the first question to a model; ``budget`` is US dollars.
     Raises CrabError where the runtime cannot be had.
@@ -47,7 +47,7 @@ def open_world(
             stack.callback(models.close)
         stack.callback(engine.close)
         engine.sweep()
-        yield World(
+        yield RunContext(
             runtime=engine,
             store=kept,
             cache=kept.cache,

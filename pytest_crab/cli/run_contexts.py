@@ -18,16 +18,16 @@ from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.settings import Settings
 from pytest_crab.trial import Crew
 from pytest_crab.trial import CrewSpec
-from pytest_crab.trial import World
-from pytest_crab.trial.opening import open_world
+from pytest_crab.trial import RunContext
+from pytest_crab.trial.session import open_run_context
 from pytest_crab.types import Instance
 
 
 @contextmanager
-def proving_world(
+def proving_context(
     name: str, store: Path, settings: Settings | None = None, budget: float | None = None
-) -> Iterator[tuple[Crew, World]]:
-    """Yield a crew and a world for proofs; a crew belongs to every stage, and this one is never asked.
+) -> Iterator[tuple[Crew, RunContext]]:
+    """Yield a crew, which a trial context needs and proofs never ask, and a run context for proofs.
 
     With ``settings`` there is a gateway, which starts with the first question to a model; ``budget`` is US dollars.
     Raises ClickException where the runtime cannot be had.
@@ -44,23 +44,23 @@ def proving_world(
     versions = {"pytest_crab": metadata.version("pytest-crab"), "python": platform.python_version()}
     with ExitStack() as stack:
         try:
-            world = stack.enter_context(open_world(name, store, settings, budget=budget, versions=versions))
+            run_context = stack.enter_context(open_run_context(name, store, settings, budget=budget, versions=versions))
         except CrabError as error:
             raise click.ClickException(str(error)) from error
-        yield crew, world
+        yield crew, run_context
 
 
-def refuse_foreign(world: World, instances: Iterable[Instance]) -> None:
+def refuse_foreign(run_context: RunContext, instances: Iterable[Instance]) -> None:
     """Raise ClickException if code of a set from outside the current folder would run here without a sandbox.
 
     Nobody was asked whether it is trusted, and what it says of its own provenance is no reason.
     """
     here = Path.cwd().resolve()
-    for instance in instances if world.unconfined else ():
+    for instance in instances if run_context.unconfined else ():
         folder = Path(instance.folder).resolve()
         if not folder.is_relative_to(here):
             raise click.ClickException(
                 f"{folder} comes from outside this folder, and its code would run without a sandbox, as "
-                f"{world.no_sandbox}: install bubblewrap, use --runtime=docker, or look at it and call this in "
+                f"{run_context.no_sandbox}: install bubblewrap, use --runtime=docker, or look at it and call this in "
                 f"{folder.parent}"
             )

@@ -1,4 +1,4 @@
-"""The world of a run, which its trials share: runtime, store, limits, and which stored results to make anew."""
+"""The run context that trials share: runtime, store, limits, and the steps to make anew."""
 
 from __future__ import annotations
 
@@ -55,17 +55,16 @@ def secrets_of(models: ModelSettings) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class World:
-    """The surroundings of a trial.
+class RunContext:
+    """The parts of a run that its trials share.
 
-    ``cache`` holds what sources keep, ``run`` has scratch folders that go when it is over, ``resume`` is the token
-    under which steps without an identity are kept, ``fresh`` names the steps whose stored results are not used,
-    ``cancelled`` is set when the run is stopped. ``no_sandbox`` is why no sandbox is to be had on this host (None:
-    there is one), and ``allow_unconfined`` that any code may run without. ``attribute`` asks
-    which finding led to each catch. ``seen`` is told of each pull request that a
-    trial shows to contestants, in the trial's thread. ``models`` is the gateway, None where nobody
-    needs one; ``secrets`` names the environment variables whose values no kept output may hold. ``retries`` is how
-    often a step is tried again, by class of failure.
+    ``cache`` is the folder of sources and environments, ``run`` has scratch folders that are removed at its end.
+    ``resume`` is the token under which results of adapters without an identity are stored, ``fresh`` names the steps
+    whose stored results are not used, and ``cancelled`` is set when the run is stopped. ``no_sandbox`` is why this host
+    has no sandbox (None: it has one); ``allow_unconfined`` lets any code run without. With ``attribute`` each finding
+    is also tried alone. ``seen`` is called, in the trial's thread, with each pull request that contestants are shown.
+    ``models`` is the gateway, None if no model is asked; ``secrets`` names the environment variables whose values no
+    kept output may hold. ``retries`` are the policies for repeated steps, by class of failure.
     """
 
     runtime: Runtime
@@ -92,7 +91,7 @@ class World:
         hiding.hide(Path(getattr(self.store, "folder", self.cache)), "the store")
 
     def stop(self) -> None:
-        """End everything that runs for this world, from any thread."""
+        """End everything that runs in this context; may be called from any thread."""
         self.cancelled.set()
         if self.models is not None:
             self.models.stop()
