@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from junitparser import JUnitXml
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -40,6 +41,19 @@ def test_met_though_items_failed(lab: Any, gated: Any) -> None:
     result.assert_outcomes(failed=2)
     assert result.ret == 0
     result.stdout.fnmatch_lines(["Gate passed, exit status 0. half: 2 of 4 oracles caught, a rate of 50%*"])
+
+
+def test_the_junit_file_has_the_gate_and_leaves_misses_to_it(lab: Any, gated: Any) -> None:
+    gated("half", "0.5", "--crab-junit=oracles.xml", "--crab-junit-misses=none", "--crab-control")
+    suites = {suite.name: suite for suite in JUnitXml.fromfile(str(lab.path / "oracles.xml"))}
+    assert next(iter(suites)) == "gate"
+    assert [(case.name, case.classname) for case in suites["gate"]] == [("half", "gate")]
+    assert {suite.failures for suite in suites.values()} == {0}
+    gated("half", "0.51", "--crab-junit=oracles.xml")
+    gate, half = JUnitXml.fromfile(str(lab.path / "oracles.xml"))
+    assert (gate.failures, half.failures) == (1, 2)
+    (case,) = gate
+    assert "below the floor of 51%" in case.result[0].text
 
 
 def test_not_met(gated: Any) -> None:
