@@ -14,11 +14,13 @@ from typing import TypeVar
 
 from pytest_crab.runtimes.inventory import LOCAL_FOLDERS
 from pytest_crab.runtimes.inventory import Inventory
-from pytest_crab.runtimes.inventory import Kept
+from pytest_crab.runtimes.inventory import StoredEnvironment
 from pytest_crab.runtimes.inventory import remove_unused
 from pytest_crab.runtimes.inventory import size_of
 
 T = TypeVar("T")
+#: See PendingTrials.rank.
+Rank = Callable[[Iterable[str]], int]
 
 log = logging.getLogger(__name__)
 
@@ -44,8 +46,7 @@ class PendingTrials:
         self._trials = dict(trials)
         self._instances = Counter(instance for instance, _ in self._trials.values())
         self._repositories = Counter(repository for _, repository in self._trials.values())
-        self._known = dict(self._trials.values())
-        self._place = {instance: place for place, instance in enumerate(self._known)}
+        self._place = {instance: place for place, instance in enumerate(self._instances)}
 
     def instance(self, name: Hashable) -> str | None:
         """Return the instance of a trial that is still to come."""
@@ -61,27 +62,21 @@ class PendingTrials:
         self._repositories[trial[1]] -= 1
         return not self._instances[trial[0]], not self._repositories[trial[1]]
 
-    def rank(self, instances: Iterable[str]) -> tuple[int, int]:
-        """Return the rank of an environment of these instances; the lowest goes first.
-
-        First those of repositories that are done, then those that this run has nothing to do with, then those of
-        instances that are done, then those that wait, the last to come first.
-        """
-        own = [instance for instance in instances if instance in self._known]
-        waiting = [self._place[instance] for instance in own if self._instances[instance]]
-        if waiting:
-            return 3, -min(waiting)
-        if not own:
-            return 1, 0
-        return (2 if any(self._repositories[self._known[instance]] for instance in own) else 0), 0
+    def rank(self, instances: Iterable[str]) -> int:
+        """Return how soon the run needs an environment of these instances: the more, the sooner; 0 if not again."""
+        places = [self._place[instance] for instance in instances if self._instances[instance] > 0]
+        return len(self._place) - min(places) if places else 0
 
 
-def in_order(kept: Iterable[Kept], rank: Callable[[Iterable[str]], tuple[int, int]]) -> list[Kept]:
-    """Return the environments in the order in which they may go: by rank, the least recently used first."""
+def removal_order(kept: Iterable[StoredEnvironment], rank: Rank) -> list[StoredEnvironment]:
+    """Return the environments in the order in which they go: the least recently used first.
+
+    Those that the run still needs come last, and of these the one that it needs last comes first.
+    """
     return sorted(kept, key=lambda each: (rank(each.instances), each.used, each.name))
 
 
-def total(kept: Iterable[Kept]) -> int:
+def total(kept: Iterable[StoredEnvironment]) -> int:
     """Return the bytes that environments take together; what several share is counted once."""
     return sum({name: size for each in kept for name, size in each.layers.items()}.values())
 
@@ -97,13 +92,13 @@ class DiskBudget:
         self._cache = cache
         self._sizes: dict[Path, int] = {}
 
-    def hold(self, rank: Callable[[Iterable[str]], tuple[int, int]]) -> None:
-        """Remove environments in the order of ``rank`` until the budget holds. Raises EngineError, OSError."""
-        kept = self._inventory.kept()
+    def hold(self, rank: Rank = lambda _instances: 0) -> None:
+        """Remove environments in their ``removal_order`` until the budget holds. Raises EngineError, OSError."""
+        kept = self._inventory.environments()
         local = any(each.name.startswith(LOCAL_FOLDERS) for each in kept)
         rest = self._rest(without=LOCAL_FOLDERS if local else ())
         self.taken = rest + total(kept)
-        for each in in_order(kept, rank):
+        for each in removal_order(kept, rank):
             if self.taken <= self.size:
                 return
             if self._remove(each):
@@ -114,7 +109,7 @@ class DiskBudget:
         """Give back connections."""
         self._inventory.close()
 
-    def _remove(self, kept: Kept) -> bool:
+    def _remove(self, kept: StoredEnvironment) -> bool:
         if not remove_unused(self._inventory, kept):
             return False
         log.info("removed %s to keep within the disk budget", kept.name)

@@ -115,7 +115,7 @@ def _sandbox() -> list[tuple[str, str]]:
 def _slots() -> list[tuple[str, str]]:
     slots = Slots()
     try:
-        return [("slots", f"{slots.held()} in use of {slots}")]
+        return [("slots", f"{slots.count_held()} in use of {slots}")]
     except (CrabError, OSError) as error:
         return [("slots", f"no: {error}")]
 

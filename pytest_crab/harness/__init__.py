@@ -265,7 +265,7 @@ def parse(job: Job, completed: Sequence[Completed]) -> HarnessReport:
     told = _lines(received.messages)
     fault = _fault(job, told, last, received)
     if fault is not None:
-        return HarnessReport(runs=_unfinished(job, told, last, fault, foreign=received.foreign), problems=(fault,))
+        return HarnessReport(runs=_unfinished_runs(job, told, last, fault, foreign=received.foreign), problems=(fault,))
     lines = {line["run"]["id"]: line["run"] for line in told if "run" in line}
     results = [_believe(run.id, lines[run.id]) for run in job.runs]
     leaks = next((line["leaks"] for line in told if isinstance(line.get("leaks"), Mapping)), None)
@@ -305,7 +305,7 @@ def _fault(job: Job, told: Sequence[Mapping[str, Any]], last: Completed, receive
     return None
 
 
-def _unfinished(
+def _unfinished_runs(
     job: Job, told: Sequence[Mapping[str, Any]], last: Completed, detail: str, *, foreign: bool
 ) -> tuple[Run, ...]:
     """Say of each run how it ended when the report is not whole: told or under way, or never begun."""

@@ -42,7 +42,7 @@ class Filling:
         self.full = False
         self._most = float("inf")
         self._half, self._most = most * _MIB // 2, self._count() + most * _MIB
-        self._free = {folder: _left(folder) for folder in self._folders}
+        self._free = {folder: _free_bytes(folder) for folder in self._folders}
         self._seen = sum(self._free.values())
 
     def again(self) -> None:
@@ -52,7 +52,7 @@ class Filling:
 
     def is_over(self) -> bool:
         """Return whether the sandbox is to be ended; call it often, as it measures only as often as that is cheap."""
-        left = {folder: _left(folder) for folder in self._folders}
+        left = {folder: _free_bytes(folder) for folder in self._folders}
         short = (folder for folder, free in left.items() if free < _RESERVE <= self._free[folder])
         self._scarce = self._scarce or next(short, None)
         hurried = self._seen - sum(left.values()) > self._half
@@ -83,7 +83,7 @@ class Filling:
         return counted
 
 
-def _left(folder: Path) -> int:
+def _free_bytes(folder: Path) -> int:
     """The bytes that are free where a folder lies; endless where it is gone or closed."""
     try:
         found = os.statvfs(folder)

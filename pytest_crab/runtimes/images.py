@@ -134,10 +134,6 @@ class Images:
                     self._bases[wanted[0]] = self._resolve(wanted)
         return self._bases[wanted[0]]
 
-    def base_names(self, python: str) -> list[str]:
-        """The setting's name for Python X.Y, then the name of a base built here."""
-        return _bases_of_python(self._base, python)
-
     def _resolve(self, names: list[str]) -> tuple[str, str]:
         for name in names:
             found = self._id(name)

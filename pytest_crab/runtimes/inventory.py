@@ -39,7 +39,7 @@ _NAME = re.compile(rf"[0-9a-f]{{{holding.LENGTH}}}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class StoredEnvironment:
     """One environment on this machine.
 
     ``layers`` are bytes by the name under which environments share them, without the base's. ``used`` is when a run of
@@ -58,20 +58,20 @@ class Inventory(Protocol):
 
     noun: str
 
-    def kept(self) -> list[Kept]:
+    def environments(self) -> list[StoredEnvironment]:
         """Return the environments that are there now. Raises EngineError, OSError."""
 
-    def is_pinned(self, kept: Kept) -> bool:
+    def is_pinned(self, kept: StoredEnvironment) -> bool:
         """Return whether something other than a run keeps one from being removed. Raises EngineError."""
 
-    def remove(self, kept: Kept) -> bool:
+    def remove(self, kept: StoredEnvironment) -> bool:
         """Remove one; return False if something else still uses it. Raises EngineError, OSError."""
 
     def close(self) -> None:
         """Give back connections."""
 
 
-def remove_unused(inventory: Inventory, kept: Kept) -> bool:
+def remove_unused(inventory: Inventory, kept: StoredEnvironment) -> bool:
     """Remove an environment unless a living run or something else uses it; return whether it is gone.
 
     Raises EngineError, OSError.
@@ -85,14 +85,14 @@ def remove_unused(inventory: Inventory, kept: Kept) -> bool:
 
 def prune(inventory: Inventory, *, older_than_days: float, dry_run: bool) -> Iterator[str]:
     """Remove the environments that no run has used for so long; yield a line for each. Raises EngineError, OSError."""
-    for kept in inventory.kept():
+    for kept in inventory.environments():
         if time.time() - kept.used < older_than_days * 86400:
             continue
         if _is_removable(inventory, kept) if dry_run else remove_unused(inventory, kept):
             yield f"{inventory.noun} {kept.name}"
 
 
-def _is_removable(inventory: Inventory, kept: Kept) -> bool:
+def _is_removable(inventory: Inventory, kept: StoredEnvironment) -> bool:
     with holding.removing(kept.key) as free:
         return free and not inventory.is_pinned(kept)
 
@@ -111,11 +111,11 @@ class EngineImages:
         self._engine = Engine(RunFolder(), timeout=120)
         self._layers: dict[str, dict[str, int]] = {}
 
-    def kept(self) -> list[Kept]:
+    def environments(self) -> list[StoredEnvironment]:
         """See Inventory; one call lists them, one more for each image that was not seen before tells its layers."""
         with self._engine.calling("listing images") as client:
             found: list[dict[str, Any]] = client.images(filters={"label": f"{BUILDER_LABEL}={builder()}"})
-        kept: list[Kept] = []
+        kept: list[StoredEnvironment] = []
         for image in found:
             try:
                 kept += self._read(image)
@@ -124,12 +124,12 @@ class EngineImages:
                     raise  # else another run has removed it
         return kept
 
-    def is_pinned(self, kept: Kept) -> bool:
+    def is_pinned(self, kept: StoredEnvironment) -> bool:
         """See Inventory; a container was made of it."""
         with self._engine.calling("listing containers") as client:
             return bool(client.containers(all=True, filters={"ancestor": kept.name}))
 
-    def remove(self, kept: Kept) -> bool:
+    def remove(self, kept: StoredEnvironment) -> bool:
         """See Inventory; never forced, so that the engine keeps what any container was made of."""
         with self._engine.calling(f"removing the image {kept.name}") as client:
             return _remove_image(client, kept.name)
@@ -138,14 +138,14 @@ class EngineImages:
         """See Inventory."""
         self._engine.close()
 
-    def _read(self, image: dict[str, Any]) -> Iterator[Kept]:
+    def _read(self, image: dict[str, Any]) -> Iterator[StoredEnvironment]:
         """Yield the image under its own name; one that somebody built on it inherits its labels, not its name."""
         key = str(image["Labels"].get(KEY_LABEL, ""))[: holding.LENGTH]
         for name in image.get("RepoTags") or ():
             if key and name.endswith(f":{key}"):
                 record = holding.record_of(key) or holding.Record(used=image["Created"], instances=frozenset())
                 layers = self._layers_of(image)
-                yield Kept(name=name, key=key, layers=layers, used=record.used, instances=record.instances)
+                yield StoredEnvironment(name=name, key=key, layers=layers, used=record.used, instances=record.instances)
 
     def _layers_of(self, image: dict[str, Any]) -> dict[str, int]:
         if image["Id"] not in self._layers:
@@ -202,19 +202,19 @@ class LocalFolders:
         self._cache = cache
         self._sizes: dict[Path, int] = {}
 
-    def kept(self) -> list[Kept]:
+    def environments(self) -> list[StoredEnvironment]:
         """See Inventory; a whole folder is measured once, since it does not change."""
-        kept: list[Kept] = []
+        kept: list[StoredEnvironment] = []
         for folder in folders(self._cache, _NAME):
             with suppress(FileNotFoundError):  # another run has removed it
                 kept.append(self._read(folder))
         return kept
 
-    def is_pinned(self, kept: Kept) -> bool:  # noqa: ARG002 - only runs use them
+    def is_pinned(self, kept: StoredEnvironment) -> bool:  # noqa: ARG002 - only runs use them
         """See Inventory."""
         return False
 
-    def remove(self, kept: Kept) -> bool:
+    def remove(self, kept: StoredEnvironment) -> bool:
         """See Inventory; the folder is not there from one moment to the next."""
         _vanish(self._cache / kept.name)
         return True
@@ -222,7 +222,7 @@ class LocalFolders:
     def close(self) -> None:
         """See Inventory."""
 
-    def _read(self, folder: Path) -> Kept:
+    def _read(self, folder: Path) -> StoredEnvironment:
         taken = self._sizes.get(folder) or size_of(folder)
         name = str(folder.relative_to(self._cache))
         record = holding.record_of(folder.name)
@@ -230,7 +230,9 @@ class LocalFolders:
         if (folder / "complete").exists() or (folder / "layout.json").exists():
             self._sizes[folder] = taken
         record = record or holding.Record(used=made, instances=frozenset())
-        return Kept(name=name, key=folder.name, layers={name: taken}, used=record.used, instances=record.instances)
+        return StoredEnvironment(
+            name=name, key=folder.name, layers={name: taken}, used=record.used, instances=record.instances
+        )
 
 
 def folders(cache: Path, name: re.Pattern[str]) -> Iterator[Path]:

@@ -42,7 +42,7 @@ class Slots:
         words = format_count(self.count, "slot")
         return f"the {words} of this machine, which all runs of this user with this TMPDIR share ({self._place()})"
 
-    def held(self) -> int:
+    def count_held(self) -> int:
         """Return the number of slots that are held now."""
         free: list[int] = []
         while (descriptor := self._try()) is not None:

@@ -16,15 +16,15 @@ import pytest_crab.runtimes.runs
 from pytest_crab.campaign.disk import DiskBudget
 from pytest_crab.campaign.disk import PendingTrials
 from pytest_crab.campaign.disk import by_repository
-from pytest_crab.campaign.disk import in_order
+from pytest_crab.campaign.disk import removal_order
 from pytest_crab.campaign.disk import total
 from pytest_crab.formats import format_size
 from pytest_crab.formats import parse_size
 from pytest_crab.runtimes import holding
 from pytest_crab.runtimes import inventory
 from pytest_crab.runtimes.holding import Holds
-from pytest_crab.runtimes.inventory import Kept
 from pytest_crab.runtimes.inventory import LocalFolders
+from pytest_crab.runtimes.inventory import StoredEnvironment
 from pytest_crab.runtimes.inventory import layers
 from pytest_crab.runtimes.runs import RunFolder
 
@@ -46,11 +46,13 @@ def test_items_of_a_repository_come_behind_each_other_in_their_own_order(items: 
     ]
 
 
-def kept(name: str, used: float, *instances: str, **shared: int) -> Kept:
-    return Kept(name=name, key=name * 32, layers={name: 10, **shared}, used=used, instances=frozenset(instances))
+def kept(name: str, used: float, *instances: str, **shared: int) -> StoredEnvironment:
+    return StoredEnvironment(
+        name=name, key=name * 32, layers={name: 10, **shared}, used=used, instances=frozenset(instances)
+    )
 
 
-def test_done_repositories_go_first_then_strangers_then_done_instances_then_what_comes_last() -> None:
+def test_the_least_recently_used_go_first_and_what_the_run_needs_soonest_last() -> None:
     trials = {1: ("shop-1", "shop"), 2: ("till-2", "till"), 3: ("till-3", "till"), 4: ("bank-4", "bank")}
     waiting = PendingTrials({**trials, 5: ("bank-5", "bank")})
     assert waiting.done(1) == (True, True)
@@ -59,13 +61,13 @@ def test_done_repositories_go_first_then_strangers_then_done_instances_then_what
     every = [
         kept("a", 1, "bank-4"),
         kept("b", 1, "bank-5"),
-        kept("c", 1, "till-2"),
-        kept("d", 1),
+        kept("c", 3, "till-2"),
+        kept("d", 4),
         kept("e", 9, "shop-1"),
         kept("f", 2, "shop-1", "elsewhere"),
         kept("g", 1, "shop-1", "till-3"),
     ]
-    assert "".join(each.name for each in in_order(every, waiting.rank)) == "fedcbag"
+    assert "".join(each.name for each in removal_order(every, waiting.rank)) == "fcdebag"
 
 
 def test_what_is_shared_counts_once() -> None:
@@ -165,7 +167,7 @@ def test_what_somebody_who_was_killed_left_half_removed_is_in_nobodys_way(machin
         built(cache, key)
         built(cache, f"{key}.gone")
     here = LocalFolders(cache)
-    (first, _) = here.kept()
+    (first, _) = here.environments()
     assert here.remove(first)
     assert there(cache) == "bb"
     list(inventory.prune(LocalFolders(cache), older_than_days=0, dry_run=False))
@@ -186,7 +188,7 @@ def test_what_another_run_removes_meanwhile_is_not_there(
         return real(key)
 
     monkeypatch.setattr(holding, "record_of", record_of)
-    assert [each.key for each in LocalFolders(cache).kept()] == [KEYS[1]]
+    assert [each.key for each in LocalFolders(cache).environments()] == [KEYS[1]]
 
 
 @pytest.mark.docker
@@ -214,7 +216,7 @@ def test_an_image_that_another_run_removes_meanwhile_is_not_there(
     monkeypatch.setattr(holding, "record_of", record_of)
     images = inventory.EngineImages()
     try:
-        assert [each.name for each in images.kept()] == [names[1]]
+        assert [each.name for each in images.environments()] == [names[1]]
     finally:
         images.close()
         client.remove_image(names[1])

@@ -341,7 +341,7 @@ def test_a_wait_for_the_slots_of_another_run_is_said(monkeypatch: pytest.MonkeyP
     with contextlib.ExitStack() as others:
         for _ in range(slots.count):
             others.enter_context(slots.take(threading.Event()))
-        assert slots.held() == slots.count
+        assert slots.count_held() == slots.count
 
         def sentence(wanted: SlotsWanted, now: Progress) -> str | None:
             said = real(wanted, now)

@@ -97,7 +97,7 @@ def test_images_go_once_their_repository_is_done(fat: pytest.Pytester) -> None:
     everything = PendingTrials({}).rank
     try:
         fat.runpytest_subprocess(*common, "set/a-1").assert_outcomes(passed=1)
-        (first,) = images.kept()
+        (first,) = images.environments()
         assert first.instances == {"a-1"}
         packed = 2 if total([first]) > 9 * MB else 1  # such an engine keeps what it unpacks
         assert 8 * MB < total([first]) < packed * 9 * MB
@@ -109,17 +109,17 @@ def test_images_go_once_their_repository_is_done(fat: pytest.Pytester) -> None:
         result.stdout.fnmatch_lines([images_told, "*disk budget: 2 env*"])
         assert [line.split("/")[1] for line in result.outlines if "PASSED 1/1" in line] == ["a-1", "c-3", "b-2"]
         assert [line.split("::")[0] for line in result.outlines if "::human  1/1" in line] == ["a-1", "b-2", "c-3"]
-        (last,) = images.kept()
+        (last,) = images.environments()
         assert last.instances == {"b-2"}
         assert total([last]) + size_of(fat.path / ".crab" / "cache") <= budget * MB
 
         container = subprocess.run(["docker", "create", last.name, "true"], capture_output=True, text=True).stdout
         DiskBudget(1, images, fat.path / "none").hold(everything)
-        assert images.kept() == [last]
+        assert images.environments() == [last]
         subprocess.run(["docker", "rm", container.strip()], capture_output=True)
     finally:
         DiskBudget(1, images, fat.path / "none").hold(everything)
-        assert images.kept() == []
+        assert images.environments() == []
         images.close()
 
 

@@ -76,7 +76,7 @@ def test_a_wait_for_a_slot_is_told_and_counted(tmp_path: Path) -> None:
             go_on.wait(60)
 
     def notice(begins: bool) -> None:  # noqa: FBT001 - called so
-        told.append((begins, slots.held()))
+        told.append((begins, slots.count_held()))
         go_on.set()
 
     thread = threading.Thread(target=other)
@@ -89,7 +89,7 @@ def test_a_wait_for_a_slot_is_told_and_counted(tmp_path: Path) -> None:
     assert waited.seconds > 0
     with waits_counted(notice), slots.take(threading.Event()):
         assert len(told) == 2  # there was no wait
-    assert slots.held() == 0
+    assert slots.count_held() == 0
 
 
 def test_a_run_lives_until_it_is_closed() -> None:

@@ -70,6 +70,6 @@ class WorkerDisk:
         with self._removing:
             try:
                 if self._budget is not None:
-                    self._budget.hold(lambda _instances: (0, 0))
+                    self._budget.hold()
             except (CrabError, OSError) as error:  # a verdict does not depend on it
                 self._warn(f"the disk budget was not kept: {error}")

@@ -34,7 +34,7 @@ def entries(root: "str") -> "Iterator[tuple[int, str, str, str, int]]":
     above = []
     try:
         here = os.open(root, _FOLDER)
-        above.append((here, "", listed(here)))
+        above.append((here, "", list_names(here)))
         while above:
             here, prefix, names = above[-1]
             name = next(names, None)
@@ -51,13 +51,13 @@ def entries(root: "str") -> "Iterator[tuple[int, str, str, str, int]]":
                 if len(above) > MOST_DEPTH:
                     raise Refused(f"the folders lie over {MOST_DEPTH} deep in each other")
                 here = os.open(name, _FOLDER, dir_fd=here)
-                above.append((here, prefix + name + "/", listed(here)))
+                above.append((here, prefix + name + "/", list_names(here)))
     finally:
         for here, _, _ in above:
             os.close(here)
 
 
-def listed(folder: "int") -> "Iterator[str]":
+def list_names(folder: "int") -> "Iterator[str]":
     """Yield the names in an open folder."""
     yield from os.listdir(folder)
 
@@ -69,7 +69,7 @@ def kind(status: "os.stat_result") -> "str":
     return "run" if status.st_mode & 0o100 else "file"
 
 
-def opened(root: "str", path: "str") -> "int":
+def open_beneath(root: "str", path: "str") -> "int":
     """Open a file below a folder, following no link."""
     *above, name = path.split("/")
     here = os.open(root, _FOLDER)
@@ -98,19 +98,19 @@ def content(root: "str", path: "str", what: "str", size: "int") -> "bytes":
     """Return what a file or link holds."""
     if what == "link":
         folder, _, name = path.rpartition("/")
-        here = opened(root, folder) if folder else os.open(root, _FOLDER)
+        here = open_beneath(root, folder) if folder else os.open(root, _FOLDER)
         try:
             return os.fsencode(os.readlink(name, dir_fd=here))
         finally:
             os.close(here)
-    with os.fdopen(opened(root, path), "rb") as handle:
+    with os.fdopen(open_beneath(root, path), "rb") as handle:
         found = handle.read(size + 1)
     if len(found) != size:
         raise Refused(path + " changed while it was read")
     return found
 
 
-def compared(before: "str", after: "str") -> "tuple[list[str], list[tuple[int, str, str]]]":
+def compare(before: "str", after: "str") -> "tuple[list[str], list[tuple[int, str, str]]]":
     """Return the paths that are gone, and the size, path and kind of what is new or another than before."""
     old = {path: (what, size) for _, _, path, what, size in entries(before)}
     gone = set(old)
@@ -125,7 +125,7 @@ def compared(before: "str", after: "str") -> "tuple[list[str], list[tuple[int, s
             if what == "link":
                 if os.readlink(name, dir_fd=here) == os.readlink(os.path.join(before, path)):
                     continue
-            elif same(os.open(name, _FILE, dir_fd=here), opened(before, path)):
+            elif same(os.open(name, _FILE, dir_fd=here), open_beneath(before, path)):
                 continue
         changed.append((size, path, what))
     return sorted(gone), changed
@@ -137,7 +137,7 @@ def delta(before: "str", after: "str", most: "int") -> "Iterator[tuple[str, str 
     Raises Refused.
     """
     try:
-        gone, changed = compared(before, after)
+        gone, changed = compare(before, after)
         for path in gone:
             yield path, None, b""
         taken = []
