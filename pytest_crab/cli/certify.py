@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
+from collections.abc import Callable
+from collections.abc import Mapping
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -88,30 +90,24 @@ def certify(
     """
     instances = _load(instance_files(names))
     asked = None if agent is None else crew_with(agent)
-    settings = None if asked is None else asked.settings
     try:
         name = runtimes.choose(runtime).name
     except CrabError as error:
         raise click.ClickException(str(error)) from error
     measured = [instance for instance in instances if instance.with_oracles]
-    with (
-        proving_context(name, store, settings, budget) as (crew, run_context),
-        ThreadPoolExecutor(max_workers=jobs) as pool,
-    ):
+    settings = None if asked is None else asked.settings
+    with proving_context(name, store, settings, budget) as (crew, run_context):
         refuse_foreign(run_context, measured)
         work = {each.id: functools.partial(certify_instance, each, crew, run_context) for each in measured}
-        try:
-            with contextlib.closing(as_they_end(pool, work, "instances")) as ended:
-                done = {at: _report(certificate, name, write=write) for at, certificate in ended}
-            certificates = [done[instance.id] for instance in measured]
-            found = (
-                []
-                if asked is None
-                else resolve_all(certificates, asked, run_context, pool, attempts=attempts, write=write)
-            )
-        except BaseException:
-            run_context.stop()
-            raise
+        with ThreadPoolExecutor(max_workers=jobs) as pool:
+            try:
+                certificates = _certify_all(work, pool, name, write=write)
+                found = []
+                if asked is not None:
+                    found = resolve_all(certificates, asked, run_context, pool, attempts=attempts, write=write)
+            except BaseException:
+                run_context.stop()
+                raise
     unknown = any(one.mark is None for one in found)
     sound = _audit(certificates, least) if audit else True
     _summary(certificates, without=len(instances) - len(measured))
@@ -119,6 +115,19 @@ def certify(
         _hint(certificates)
     nothing = bool(certificates) and all(each.skipped is not None for each in certificates)
     ctx.exit(1 if nothing or unknown or not sound or any(each.problems for each in certificates) else 0)
+
+
+def _certify_all(
+    work: Mapping[str, Callable[[Callable[[str], None]], Certificate]],
+    pool: ThreadPoolExecutor,
+    runtime: str,
+    *,
+    write: bool,
+) -> list[Certificate]:
+    """Certify instances side by side, and report each when it ends; return the certificates in order."""
+    with contextlib.closing(as_they_end(pool, work, "instances")) as ended:
+        done = {at: _report(certificate, runtime, write=write) for at, certificate in ended}
+    return [done[name] for name in work]
 
 
 def _load(files: Sequence[Path]) -> list[Instance]:

@@ -40,7 +40,7 @@ from pytest_crab.types import Instance
 class SubprocessRuntime(HostRuntime):
     """Runs commands as they are in scratch folders, which protects nothing.
 
-    It is for authored instances with built-in crews, or for when the user allowed it (World.permit).
+    It is for authored instances with built-in crews, or for when the user allowed it (RunContext.permit).
     """
 
     unconfined = True
