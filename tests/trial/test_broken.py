@@ -57,18 +57,10 @@ def sentence(trial: Trial) -> str:
         ),
         ("oracles/test_c0.py", "import nothing_here\n", "not green on the reference"),
         ("oracles/test_c0.py", UNSTEADY, "flaky"),
-        ("checks/other.diff", "near", "not green on checks/other.diff"),
-        ("checks/near.diff", "other", "not red on checks/near.diff"),
-        (
-            "checks/near.diff",
-            "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-1\n+2\n",
-            "checks/near.diff does not apply",
-        ),
     ],
 )
 def test_an_oracle_that_cannot_be_proved_is_broken_and_no_other(file: str, text: str, words: str, lab: Any) -> None:
-    folder = lab.folder / "set" / lab.name
-    lab.put(file, (folder / f"checks/{text}.diff").read_text() if text in ("near", "other") else text)
+    lab.put(file, text)
     lab.changes["proof_runs"] = 2 if words == "flaky" else 1
     trial = lab.trial()
     assert words in sentence(trial)
@@ -77,6 +69,17 @@ def test_an_oracle_that_cannot_be_proved_is_broken_and_no_other(file: str, text:
     assert lab.reasons(trial) == {"c0": "broken", "c1": "test failed"}
     assert [result.verdict for result in trial.results] == [Verdict.UNKNOWN, Verdict.MISSED]
     assert lab.left() == []
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.parametrize(("file", "content"), [("other", "near"), ("near", "other"), ("near", None)])
+def test_what_only_an_audit_would_refuse_breaks_no_trial(file: str, content: str | None, lab: Any) -> None:
+    checks = lab.folder / "set" / lab.name / "checks"
+    no_diff_of_it = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-1\n+2\n"
+    lab.put(f"checks/{file}.diff", no_diff_of_it if content is None else (checks / f"{content}.diff").read_text())
+    trial = lab.trial()
+    assert trial.error is None
+    assert "broken" not in lab.reasons(trial).values()
 
 
 @pytest.mark.bubblewrap
