@@ -10,16 +10,13 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import click
-
-from pytest_crab import runtimes
+from pytest_crab.cli.choices import choose_runtime
 from pytest_crab.cli.progress import as_they_end
 from pytest_crab.cli.run_contexts import proving_context
 from pytest_crab.cli.run_contexts import refuse_foreign
 from pytest_crab.curation.certify import Certificate
 from pytest_crab.curation.certify import certify
 from pytest_crab.curation.certify import is_given
-from pytest_crab.errors import CrabError
 from pytest_crab.instances import lock
 from pytest_crab.types import Instance
 
@@ -42,10 +39,7 @@ def audit(
             pending.append(instance)
     if not pending:
         return
-    try:
-        name = runtimes.choose(runtime).name
-    except CrabError as error:
-        raise click.ClickException(str(error)) from error
+    name = choose_runtime(runtime)
     with proving_context(name, store) as (crew, run_context), ThreadPoolExecutor(max_workers=jobs) as pool:
         refuse_foreign(run_context, pending)
         work = {each.id: functools.partial(certify, each, crew, run_context) for each in pending}

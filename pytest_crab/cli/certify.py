@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from pytest_crab import runtimes
+from pytest_crab.cli.choices import choose_runtime
 from pytest_crab.cli.choices import runtime_option
 from pytest_crab.cli.choices import store_option
 from pytest_crab.cli.naming import instance_files
@@ -27,7 +27,6 @@ from pytest_crab.curation.certify import Certificate
 from pytest_crab.curation.certify import certify as certify_instance
 from pytest_crab.curation.set_statistics import ENOUGH
 from pytest_crab.errors import BadInput
-from pytest_crab.errors import CrabError
 from pytest_crab.formats import format_count
 from pytest_crab.instances import FILE
 from pytest_crab.instances import load_instance
@@ -90,10 +89,7 @@ def certify(
     """
     instances = _load(instance_files(names))
     asked = None if agent is None else crew_with(agent)
-    try:
-        name = runtimes.choose(runtime).name
-    except CrabError as error:
-        raise click.ClickException(str(error)) from error
+    name = choose_runtime(runtime)
     measured = [instance for instance in instances if instance.with_oracles]
     settings = None if asked is None else asked.settings
     with proving_context(name, store, settings, budget) as (crew, run_context):

@@ -10,6 +10,7 @@ from typing import TypeVar
 import click
 
 from pytest_crab import runtimes
+from pytest_crab.errors import CrabError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -24,6 +25,14 @@ def runtime_option(text: str) -> Callable[[F], F]:
     """Return the option ``--runtime``, with this help text."""
     kinds = click.Choice(["auto", *sorted(runtimes.RUNTIMES)])
     return click.option("--runtime", type=kinds, default="auto", show_default=True, help=text)
+
+
+def choose_runtime(name: str) -> str:
+    """Return the runtime that ``name`` stands for on this machine. Raises ClickException if it cannot be had."""
+    try:
+        return runtimes.choose(name).name
+    except CrabError as error:
+        raise click.ClickException(str(error)) from error
 
 
 #: A report of an earlier run; the one in the store if it is not given.
