@@ -41,6 +41,8 @@ PLAIN = 0.25
 
 #: The steps of a trial, in their order.
 STEPS = ("proof", "review", "revision", "verdict")
+#: Those that may ask a model.
+PAID = ("review", "revision")
 
 #: One trial to come.
 PlannedTrial = tuple[Instance, Crew, int]
@@ -64,11 +66,16 @@ class DiskNeed:
 class ReviewerNeed:
     """Steps of one reviewer's trials that are to be made, by step, and what those that a model makes may cost.
 
-    ``usd`` goes by what stored ones cost; None: nothing priced is stored.
+    ``usd`` goes by what stored ones cost; None: a step is to be made of which no priced one is stored, or none is.
     """
 
     steps: Mapping[str, int]
     usd: float | None
+
+    @property
+    def unpriced(self) -> bool:
+        """Whether a step is to be made that may cost money, and its cost is not known."""
+        return self.usd is None and any(self.steps[step] for step in PAID)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +126,7 @@ def forecast(
     """
     plans = _all_plans(trials, run_context) if whole else _some_plans(trials, run_context)
     share = len(trials) / len(plans) if plans else 0.0
-    made = {step: round(share * sum(one.runs(step) for one in plans.values())) for step in ("review", "revision")}
+    made = {step: round(share * sum(one.runs(step) for one in plans.values())) for step in PAID}
     instances = {instance.id: instance for instance, _, _ in trials}
     told = Forecast(
         trials=len(trials),
@@ -179,9 +186,10 @@ def _needs(plans: Mapping[TrialId, TrialPlan], share: float) -> dict[str, Review
     for reviewer in dict.fromkeys(trial.reviewer for trial in plans):
         own = [plan for trial, plan in plans.items() if trial.reviewer == reviewer]
         steps = {step: round(share * sum(plan.steps[step].startswith(RUNS) for plan in own)) for step in STEPS}
-        costs = {step: [plan.costs[step] for plan in own if step in plan.costs] for step in ("review", "revision")}
-        known = [steps[step] * statistics.fmean(paid) for step, paid in costs.items() if paid]
-        found[reviewer] = ReviewerNeed(steps=steps, usd=sum(known) if known else None)
+        costs = {step: [plan.costs[step] for plan in own if step in plan.costs] for step in PAID}
+        known = {step: steps[step] * statistics.fmean(paid) for step, paid in costs.items() if paid}
+        whole = bool(known) and all(step in known for step in PAID if steps[step])
+        found[reviewer] = ReviewerNeed(steps=steps, usd=sum(known.values()) if whole else None)
     return found
 
 

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Iterable
 from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
 
 import pytest
@@ -181,11 +182,19 @@ def forecast_lines(told: Forecast, environments: str, disk_budget: int | None) -
     text += f"{about}{format_count(told.reviews, 'review')} and at most {format_count(told.revisions, 'revision')} "
     text += f"to be made, {told.stored:,} stored"
     text += "" if told.seconds is None else f"; about {format_duration(told.seconds)} by what earlier ones took"
-    usd = [need.usd for need in told.reviewers.values() if need.usd]
-    text += f"; about {format_dollars(sum(usd))} USD by what stored ones cost" if usd else ""
-    yield text
+    yield text + _money_text(told.reviewers)
     if told.disk is not None:
         yield f"crab: {environments}: {_disk_text(told, told.disk, disk_budget)}"
+
+
+def _money_text(reviewers: Mapping[str, ReviewerNeed]) -> str:
+    usd = sum(need.usd or 0.0 for need in reviewers.values())
+    unpriced = [name for name, need in reviewers.items() if need.unpriced]
+    if not usd:
+        return ""
+    if not unpriced:
+        return f"; about {format_dollars(usd)} USD by what stored ones cost"
+    return f"; at least {format_dollars(usd)} USD by what stored ones cost, not known for {format_names(unpriced, 3)}"
 
 
 def unaudited_lines(instances: Iterable[Instance]) -> Iterator[str]:
@@ -219,5 +228,6 @@ def _disk_text(told: Forecast, disk: DiskNeed, budget: int | None) -> str:
 def _need_text(need: ReviewerNeed) -> str:
     counts = ", ".join(f"{need.steps[step]} {step}s" for step in STEPS)
     if need.usd is None:
-        return f"would run at least {counts}; cost not known: nothing priced is stored"
+        why = "a step of these has no priced one in the store" if need.unpriced else "nothing priced is stored"
+        return f"would run at least {counts}; cost not known: {why}"
     return f"would run at least {counts}; about {format_dollars(need.usd)} USD by what stored ones cost"

@@ -19,6 +19,7 @@ from pytest_crab.campaign.forecast import forecast
 from pytest_crab.campaign.forecast import lack_of_disk
 from pytest_crab.campaign.forecast import memory_for
 from pytest_crab.campaign.forecast import read_times
+from pytest_crab.plugin.forecast import forecast_lines
 from pytest_crab.runtimes.stock import BARE
 from pytest_crab.runtimes.stock import BASE
 from pytest_crab.runtimes.stock import READY
@@ -110,6 +111,34 @@ def test_a_forecast_counts_steps_and_tells_costs_by_stored_ones(told: Callable[.
     )
     assert list(found.plans) == [TrialId("a", "r"), TrialId("a", "r", 2), TrialId("b", "r")]
     assert told({("b", 1): REVIEW_RUNS}).reviewers["r"].usd is None
+
+
+def test_a_step_without_a_priced_sample_makes_the_cost_unknown(told: Callable[..., Forecast]) -> None:
+    revises = TrialPlan(steps={**STEPS, "revision": RUNS}, costs={"review": 0.5})
+    need = told({("a", 1): revises}).reviewers["r"]
+    assert (need.steps["revision"], need.usd, need.unpriced) == (1, None, True)
+    stored = TrialPlan(steps=STEPS, costs={"review": 0.5})
+    need = told({("a", 1): stored}).reviewers["r"]
+    assert (need.usd, need.unpriced) == (0.0, False)
+    need = told({("a", 1): TrialPlan(steps=STEPS, costs={})}).reviewers["r"]
+    assert (need.usd, need.unpriced) == (None, False)
+
+
+def test_a_total_that_lacks_a_reviewers_cost_is_a_least(told: Callable[..., Forecast]) -> None:
+    found = told({("a", 1): REVIEW_RUNS})
+    need = {"proof": 0, "review": 1, "revision": 0, "verdict": 0}
+    priced, unpriced = ReviewerNeed(steps=need, usd=2.0), ReviewerNeed(steps=need, usd=None)
+    stored = ReviewerNeed(steps=dict.fromkeys(need, 0), usd=None)
+
+    def line(**reviewers: ReviewerNeed) -> str:
+        return next(forecast_lines(replace(found, reviewers=reviewers), "images", None))
+
+    assert "about 2.00 USD" in line(alpha=priced, gamma=stored)
+    text = line(alpha=priced, beta=unpriced, gamma=stored)
+    assert "at least 2.00 USD" in text
+    assert "beta" in text
+    assert "gamma" not in text
+    assert "USD" not in line(beta=unpriced)
 
 
 def test_time_is_told_only_from_what_was_measured(told: Callable[..., Forecast], tmp_path: Path) -> None:
