@@ -209,6 +209,17 @@ def test_files_that_cannot_be_packed_break_their_own_trial(start: Any, tmp_path:
     assert "cannot be read" in str(broken.result(SECONDS).error)
 
 
+def test_a_submission_that_fails_unexpectedly_ends_all_trials(start: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    line = FakeConnection(lambda _: None)
+    one = start(line)
+    first = submit(one, FIRST)
+    until(lambda: line.given)
+    monkeypatch.setattr(line, "put", lambda *_: 1 // 0)
+    for future in (submit(one, SECOND), first, submit(one, THIRD)):
+        assert "ZeroDivisionError" in str(future.result(SECONDS).error)
+    assert not one._submitted
+
+
 def test_trials_are_where_their_files_are_and_spread_by_what_waits(start: Any) -> None:
     line = FakeConnection(lambda _: None)
     one = start(line)

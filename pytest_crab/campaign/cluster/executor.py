@@ -274,10 +274,10 @@ class ClusterExecutor(Executor):
         job.tries += 1
         job.key = f"crab-trial-{self._plan.run}-{job.number}-{job.tries}"
         crew, repeat = job.work.crew.spec.reviewer, job.work.repeat
+        self._submitted[job.key] = job  # from here on it is found, whatever fails
         task = TrialTask(key=job.key, topic=self._plan.topic, crew=crew, repeat=repeat)
         try:
             job.files = self._put_files(job.work.instance)
-            self._submitted[job.key] = job
             job.remote = self._connection.submit(task, job.files.future, job.number)
             job.remote.add_done_callback(lambda done, key=job.key: self._inbox.put(("done", key, done)))
         except LOST:
