@@ -139,11 +139,19 @@ def _interval(score: Rate) -> str | None:
     return None if interval is None else f"{interval.low:.4g} to {interval.high:.4g} over {interval.basis}"
 
 
+def _label_rates(reviewer: ReviewerSummary) -> Iterator[tuple[str, Rate]]:
+    """Yield rates by ``dimension.word``; by the word alone for a kind or a category, unless it is both."""
+    both = reviewer.by_kind.keys() & reviewer.by_category.keys()
+    for dimension, rates in reviewer.by_label.items():
+        short = dimension in ("kind", "category")
+        for word, own in rates.items():
+            yield (word if short and word not in both else f"{dimension}.{word}"), own
+
+
 def _properties(reviewer: ReviewerSummary) -> Iterator[tuple[str, str]]:
     """Names begin with ``crab.``; what was not measured is left out."""
     score = reviewer.overall
-    kinds = (reviewer.by_kind, reviewer.by_category, *reviewer.by_label.values())
-    labels = [pair for rates in kinds for pair in rates.items()]
+    labels = dict(_label_rates(reviewer))
     values: dict[str, object] = {
         "agent": ", ".join(reviewer.agents),
         "runtime": ", ".join(reviewer.runtimes),
@@ -154,8 +162,8 @@ def _properties(reviewer: ReviewerSummary) -> Iterator[tuple[str, str]]:
         "oracles": score.oracles,
         "known": score.known,
         "interval": _interval(score),
-        **{f"rate.{word}": own.micro for word, own in labels},
-        **{f"interval.{word}": _interval(own) for word, own in labels},
+        **{f"rate.{name}": own.micro for name, own in labels.items()},
+        **{f"interval.{name}": _interval(own) for name, own in labels.items()},
         **{f"outcome.{outcome.replace(' ', '-')}": reviewer.outcomes[outcome] for outcome in OUTCOMES},
         "comments": reviewer.comments,
         "cost_usd": reviewer.cost_usd,

@@ -92,6 +92,28 @@ def test_a_case_says_what_became_of_its_oracle(trials: list[Trial]) -> None:
     assert properties["crab.interval"].endswith(" over 2 pull requests, for this 1 repository only")
 
 
+def test_a_word_of_two_dimensions_has_a_rate_in_each(make_trial: MakeTrial, make_result: MakeResult) -> None:
+    labels = [
+        {"category": "style", "kind": "static", "severity": "high", "effort": "high"},
+        {"category": "style", "kind": "static", "severity": "low"},
+        {"category": "naming", "kind": "style", "effort": "high"},
+    ]
+    reasons = (Reason.GREEN, Reason.FAILED, Reason.FAILED)
+    results = [make_result(f"c{at}", reasons[at], labels=own) for at, own in enumerate(labels)]
+    trials = [make_trial("codex", "a@1", *results)]
+    (suite,) = suites(render(trials, summarise(trials))).values()
+    properties = {one.attrib["name"]: one.attrib["value"] for one in suite.iter("property")}
+    assert {name: value for name, value in properties.items() if ".rate." in name} == {
+        "crab.rate.category.style": "0.5",
+        "crab.rate.naming": "0",
+        "crab.rate.static": "0.5",
+        "crab.rate.kind.style": "0",
+        "crab.rate.severity.high": "1",
+        "crab.rate.severity.low": "0",
+        "crab.rate.effort.high": "0.5",
+    }
+
+
 def test_bodies_say_where_and_why_and_what_was_found_near(trials: list[Trial]) -> None:
     (_, missed, broken, *_) = suites(render(trials, summarise(trials)))["codex"].iter("testcase")
     (failure,) = missed
