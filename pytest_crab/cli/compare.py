@@ -186,9 +186,13 @@ def _pairs(
 ) -> Iterator[tuple[ReviewerSummary | None, ReviewerSummary]]:
     """Yield the reviewers of the second run, each with its counterpart in the first. Raises BadInput."""
     before, after = contestants(first), contestants(second)
+    named: set[str] = set()
     for name in names:
         was, _, now = name.partition("=")
         now = now or was
+        if now in named:
+            raise BadInput("--reviewer", [f"{now} of the second run is named twice; compare it once at a time"])
+        named.add(now)
         problems = [f"{what} has no reviewer {who}" for what, who, own in _asked(was, now, before, after) if not own]
         if problems:
             raise BadInput("--reviewer", problems)

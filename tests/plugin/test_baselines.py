@@ -67,6 +67,9 @@ def test_a_gate_against_an_earlier_run(lab: Any, measured: Path) -> None:
     wrong = CliRunner().invoke(compare, [*both, "--reviewer=nobody"])
     assert wrong.exit_code == 2
     assert "the first run has no reviewer nobody" in wrong.output
+    twice = CliRunner().invoke(compare, [*both, "--reviewer=both=half", "--reviewer=both=half"])
+    assert twice.exit_code == 2
+    assert "half of the second run is named twice" in twice.output
 
 
 def test_what_cannot_be_compared_is_refused_before_anything_runs(lab: Any, measured: Path) -> None:
