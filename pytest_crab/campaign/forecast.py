@@ -74,7 +74,7 @@ class ReviewerNeed:
 
     @property
     def unpriced(self) -> bool:
-        """Whether a step is to be made that may cost money, and its cost is not known."""
+        """Return True if a step is to be made that may cost money, and what it costs is not known."""
         return self.usd is None and any(self.steps[step] for step in PAID)
 
 
