@@ -234,15 +234,22 @@ def _allowed(table: PrintedTable, row: PrintedRow, gold_hits: int) -> tuple[Roun
     assert row.precision is not None
     precision, useful = RoundingInterval.of_printed(row.precision), RoundingInterval(low=Fraction(0), high=Fraction(1))
     if row.f1 is not None:
-        f1, recall = RoundingInterval.of_printed(row.f1), Fraction(gold_hits, table.gold)
-        low, high = (f * recall / (2 * recall - f) if f < 2 * recall else Fraction(1) for f in (f1.low, f1.high))
-        precision = precision.overlap(RoundingInterval(low=low, high=high))
+        recall = Fraction(gold_hits, table.gold)
+        precision = precision.overlap(_precision_for(RoundingInterval.of_printed(row.f1), recall))
     if row.usefulness is not None:
         useful = RoundingInterval.of_printed(row.usefulness)
     if row.snr is not None:
         snr = RoundingInterval.of_printed(row.snr, percent=False)
         useful = useful.overlap(RoundingInterval(low=snr.low / (1 + snr.low), high=snr.high / (1 + snr.high)))
     return precision, useful
+
+
+def _precision_for(f1: RoundingInterval, recall: Fraction) -> RoundingInterval:
+    """Return the precision that gives this F1 with this recall; ``low`` is above ``high`` where none does."""
+    if not recall:  # then F1 is 0 with any precision
+        return RoundingInterval(low=Fraction(2 if f1.low else 0), high=Fraction(1))
+    low, high = (f * recall / (2 * recall - f) if f < 2 * recall else Fraction(1) for f in (f1.low, f1.high))
+    return RoundingInterval(low=low, high=high)
 
 
 def _useful_counts(useful: RoundingInterval, hits: int, comments: int) -> bool:

@@ -44,3 +44,14 @@ def test_rates_that_no_counts_give_together_end_the_search() -> None:
     row = PrintedRow(name="a", recall="25.0000", precision="8.0000", f1="12.1213", comments=500)
     (fault,) = audit(PrintedTable(title="t", gold=160, rows=(row,)))
     assert "no counts" in fault.sentence
+
+
+def test_a_row_without_hits_is_consistent() -> None:
+    def faults(**rates: str) -> list[str]:
+        table = PrintedTable(title="t", gold=160, rows=(PrintedRow(name="a", **rates),))  # type: ignore[arg-type]
+        return [fault.sentence for fault in audit(table)]
+
+    assert faults(recall="0.00", precision="0.00", f1="0.00") == []
+    assert faults(recall="0.00", precision="0.00", f1="0.00", usefulness="40.00", snr="0.67") == []
+    assert faults(recall="0.00", precision="50.00", f1="0.00") != []
+    assert faults(recall="0.00", precision="0.00", f1="5.00") != []
