@@ -95,6 +95,18 @@ def test_a_dead_worker_is_charged_with_what_its_trials_may_have_spent(ledger: Pa
     assert (lost["trial"], lost["worker"], lost["estimated_usd"]) == ("1", "worker one", 0.75)
 
 
+def test_what_a_dead_worker_still_tells_is_booked_and_counts_once(ledger: Path) -> None:
+    budget = BudgetLedger(ledger, 5.0, 1.0)
+    budget.begin("a", "1", "1")
+    budget.note_step("a", "1", "review")
+    budget.lose("a", "worker one")
+    budget.book("a", "worker one", entry("1", 0.75))
+    assert budget.spent == 1.0
+    budget.book("a", "worker one", entry("1", 0.5))
+    assert budget.spent == 1.25
+    assert [line.get("cost_usd") for line in lines(ledger)] == [None, 0.75, 0.5]
+
+
 def test_a_trial_may_exceed_its_own_budget_by_one_request() -> None:
     assert reserve_of(None, [Price(input=3, output=15)]) is None
     prices = [Price(input=3, output=15, cache_write=3.75), Price(input=1, output=5)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import queue
 import time
 from collections.abc import Callable
@@ -276,6 +277,23 @@ def test_a_lost_worker_is_said_and_its_trial_charged_and_waited_for(start: Any) 
     assert future.result(SECONDS) == trial_of(FIRST)
     assert one.events.take() == ["lost worker w1 (1 trial under way)"]
     assert one.events.summary() == "1 worker was lost, 1 trial was given again"
+
+
+def test_what_a_lost_worker_still_tells_is_booked_with_its_name(start: Any, tmp_path: Path) -> None:
+    line = FakeConnection(lambda _: None)
+    one = start(line)
+    submit(one, FIRST)
+    until(lambda: line.given)
+    task = line.given[0][0]
+    begin(one, line, task, "w1")
+    line.workers["w1"] = dataclasses.replace(state("w1"), name="new", incarnation="two", uid="uid-new")
+    until(lambda: any(worker.name == "new" for worker in one.workers.known.values()))
+    late = {"trial": "t", "complete": True, "cost_usd": 0.25}
+    one._inbox.put(("message", {"uid": "uid-w1", "key": task.key, "notice": "verdict", "entries": [late]}))
+    begin(one, line, task, "w2")  # messages are taken in order
+    booked = [json.loads(each) for each in (tmp_path / "ledger").read_text().splitlines()]
+    assert booked == [{**late, "worker": "w1"}]
+    assert one._budget.spent == 0.25
 
 
 def test_a_worker_that_is_not_taken_in_yet_is_to_ask_again(start: Any) -> None:

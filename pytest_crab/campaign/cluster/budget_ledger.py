@@ -62,11 +62,13 @@ class BudgetLedger:
         self._budget = budget
         self._reserve = reserve
         self._grants: dict[tuple[str, str], _Grant] = {}
+        self._charged: dict[tuple[str, str], float] = {}
         self._short = False
 
     def begin(self, worker: str, key: str, trial: str) -> dict[str, Any]:
         """Admit a trial with its allowance, None: without end; nothing is answered while it has to wait."""
         self._grants.pop((worker, key), None)  # its answer was lost, and nothing is spent
+        self._charged.pop((worker, trial), None)
         left = float("inf")
         if self._budget is not None:
             left = max(self._budget - self.spent - sum(grant.rest for grant in self._grants.values()), 0.0)
@@ -86,12 +88,16 @@ class BudgetLedger:
             grant.asking = step.startswith(ASKING)
 
     def book(self, worker: str, name: str, entry: Mapping[str, Any]) -> None:
-        """Add a request of a worker to the ledger."""
+        """Add a request of a worker to the ledger; the charge for a trial lost with that worker covers it first."""
         self._write({**entry, "worker": name})
         cost = max(float(entry.get("cost_usd") or 0.0), float(entry.get("estimated_usd") or 0.0))
         if entry.get("replayed"):
             return
-        self.spent += cost
+        charge = worker, str(entry.get("trial"))
+        covered = min(cost, self._charged.get(charge, 0.0))
+        if covered:
+            self._charged[charge] -= covered
+        self.spent += cost - covered
         for (owner, _), grant in self._grants.items():
             if owner == worker and grant.trial == entry.get("trial"):
                 grant.spent += cost
@@ -110,6 +116,7 @@ class BudgetLedger:
                 charged = {} if self._budget is None else {"estimated_usd": round(grant.rest, 9)}
                 lost = {"status": 0, "complete": False, "lost": True}
                 self._write({"time": now, "trial": grant.trial, **lost, **charged, "worker": name})
+                self._charged[worker, grant.trial] = charged.get("estimated_usd", 0.0)
                 self.spent += charged.get("estimated_usd", 0.0)
 
     def _write(self, line: Mapping[str, Any]) -> None:

@@ -193,12 +193,12 @@ class ClusterExecutor(Executor):
             self.events.add(message["warning"])
         worker = self.workers.find(message["uid"])
         job = self._submitted.get(message.get("key", ""))
+        for entry in message.get("entries", ()):  # also those of a worker that is lost: they are paid for
+            self._budget.book(message["uid"], self.workers.name(message["uid"]), entry)
         if worker is None:  # it is about to be taken in, and asks again; or its trials are with others
             if "begin" in message:
                 self._connection.answer(message["call"], {})
             return
-        for entry in message.get("entries", ()):
-            self._budget.book(worker.uid, worker.name, entry)
         if "begin" in message:
             self._connection.answer(message["call"], self._begin(worker, job, message))
         elif "end" in message:

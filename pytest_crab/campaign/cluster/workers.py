@@ -21,6 +21,7 @@ class Workers:
         self._connection = connection
         self._report = report
         self._asked: frozenset[str] = frozenset()
+        self._names: dict[str, str] = {}
 
     @property
     def slots(self) -> int:
@@ -48,10 +49,15 @@ class Workers:
         """Take in the workers of handshakes with these addresses that take the run; the others are not asked again."""
         self._asked = (self._asked - addresses) | done.unfit
         self.known |= {worker.address: worker for worker in done.workers}
+        self._names |= {worker.uid: worker.name for worker in done.workers}
 
     def find(self, uid: str) -> WorkerState | None:
         """Return the worker whose process has this name."""
         return next((worker for worker in self.known.values() if worker.uid == uid), None)
+
+    def name(self, uid: str) -> str:
+        """Return the name of the worker whose process has this uid, also once it is gone; ``uid`` of an unknown one."""
+        return self._names.get(uid, uid)
 
     def choose(self, repository: str, load: Counter[str]) -> str:
         """Return the worker with the fewest trials (``load``) for its slots, of those alike one with the repository."""
