@@ -91,8 +91,9 @@ def compare_rulers(
         known = None if labels is None else labels_of(reviews_of(file), labels)
         with open_judges(judges, store, jobs=jobs, budget=budget, replay=replay) as benches:
             if plan:
+                questions = list(questions_of(reviews_of(file), file.parent))
                 for bench in benches:
-                    click.echo(_plan_line(bench.name, bench.plan(questions_of(reviews_of(file), file.parent))))
+                    click.echo(_plan_line(bench.name, bench.plan(questions, check=check)))
                 return
             found = compare(file, similarities=similarity, judges={bench.name: bench.decide for bench in benches})
             found = _with_checks(found, benches) if check else found

@@ -210,12 +210,17 @@ def test_a_judge_is_planned_and_checked(tmp_path: Path, provider: ScriptedProvid
     code, output = compare(tmp_path, judged, "--judge", "scripted", "--plan")
     assert (code, provider.asked) == (0, []), output
     assert "8 votes, 0 stored, 8 to ask" in output
+    code, output = compare(tmp_path, judged, "--judge", "scripted", "--plan", "--check-judge")
+    assert (code, provider.asked) == (0, []), output
+    assert "24 votes, 0 stored, 24 to ask" in output
     code, output = compare(tmp_path, judged, "--judge", "scripted", "--check-judge", "--json")
     assert code == 0, output
     (judge,) = json.loads(output)["judges"]
     assert [(check["form"], check["compared"]) for check in judge["checks"]] == [("swapped", 6), ("padded", 6)]
     assert judge["checks"][1]["changed"] == 0
     assert len(provider.asked) == 3 * 8
+    code, output = compare(tmp_path, judged, "--judge", "scripted", "--plan", "--check-judge")
+    assert "24 votes, 24 stored, 0 to ask" in output
 
 
 @pytest.mark.parametrize(

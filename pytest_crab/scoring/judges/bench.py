@@ -84,10 +84,15 @@ class JudgeBench:
         known = [(one, other) for one, other in labels if one is not None and other is not None]
         return FormCheck(form=form, compared=len(known), changed=sum(one != other for one, other in known))
 
-    def plan(self, questions: Iterable[JudgeQuestion]) -> JudgePlan:
-        """Return the votes that these questions need. Asks nothing. Raises BadInput, StoreError."""
+    def plan(self, questions: Iterable[JudgeQuestion], *, check: bool = False) -> JudgePlan:
+        """Return the votes that these questions need; ``check``: also those of ``check_forms``.
+
+        Asks nothing. Raises BadInput, StoreError.
+        """
         identity = self.judge.identity()
-        unique = {question.digest: question for question in questions}
+        forms = ("", *FORMS) if check else ("",)
+        asked = [dataclasses.replace(question, form=form) for question in questions for form in forms]
+        unique = {question.digest: question for question in asked}
         steps = [step for question in unique.values() for step in self._steps(question, identity)]
         stored = [vote for step in steps for vote in self.cache.find(step).values()]
         costs = [vote.usage.cost_usd for vote in stored if vote.usage is not None and vote.usage.cost_usd is not None]
