@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from pytest_crab.runtimes.images import repository_of
-from pytest_crab.runtimes.pruning import EngineImages
+from pytest_crab.runtimes.inventory import EngineImages
 
 
 @contextmanager
@@ -16,11 +16,11 @@ def no_images_left(instances: Collection[str]) -> Iterator[EngineImages]:
     repositories = {repository_of(instance) for instance in instances}
     inventory = EngineImages()
     try:
-        before = {kept.name for kept in inventory.kept()}
+        before = {kept.name for kept in inventory.environments()}
         try:
             yield inventory
         finally:
-            for kept in inventory.kept():
+            for kept in inventory.environments():
                 if kept.name not in before and kept.name.rpartition(":")[0] in repositories:
                     inventory.remove(kept)
     finally:

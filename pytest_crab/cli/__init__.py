@@ -20,7 +20,7 @@ COMMANDS = {
     "certify": Subcommand(
         "pytest_crab.cli.certify:certify", "Prove oracles, finding environments where none is given."
     ),
-    "check": Subcommand("pytest_crab.cli.check:check", "Validate instances without running them."),
+    "check": Subcommand("pytest_crab.cli.check:check", "Validate instances, and audit their oracles."),
     "compare": Subcommand("pytest_crab.cli.compare:compare", "Compare two earlier runs, oracle by oracle."),
     "compare-rulers": Subcommand(
         "pytest_crab.cli.compare_rulers:compare_rulers", "Measure stored reviews by several rulers."
@@ -32,7 +32,7 @@ COMMANDS = {
     "import": Subcommand("pytest_crab.cli.import_:import_", "Make a native set of another benchmark's release."),
     "shell": Subcommand("pytest_crab.cli.shell:shell", "Open a shell in the workspace of an instance."),
     "show": Subcommand("pytest_crab.cli.show:show", "Show one trial: findings on the diff, oracles, revision."),
-    "report": Subcommand("pytest_crab.cli.report:report", "Print what recorded verdicts come to."),
+    "report": Subcommand("pytest_crab.cli.report:report", "Print the report of a run, or recorded results."),
 }
 
 

@@ -23,11 +23,12 @@ from pytest_crab.types import Instance
 
 def audit(
     instances: Sequence[Instance], runtime: str, store: Path, jobs: int, skip: Callable[[Instance, str], None]
-) -> Iterator[Certificate]:
-    """Prove and audit the instances whose audits are not on record, and record those that pass.
+) -> Iterator[tuple[Certificate, int]]:
+    """Prove and audit the instances whose audits are not on record; yield each result and how many audits it records.
 
     ``skip`` gets each instance that cannot be audited here, with the reason. Raises ClickException where the runtime
-    cannot be had or code of a foreign set would run without a sandbox, BadInput for a lock that cannot be read.
+    cannot be had or code of a foreign set would run without a sandbox, BadInput for a lock that cannot be read or
+    written.
     """
     pending = []
     for instance in instances:
@@ -50,8 +51,7 @@ def audit(
                         skip(certificate.instance, f"its oracles are not audited: {certificate.skipped}")
                         continue
                     folder = Path(certificate.instance.folder).parent
-                    lock.record_audits(folder, certificate.instance, certificate.proved_comments)
-                    yield certificate
+                    yield certificate, lock.record_audits(folder, certificate.instance, certificate.outcomes)
         except BaseException:
             run_context.stop()
             raise

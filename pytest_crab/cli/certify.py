@@ -15,6 +15,7 @@ import click
 from pytest_crab.cli.choices import choose_runtime
 from pytest_crab.cli.choices import runtime_option
 from pytest_crab.cli.choices import store_option
+from pytest_crab.cli.naming import display_path
 from pytest_crab.cli.naming import instance_files
 from pytest_crab.cli.progress import as_they_end
 from pytest_crab.cli.resolving import crew_with
@@ -177,7 +178,7 @@ def _write(certificate: Certificate, runtime: str) -> None:
             rewrite(certificate.instance)
         folder = Path(certificate.instance.folder).parent
         proof_report.write_proofs(folder, [certificate], runtime)
-        lock.record_audits(folder, certificate.instance, certificate.proved_comments)
+        lock.record_audits(folder, certificate.instance, certificate.outcomes)
     except BadInput as error:
         raise click.ClickException(str(error)) from error
 
@@ -217,10 +218,8 @@ def _hint(certificates: Sequence[Certificate]) -> None:
     changed = {Path(each.instance.folder).parent for each in reached if each.changed}
     audited = {Path(each.instance.folder).parent for each in reached if lock.audit_digests(each.instance)}
     for folder in sorted(changed | audited):
+        place = display_path(folder / lock.FILE)
         if folder in changed and (folder / lock.FILE).exists():
-            click.echo(f"{folder / lock.FILE} is older than the environments; pytest-crab check --lock writes it anew")
+            click.echo(f"{place} is older than the environments; pytest-crab check --lock writes it anew")
         elif folder in audited and not (folder / lock.FILE).exists():
-            click.echo(
-                f"{folder} has no {lock.FILE} to record its audits in; pytest-crab check --lock writes one, and"
-                " pytest-crab check --audit then records them from the store"
-            )
+            click.echo(f"{place} is not there to record audits; write it with pytest-crab check --lock, then --audit")

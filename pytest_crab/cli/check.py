@@ -1,8 +1,7 @@
-"""The check command: validates instances without running anything of theirs."""
+"""The check command: validates instances; only ``--audit`` runs anything of theirs."""
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterable
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from pytest_crab import diffs
 from pytest_crab.cli.audits import audit as audit_instances
 from pytest_crab.cli.choices import runtime_option
 from pytest_crab.cli.choices import store_option
+from pytest_crab.cli.naming import display_path
 from pytest_crab.curation.set_statistics import SizedInstance
 from pytest_crab.curation.set_statistics import statistics_lines
 from pytest_crab.errors import BadInput
@@ -132,7 +132,7 @@ def check(
     for file in (
         file for folder in sorted({file.parent.parent for file in files}) for file in set_configuration(folder)
     ):
-        report.warning(_display_path(file), "a pytest that is given this set runs or reads it")
+        report.warning(display_path(file), "a pytest that is given this set runs or reads it")
     for sentence in duplicates(instances):
         report.fault("ids", sentence)
     counted = []
@@ -146,7 +146,7 @@ def check(
         _audit(instances, runtime, store, jobs, report)
     for line in statistics_lines(counted) if stats else ():
         click.echo(line)
-    click.echo(report.summary(map(_display_path, files)))
+    click.echo(report.summary(map(display_path, files)))
     ctx.exit(1 if report.faults else 0)
 
 
@@ -158,7 +158,7 @@ def _load_sound(files: Iterable[Path], report: CheckReport) -> Iterator[Instance
             instance = load_instance(file)
         except BadInput as error:
             for problem in error.problems:
-                report.fault(_display_path(file), problem)
+                report.fault(display_path(file), problem)
             continue
         sentences = [*content_faults(instance), *unwritten(instance)]
         for sentence in sentences:
@@ -225,7 +225,7 @@ def _check_locks(instances: Iterable[Instance], report: CheckReport, *, write: b
     for instance in instances:
         sets.setdefault(Path(instance.folder).parent, []).append(instance)
     for folder, members in sorted(sets.items()):
-        where = _display_path(folder / lock.FILE)
+        where = display_path(folder / lock.FILE)
         whole = len(members) == sum(1 for _ in find_instances(folder))
         try:
             if not write:
@@ -247,7 +247,7 @@ def _audit(instances: Sequence[Instance], runtime: str, store: Path, jobs: int, 
     unlocked = {folder for folder in lock.count_unaudited(instances) if not (folder / lock.FILE).exists()}
     for folder in sorted(unlocked):
         report.fault(
-            _display_path(folder), f"it has no {lock.FILE} to record audits in; pytest-crab check --lock writes one"
+            display_path(folder), f"it has no {lock.FILE} to record audits in; pytest-crab check --lock writes one"
         )
     locked = [instance for instance in instances if Path(instance.folder).parent not in unlocked]
 
@@ -255,18 +255,15 @@ def _audit(instances: Sequence[Instance], runtime: str, store: Path, jobs: int, 
         report.not_checked(_where(instance), why)
 
     audited = 0
-    for certificate in audit_instances(locked, runtime, store, jobs, skip):
-        audited += certificate.proved
-        for comment, problem in certificate.problems.items():
-            report.fault(_where(certificate.instance), f"the oracle of {comment}: {problem}")
+    try:
+        for certificate, recorded in audit_instances(locked, runtime, store, jobs, skip):
+            audited += recorded
+            for comment, problem in certificate.problems.items():
+                report.fault(_where(certificate.instance), f"the oracle of {comment}: {problem}")
+    except BadInput as error:
+        raise click.ClickException(str(error)) from error
     click.echo(f"{format_count(audited, 'oracle')} audited and recorded")
 
 
 def _where(instance: Instance) -> str:
-    return _display_path(Path(instance.folder, FILE))
-
-
-def _display_path(path: Path) -> str:
-    """The path as a person would type it here."""
-    relative = os.path.relpath(path)
-    return str(path) if relative.startswith("..") else relative
+    return display_path(Path(instance.folder, FILE))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Iterator
 from collections.abc import Sequence
 from pathlib import Path
@@ -99,3 +100,9 @@ def _files(name: str) -> Iterator[Path]:
         raise click.UsageError(f"{name} is neither a path nor the id of an instance below this folder")
     told = ", ".join(str(file.parent) for file in found[:_SHOWN]) + (", ..." if len(found) > _SHOWN else "")
     raise click.UsageError(f"{name} may be {told}; write more of the id, or the path")
+
+
+def display_path(path: Path) -> str:
+    """Return the path as a person would type it in the current folder."""
+    relative = os.path.relpath(path)
+    return str(path) if relative.startswith("..") else relative

@@ -71,14 +71,14 @@ class Certificate:
     skipped: str | None = None
 
     @property
-    def proved_comments(self) -> tuple[str, ...]:
-        """The ids of the comments whose oracles are proved, and sound where they were audited."""
-        return tuple(one.comment.id for one in self.proven if one.proof is not None)
+    def outcomes(self) -> dict[str, bool]:
+        """By comment that was looked at here, whether its oracle is proved, and sound where it was audited."""
+        return {one.comment.id: one.proof is not None for one in self.proven}
 
     @property
     def proved(self) -> int:
         """The number of oracles that are proved, and sound where they were audited."""
-        return len(self.proved_comments)
+        return sum(self.outcomes.values())
 
 
 def is_given(environment: Environment) -> bool:

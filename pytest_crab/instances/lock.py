@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_crab.instances.set_files import read_set_file
-from pytest_crab.instances.set_files import write_set_file
 from pytest_crab import serialization
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.files import file_digest
 from pytest_crab.instances.files import folder_digest
-from pytest_crab.instances.files import replace_text
 from pytest_crab.instances.loading import FILE as INSTANCE_FILE
+from pytest_crab.instances.set_files import read_set_file
+from pytest_crab.instances.set_files import write_set_file
 from pytest_crab.locks import locked_folder
 from pytest_crab.types import Comment
 from pytest_crab.types import Instance
@@ -81,18 +78,22 @@ def write_lock(folder: Path, instances: Iterable[Instance]) -> None:
         _write(folder, {instance.id: content_digests(instance) for instance in members}, audits, members)
 
 
-def record_audits(folder: Path, instance: Instance, passed: Collection[str]) -> bool:
-    """Record in the set's lock that the oracles of these comments passed their audit, and that the others did not.
+def record_audits(folder: Path, instance: Instance, passed: Mapping[str, bool]) -> int:
+    """Record in the set's lock by comment whether its oracle passed its audit; return how many passed.
 
-    Return False where the set has no lock. Raises BadInput for a lock that cannot be read.
+    Comments that ``passed`` does not name keep their record. Return 0 where the set has no lock, which is not made.
+    Raises BadInput for a lock that cannot be read or written.
     """
     with locked_folder(folder):  # other instances of the set may be certified at the same time
         if not (folder / FILE).exists():
-            return False
+            return 0
         instances, audits = _read(folder / FILE), dict(_read_audits(folder))
-        audits[instance.id] = {name: value for name, value in audit_digests(instance).items() if name in passed}
+        digests = audit_digests(instance)
+        recorded = {name: digests[name] for name, ok in passed.items() if ok and name in digests}
+        kept = {name: value for name, value in audits.get(instance.id, {}).items() if name not in passed}
+        audits[instance.id] = {**kept, **recorded}
         _write(folder, instances, audits, [instance])
-    return True
+    return len(recorded)
 
 
 def audit_digests(instance: Instance) -> dict[str, str]:
@@ -183,10 +184,10 @@ def _read_audits(folder: Path) -> Mapping[str, Mapping[str, str]]:
 def _read(path: Path, part: str = "instances") -> Mapping[str, Mapping[str, Any]]:
     problem = "the file is not a lock of this version; run pytest-crab check --lock to write it anew"
     content = read_set_file(path, problem)
-    kept = content.get(part, {})
-    if "instances" not in content or not isinstance(kept, dict) or not all(isinstance(entry, dict) for entry in kept.values()):
-        raise BadInput(str(path), [problem])
-    return kept
+    kept: Any = content.get(part, {})
+    if "instances" in content and isinstance(kept, dict) and all(isinstance(entry, dict) for entry in kept.values()):
+        return kept
+    raise BadInput(str(path), [problem])
 
 
 def _source_digest(instance: Instance) -> str:

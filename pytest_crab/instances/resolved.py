@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_crab.instances.set_files import read_set_file
-from pytest_crab.instances.set_files import write_set_file
 from pytest_crab import serialization
 from pytest_crab.errors import BadInput
-from pytest_crab.instances.files import replace_text
+from pytest_crab.instances.set_files import read_set_file
+from pytest_crab.instances.set_files import write_set_file
 from pytest_crab.types import Instance
 
 #: What the file is called.
@@ -24,7 +22,7 @@ class Mark:
     """The outcome of one agent at one oracle with the human comment as the only finding (arXiv 2603.23448, 4.2.4).
 
     ``settings`` is the digest of what decides the agent's work and ``instance`` that of the instance: a mark holds for
-    these alone. ``attempts`` counts how often the agent was asked; ``why`` is the reason of a comment that was not resolved.
+    these alone. ``attempts`` counts how often the agent was asked; ``why`` is why it failed.
     """
 
     resolved: bool

@@ -20,8 +20,8 @@ from pytest_crab.types import Environment
 from pytest_crab.types import GitSource
 from pytest_crab.types import Isolation
 from pytest_crab.types import Oracle
-from pytest_crab.types import PullRequestFacts
 from pytest_crab.types import OracleRunner
+from pytest_crab.types import PullRequestFacts
 from pytest_crab.types import SdistSource
 from pytest_crab.types import Source
 from pytest_crab.types import TreeSource

@@ -31,8 +31,9 @@ def read_set_file(path: Path, problem: str) -> dict[str, Any]:
 
 
 def write_set_file(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a set's file in one step; the same content gives the same bytes. Raises OSError."""
-    text = json.dumps(
-        {"schema": _SCHEMA, **content}, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False
-    )
-    replace_text(path, f"{text}\n")
+    """Write a set's file in one step; the same content gives the same bytes. Raises BadInput."""
+    text = json.dumps({"schema": _SCHEMA, **content}, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    try:
+        replace_text(path, f"{text}\n")
+    except OSError as error:
+        raise BadInput(str(path), [f"it cannot be written ({error.strerror}); make the folder writable"]) from error

@@ -62,7 +62,7 @@ class StepClock:
 
 
 class TrialContext:
-    """A scoring.protocols.TrialContext; nothing is fetched or built before it is asked for.
+    """A scoring.protocols.ScoringContext; nothing is fetched or built before it is asked for.
 
     ``perform`` makes a step: it retries, times, caches and records. ``attempts`` has the failures of the step under
     way, by class.
@@ -129,7 +129,7 @@ class TrialContext:
         return {"base": self.snapshot.base, "head": self.snapshot.head}
 
     def services(self) -> StepServices:
-        """See scoring.protocols.TrialContext."""
+        """See scoring.protocols.ScoringContext."""
         return StepServices(
             self.run_context.models,
             self.run_context.store.put,
@@ -162,24 +162,24 @@ class TrialContext:
 
     @property
     def limits(self) -> Limits:
-        """See scoring.protocols.TrialContext."""
+        """See scoring.protocols.ScoringContext."""
         return self.run_context.limits
 
     @property
     def proof_runs(self) -> int:
-        """See scoring.protocols.TrialContext."""
+        """See scoring.protocols.ScoringContext."""
         return self.run_context.proof_runs
 
     def execute(self, commands: Sequence[Command], *, seconds: float) -> tuple[Completed, ...]:
-        """See scoring.protocols.TrialContext."""
+        """See scoring.protocols.ScoringContext."""
         return self.run_context.runtime.execute(self.image, commands, limits=self.run_context.limits, seconds=seconds)
 
     def reinstall(self, tree: str) -> Mapping[str, str]:
-        """See scoring.protocols.TrialContext."""
+        """See scoring.protocols.ScoringContext."""
         return self.run_context.runtime.reinstall(self.image, self.instance, self.snapshot, tree)
 
     def perform(self, step: Step[R]) -> StepResults[R]:
-        """See scoring.protocols.TrialContext; a failure that may pass is retried as its class in RETRIES says."""
+        """See scoring.protocols.ScoringContext; a failure that may pass is retried as its class in RETRIES says."""
         before, self.attempts = self.step, []
         while True:
             try:

@@ -282,8 +282,8 @@ def dead_gateway(place: Any) -> str:
 
 #: Waits that nobody would wait for here.
 WATCHFUL = """
-from pytest_crab.models import gateway, line
-gateway._PULSE, line.ANSWER = 0.2, 5.0
+from pytest_crab.models import client, gateway
+gateway._PULSE, client.ANSWER = 0.2, 5.0
 """
 
 

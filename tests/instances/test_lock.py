@@ -119,7 +119,7 @@ def checked(write_instance: Write, tmp_path: Path) -> Path:
     lock.write_lock(folder, load_instances(folder))
     assert lock.count_unaudited(load_instances(folder)) == {folder: 1}
     first, _ = load_instances(folder)
-    assert lock.record_audits(folder, first, ["c0"])
+    assert lock.record_audits(folder, first, {"c0": True, "c1": True}) == 1
     return folder
 
 
@@ -145,14 +145,20 @@ def test_a_new_lock_keeps_only_the_audits_that_hold(checked: Path) -> None:
 
 def test_an_oracle_that_failed_its_audit_is_taken_off_the_record(checked: Path) -> None:
     first, _ = load_instances(checked)
-    assert lock.record_audits(checked, first, [])
+    assert lock.record_audits(checked, first, {"c0": False}) == 0
     assert lock.count_unaudited(load_instances(checked)) == {checked: 1}
+
+
+def test_an_oracle_that_was_not_looked_at_keeps_its_record(checked: Path) -> None:
+    first, _ = load_instances(checked)
+    assert lock.record_audits(checked, first, {}) == 0
+    assert lock.count_unaudited(load_instances(checked)) == {}
 
 
 def test_audits_are_recorded_in_a_lock_only(checked: Path) -> None:
     (checked / lock.FILE).unlink()
     first, _ = load_instances(checked)
-    assert not lock.record_audits(checked, first, ["c0"])
+    assert lock.record_audits(checked, first, {"c0": True}) == 0
     assert not (checked / lock.FILE).exists()
 
 

@@ -172,12 +172,12 @@ def test_places_are_pips_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("PIP_CONFIG_FILE", str(file))
     monkeypatch.delenv("PIP_INDEX_URL")
     monkeypatch.delenv("PIP_CERT", raising=False)
-    places = package_index.configured()
+    places = package_index.read_pip_settings()
     assert places.indexes == ("https://one.example/simple", "https://two.example/simple")
     assert places.folders == ("/other",)
     assert places.cert == "/ca.pem"
     monkeypatch.setenv("PIP_INDEX_URL", "https://mine.example/simple")
-    assert package_index.configured().indexes == ("https://mine.example/simple", "https://two.example/simple")
+    assert package_index.read_pip_settings().indexes == ("https://mine.example/simple", "https://two.example/simple")
 
 
 def test_the_identity_is_known_without_the_archive(released: Instance) -> None:
