@@ -33,6 +33,10 @@ def open_judges(
         return
     settings = load_settings(Path.cwd())
     kept = FileStore(store.absolute())
+
+    def advise_removal(step: str, key: str) -> str:
+        return f"remove {kept.path(step, key)}, and it is asked again"
+
     with scratch("judge") as folder:
         gateway = Gateway.beside(kept.folder, settings, lambda: folder, budget=budget, replay=replay)
         try:
@@ -40,7 +44,7 @@ def open_judges(
                 JudgeBench(
                     name=name,
                     judge=_build(name, settings),
-                    cache=StepCache(store=kept, advice="remove it with pytest-crab prune --step={step}"),
+                    cache=StepCache(store=kept, advice=advise_removal),
                     models=gateway,
                     secrets=secrets_of(settings.models),
                     jobs=jobs,

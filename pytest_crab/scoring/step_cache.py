@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,18 +20,22 @@ from pytest_crab.scoring.protocols import StepResults
 R = TypeVar("R")
 
 
+def _advise_fresh(step: str, key: str) -> str:  # noqa: ARG001 - as every advice
+    return f"run again with --crab-fresh={step}, which makes it anew"
+
+
 @dataclass(frozen=True, kw_only=True)
 class StepCache:
     """The results of steps in a store; those of the steps named in ``fresh`` are made anew.
 
-    ``cancelled`` ends the wait for a result that another thread or process is making. ``advice`` says how a damaged
-    result of a ``{step}`` is made anew.
+    ``cancelled`` ends the wait for a result that another thread or process is making. ``advice`` returns how a paid
+    result of another shape is made anew, given its step and key.
     """
 
     store: Store
     fresh: Sequence[str] = ()
     cancelled: threading.Event = field(default_factory=threading.Event)
-    advice: str = "run again with --crab-fresh={step}, which makes it anew"
+    advice: Callable[[str, str], str] = _advise_fresh
 
     def find(self, step: Step[R]) -> dict[str, R]:
         """Return those results of a step that the store has. Raises what the step's keys need, and StoreError."""
@@ -67,7 +72,6 @@ class StepCache:
         result = serialization.read(step.record, value, problems)
         if result is None and step.paid:
             raise StoreError(
-                f"the stored {step.name} {key} is of another shape ({problems[0]}); "
-                f"{self.advice.format(step=step.name)}"
+                f"the stored {step.name} {key} is of another shape ({problems[0]}); {self.advice(step.name, key)}"
             )
         return None if result is None or not step.lasts(result) else result

@@ -45,7 +45,7 @@ class FileStore:
 
         A damaged object is moved to ``damaged/`` and counts as absent. Raises StoreError if it cannot be read.
         """
-        path = self._path(step, key)
+        path = self.path(step, key)
         try:
             text = path.read_bytes()
         except FileNotFoundError:
@@ -68,7 +68,7 @@ class FileStore:
 
     def put(self, step: str, key: str, value: Any) -> None:
         """Keep a plain value durably before returning. Raises StoreError, leaving what was there as it was."""
-        path = self._path(step, key)
+        path = self.path(step, key)
         value = serialization.dump(value)
         envelope = {"step": step, "key": key, "sha256": serialization.digest(value), "value": value}
         try:
@@ -101,7 +101,7 @@ class FileStore:
 
     def forget(self, step: str, key: str) -> None:
         """Drop one object, if it is there. Raises StoreError."""
-        path = self._path(step, key)
+        path = self.path(step, key)
         try:
             path.unlink(missing_ok=True)
         except OSError as error:
@@ -118,7 +118,8 @@ class FileStore:
                 if _KEY.fullmatch(path.stem) and not path.parent.is_symlink():
                     yield step, path
 
-    def _path(self, step: str, key: str) -> Path:
+    def path(self, step: str, key: str) -> Path:
+        """Return the file that holds this object, if it is there. Raises ValueError for no name of an object."""
         if step not in STEPS or not _KEY.fullmatch(key):
             raise ValueError(f"no object can be called {step}/{key}")
         return self.folder / "steps" / step / key[:2] / f"{key}.json"

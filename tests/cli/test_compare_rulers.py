@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from pytest_crab.cli import main
 from pytest_crab.report.files import write_trials
+from pytest_crab.store import FileStore
 from pytest_crab.testing.dialogue import Reply
 from pytest_crab.testing.provider import Asked
 from pytest_crab.testing.provider import ScriptedProvider
@@ -204,6 +205,23 @@ def test_a_judgement_is_paid_for_once_and_shown(
     code, again = compare(tmp_path, judged, "--judge", "scripted", "--all")
     assert (code, len(provider.asked)) == (0, asked)
     assert "every judgement was stored" in again
+
+
+def test_a_judgement_of_another_shape_is_named_by_its_file(
+    tmp_path: Path, provider: ScriptedProvider, judged: list[Trial]
+) -> None:
+    assert compare(tmp_path, judged, "--judge", "scripted")[0] == 0
+    store = FileStore(tmp_path / ".crab")
+    files = [path for step, path in store.objects() if step == "judgement"]
+    store.put("judgement", files[3].stem, {"label": 5})
+    code, output = compare(tmp_path, judged, "--judge", "scripted")
+    assert code == 1
+    assert f"remove {files[3]}" in output
+    assert "prune" not in output
+    files[3].unlink()
+    asked = len(provider.asked)
+    code, output = compare(tmp_path, judged, "--judge", "scripted")
+    assert (code, len(provider.asked)) == (0, asked + 1), output
 
 
 def test_a_judge_is_planned_and_checked(tmp_path: Path, provider: ScriptedProvider, judged: list[Trial]) -> None:
