@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 from typing import Protocol
 
+from pytest_crab.text import ascii_line
+
 #: Stands where nothing was measured.
 NOTHING = "-"
 
@@ -110,9 +112,14 @@ def format_duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 90 * 60 else f"{seconds / 3600:.1f} h"
 
 
-def format_table(rows: Iterable[Sequence[str]], gap: str = "  ", *, right: bool = True) -> Iterator[str]:
-    """Yield the lines of a table: the first column to the left, the others to the right unless ``right`` is false."""
-    cells = list(rows)
+def format_table(
+    rows: Iterable[Sequence[str]], gap: str = "  ", *, right: bool = True, widest: int = 60
+) -> Iterator[str]:
+    """Yield the lines of a table: the first column to the left, the others to the right unless ``right`` is false.
+
+    Cells may be foreign text: each is escaped to ASCII on one line and cut to ``widest`` characters.
+    """
+    cells = [[ascii_line(cell, widest) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     for first, *rest in cells:
         padded = (cell.rjust(n) if right else cell.ljust(n) for cell, n in zip(rest, widths[1:], strict=True))

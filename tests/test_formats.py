@@ -50,3 +50,8 @@ def test_the_columns_of_a_table_are_as_wide_as_their_widest_cell() -> None:
     rows = [("name", "count"), ("a", "7")]
     assert list(format_table(rows)) == ["name  count", "a         7"]
     assert list(format_table(rows, right=False)) == ["name  count", "a     7"]
+
+
+def test_a_cell_cannot_steer_a_terminal_or_break_a_table() -> None:
+    rows = [("a\x1b[2J\nb", "\xe9"), ("c", "x" * 13)]
+    assert list(format_table(rows, widest=12)) == [r"a\x1b[2J b          \xe9", "c           xxxxxxxxx..."]

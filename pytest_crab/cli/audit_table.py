@@ -11,6 +11,7 @@ from pytest_crab.errors import BadInput
 from pytest_crab.instances.document import read_document
 from pytest_crab.statistics.consistency import PrintedTable
 from pytest_crab.statistics.consistency import audit
+from pytest_crab.text import one_line
 
 
 @click.command("audit-table")
@@ -24,9 +25,9 @@ def audit_table(files: tuple[Path, ...]) -> None:
     for file in files:
         table = read_table(file)
         faults = audit(table)
-        click.echo(f"{table.title}: {len(table.rows)} rows, {len(faults) or 'no'} inconsistencies")
+        click.echo(f"{one_line(table.title)}: {len(table.rows)} rows, {len(faults) or 'no'} inconsistencies")
         for fault in faults:
-            click.echo(f"  {fault.where}: {fault.sentence}")
+            click.echo(f"  {one_line(fault.where)}: {one_line(fault.sentence, 1000)}")
         faulty = faulty or bool(faults)
     if faulty:
         raise SystemExit(1)

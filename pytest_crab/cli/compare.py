@@ -37,7 +37,6 @@ from pytest_crab.report.summary import Summary
 from pytest_crab.statistics.comparison import PULL_REQUEST
 from pytest_crab.statistics.comparison import REPOSITORY
 from pytest_crab.statistics.comparison import compare as compare_measured
-from pytest_crab.text import ascii_line
 from pytest_crab.text import one_line
 
 #: What clusters can be, as options name it.
@@ -144,7 +143,7 @@ def _print_text(against: Sequence[BaselineComparison], paragraph: str | None) ->
             click.echo(_visible(explain_baseline(one, ruling)))
         if one.labels and one.problem is None:
             click.echo("")
-            for line in format_table([ascii_line(cell, 60) for cell in row] for row in label_table(one.labels)):
+            for line in format_table(label_table(one.labels)):
                 click.echo(line)
 
 

@@ -163,7 +163,7 @@ def _cell_lines(cell: Cell, rulers: Sequence[str]) -> Iterator[str]:
     hits = {ruler: "hit" if value else "missed" for ruler, value in known.items()}
     said = ", ".join(f"{ruler} {hit}" for ruler, hit in hits.items())
     again = f"[{cell.repeat}]" if cell.repeat > 1 else ""
-    yield f"  {cell.instance}::{cell.reviewer}{again} {cell.comment}: {said}"
+    yield f"  {one_line(f'{cell.instance}::{cell.reviewer}{again} {cell.comment}: {said}', 500)}"
     if cell.text is not None:
         yield f"    comment: {one_line(cell.text, 120)}"
     if cell.matched is not None:

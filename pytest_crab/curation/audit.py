@@ -85,7 +85,7 @@ def rows(certificates: Iterable[Certificate]) -> tuple[OracleAudit, ...]:
 
 def table(found: Sequence[OracleAudit]) -> Iterator[str]:
     """Return the lines of the table, the totals last."""
-    return format_table([_HEADINGS, *(_cells(row) for row in found), _totals(found)], right=False)
+    return format_table([_HEADINGS, *(_cells(row) for row in found), _totals(found)], right=False, widest=200)
 
 
 def _row(certificate: Certificate, comment: Comment) -> OracleAudit:

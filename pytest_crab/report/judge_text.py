@@ -11,7 +11,6 @@ from pytest_crab.report.judging import Calibration
 from pytest_crab.report.judging import JudgeReport
 from pytest_crab.statistics.signal import Measure
 from pytest_crab.statistics.signal import Signal
-from pytest_crab.text import ascii_line
 from pytest_crab.text import one_line
 
 #: So many reasons of unknown labels are printed.
@@ -22,7 +21,7 @@ _HEADS = ("recall", "precision", "F1", "usefulness", "SNR", "bugs hit", "finding
 
 def judge_lines(found: JudgeReport, *, by_label: bool = False) -> Iterator[str]:
     """Yield the table of reviewers, why measures are undefined and labels unknown, and on request recall by label."""
-    judged = [(ascii_line(one.reviewer, 60), one.signal) for one in found.reviewers]
+    judged = [(one_line(one.reviewer, 60), one.signal) for one in found.reviewers]
     yield f"{found.judge}, percent; SNR is signal to noise:"
     yield from format_table([("reviewer", *_HEADS), *((name, *_cells(own)) for name, own in judged)])
     for name, own in judged:

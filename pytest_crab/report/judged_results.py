@@ -14,6 +14,7 @@ from pytest_crab.formats import NOTHING
 from pytest_crab.formats import format_percent
 from pytest_crab.formats import format_table
 from pytest_crab.statistics.paired import kappa
+from pytest_crab.text import one_line
 
 #: A known issue under one reviewer: reviewer, pull request, number.
 _Cell = tuple[str, str, int]
@@ -95,11 +96,11 @@ def f_measure(precision: float | None, recall: float | None, beta: float = 1) ->
 
 
 def judged_lines(summary: JudgedSummary) -> Iterator[str]:
-    """Yield the tables as text."""
-    yield f"{summary.benchmark}: recorded judgements against {summary.golden}; nothing was run"
+    """Yield the tables as text, names escaped."""
+    yield one_line(f"{summary.benchmark}: recorded judgements against {summary.golden}; nothing was run")
     for judge in sorted({rates.judge for rates in summary.rates}):
         yield ""
-        yield f"judge {judge}, rates in percent"
+        yield f"judge {one_line(judge)}, rates in percent"
         rows = [rates for rates in summary.rates if rates.judge == judge]
         yield from format_table([_HEADS, *map(_cells, rows)])
         if judge in summary.union:
@@ -107,7 +108,8 @@ def judged_lines(summary: JudgedSummary) -> Iterator[str]:
     for one in summary.agreements:
         value = NOTHING if one.kappa is None else f"{one.kappa:.4f}"
         yield ""
-        yield f"{one.judges[0]} and {one.judges[1]}: kappa {value} over {one.cells:,} known issues by reviewer"
+        first, second = map(one_line, one.judges)
+        yield f"{first} and {second}: kappa {value} over {one.cells:,} known issues by reviewer"
 
 
 def _cells(rates: JudgedRates) -> list[str]:

@@ -23,7 +23,7 @@ from pytest_crab.formats import format_percent
 from pytest_crab.formats import format_table
 from pytest_crab.statistics import overlap
 from pytest_crab.statistics.comparison import Measured
-from pytest_crab.text import ascii_line
+from pytest_crab.text import one_line
 from pytest_crab.types import SCHEMA
 from pytest_crab.types import Kind
 
@@ -201,26 +201,26 @@ _SHOWN = 3
 
 
 def recorded_lines(summary: RecordedSummary) -> Iterator[str]:
-    """Yield the tables as lines of text."""
+    """Yield the tables as lines of text, names of tools and instances escaped."""
     yield f"recorded verdicts, nothing was run: {_sizes(summary)}"
     yield ""
-    yield from _ascii_table(_overall(summary))
+    yield from format_table(_overall(summary))
     yield ""
     yield f"kinds are inferred: {_list_counts(summary.kinds)}; the columns of kinds are no numbers of the paper"
     yield f"caught by any of {len(summary.tools)} tools: {_of(summary.union)} ({_rate(summary.union.rate)})"
     for group in summary.overlaps:
-        yield f"  {group.oracles:>4}  {_only(group.tools, len(summary.tools))}"
+        yield f"  {group.oracles:>4}  {one_line(_only(group.tools, len(summary.tools)))}"
     yield ""
-    yield from _ascii_table(_repositories(summary))
+    yield from format_table(_repositories(summary))
     yield ""
     for tool in (*summary.tools, *([summary.human] if summary.human else [])):
         if tool.absent:
             those = f"no result of {len(tool.absent)} instances"
-            yield f"{tool.tool}: {those}, which count as missed: {format_names(tool.absent, _SHOWN)}"
+            yield one_line(f"{tool.tool}: {those}, which count as missed: {format_names(tool.absent, _SHOWN)}", 500)
         if tool.unjudged:
             those = f"no verdict on {len(tool.unjudged)} oracles"
-            yield f"{tool.tool}: {those}, which count as missed: {format_names(tool.unjudged, _SHOWN)}"
-    yield from summary.notes
+            yield one_line(f"{tool.tool}: {those}, which count as missed: {format_names(tool.unjudged, _SHOWN)}", 500)
+    yield from (one_line(note, 500) for note in summary.notes)
 
 
 def _sizes(summary: RecordedSummary) -> str:
@@ -249,10 +249,6 @@ def _repositories(summary: RecordedSummary) -> Iterator[list[str]]:
     for repo, oracles in sorted(sizes.items(), key=lambda pair: (-pair[1], pair[0].lower())):
         shares = [tool.by_repository[repo] for tool in summary.tools]
         yield [repo, str(oracles), *(f"{share.caught} ({_rate(share.rate)})" for share in shares)]
-
-
-def _ascii_table(rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    return format_table([ascii_line(cell, 60) for cell in row] for row in rows)
 
 
 def _only(tools: Sequence[str], of: int) -> str:

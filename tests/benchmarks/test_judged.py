@@ -9,11 +9,14 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from pytest_crab.benchmarks.judged import JudgedRelease
+from pytest_crab.benchmarks.judged import JudgedRun
 from pytest_crab.benchmarks.judged import read_judged
 from pytest_crab.cli import main
 from pytest_crab.errors import BadInput
 from pytest_crab.report.judged_results import JudgedRates
 from pytest_crab.report.judged_results import f_measure
+from pytest_crab.report.judged_results import judged_lines
 from pytest_crab.report.judged_results import summarise_judged
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
@@ -83,6 +86,24 @@ def test_a_release_of_another_shape_is_one_sentence(martian: Path) -> None:
     told = CliRunner().invoke(main, ["report", "--recorded", str(martian)])
     assert told.exit_code == 1
     assert "fetch it again" in told.output
+
+
+def test_names_in_a_release_cannot_steer_a_terminal() -> None:
+    runs = tuple(
+        JudgedRun(
+            reviewer="a\x1b[2J",
+            judge=judge,
+            pull_requests=1,
+            expected=1,
+            matched=1,
+            incorrect=0,
+            found={("p", 1): True},
+        )
+        for judge in ("j\x1b[2J", "k\x1b[2J")
+    )
+    lines = list(judged_lines(summarise_judged(JudgedRelease(benchmark="b\x1b[2J", golden="g", runs=runs))))
+    assert all(line.isprintable() for line in lines)
+    assert any(line.startswith(r"a\x1b[2J ") for line in lines)
 
 
 def test_verdicts_of_oracles_are_not_compared_with_judgements(martian: Path) -> None:

@@ -56,6 +56,12 @@ def test_hits_that_are_counted_in_two_ways_are_named(tmp_path: Path) -> None:
     assert "57 of 174" in result.output
 
 
+def test_names_in_a_table_cannot_steer_a_terminal(tmp_path: Path) -> None:
+    result = run(tmp_path, 'title: "t\\e[2J"\ngold: 160\nrows: [{name: "a\\e[2J", recall: 25.5}]\n')
+    assert (result.exit_code, "\x1b" in result.output) == (1, False)
+    assert r"a\x1b[2J: " in result.output
+
+
 def test_a_table_that_counts_can_give_passes(tmp_path: Path) -> None:
     # 40 of 160 hit by 500 comments, of which 300 are useful
     row = "{name: a, recall: 25.0, precision: 8.0, f1: 12.12, usefulness: 60.00, snr: 1.50}"

@@ -311,6 +311,12 @@ def test_the_text_names_reviewers_rulers_and_texts(tmp_path: Path) -> None:
     assert "no rank agreement" in output
 
 
+def test_names_in_a_foreign_file_cannot_steer_a_terminal(tmp_path: Path) -> None:
+    code, output = compare(tmp_path, [trial("al\x1b[2Jpha", "o\x1b[2Jne", [CAUGHT, MISSED], [20])])
+    assert (code, "\x1b" in output) == (0, False)
+    assert r"o\x1b[2Jne-1::al\x1b[2Jpha c0" in output
+
+
 def test_a_report_without_a_review_is_an_error(tmp_path: Path) -> None:
     code, output = compare(tmp_path, [trial("alpha", "one", [BROKEN], [], review=None)])
     assert code == 1
