@@ -16,7 +16,7 @@ from pytest_crab.settings import Price
 #: where a request does not limit its answer, what it may have come to before anything of it was seen.
 _BYTES_PER_TOKEN, _TOKENS_PER_SECOND, _UNSEEN = 2, 200, 4096
 #: The longest answer of any model, for requests that do not limit theirs.
-_LONGEST_ANSWER = 131072
+LONGEST_ANSWER = 131072
 _LIMITS = ("max_tokens", "max_output_tokens", "max_completion_tokens")
 
 #: Fields of a request that change its price in a way that is not known here, with the values that do not.
@@ -42,6 +42,17 @@ class Prices:
         if own is not None or any(document.get(name) not in usual for name, usual in _TERMS.items()):
             return own
         return published_price(model, base_url, None if tokens is None else tokens.input)
+
+    def possible(self, model: str | None, base_url: str) -> tuple[Price, ...]:
+        """Return the highest price of a model at a provider; if it is unknown, those of all models published there.
+
+        ``model`` None: requests name one of their own. Own prices replace published ones here too.
+        """
+        named = self.find({"model": model or ""}, base_url)
+        if named is not None:
+            return (named,)
+        found = (self.find({"model": each}, base_url) for each in _published_models(base_url))
+        return tuple(price for price in found if price is not None)
 
 
 def own_price(model: str, prices: Mapping[str, Price]) -> Price | None:
@@ -75,6 +86,17 @@ def _model_price(model: str, base_url: str) -> Any | None:
         return genai_prices.calc_price(genai_prices.Usage(), model, provider_api_url=base_url).model_price
     except (ImportError, LookupError):
         return None
+
+
+@functools.lru_cache(maxsize=16)
+def _published_models(base_url: str) -> tuple[str, ...]:
+    """Return the names of the models in genai-prices of the provider at this address."""
+    try:
+        from genai_prices.data_snapshot import get_snapshot
+
+        return tuple(model.id for model in get_snapshot().find_provider(None, None, base_url).models)
+    except (ImportError, LookupError):
+        return ()
 
 
 def _rate(price: Any, read: int | None) -> float | None:
@@ -114,6 +136,11 @@ def estimate(
     limits = [limit for name in _LIMITS if (limit := count(document, name))]
     unlimited = max(seen // _BYTES_PER_TOKEN, int(seconds * _TOKENS_PER_SECOND), _UNSEEN)
     written = max(min(limits, default=unlimited), tokens.output if tokens else 0)
+    return dearest_cost(read, written, price)
+
+
+def dearest_cost(read: int, written: int, price: Price) -> float:
+    """Return the US dollars that so many tokens cost at most, since all that is read may be written to a cache."""
     dearest = max(price.input, price.cache_write or 0.0, price.cache_write_1h or 0.0)
     return (read * dearest + written * price.output) / 1_000_000
 
@@ -121,4 +148,4 @@ def estimate(
 def bound(document: Mapping[str, Any], price: Price) -> float:
     """Return the US dollars that a request can cost at most, before it is made."""
     limited = any(count(document, name) for name in _LIMITS)
-    return estimate(document if limited else {**document, _LIMITS[0]: _LONGEST_ANSWER}, price, seconds=0.0)
+    return estimate(document if limited else {**document, _LIMITS[0]: LONGEST_ANSWER}, price, seconds=0.0)

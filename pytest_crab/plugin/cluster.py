@@ -51,9 +51,9 @@ def connect_cluster(
         budget=options.budget,
         shard=options.part,
     )
-    specs = [crew.spec for crew in crews.by_reviewer.values()]
+    members = list(crews.by_reviewer.values())
     try:
-        return connect(options.cluster, plan, specs, rootdir=config.rootpath, store=options.store, heard=heard)
+        return connect(options.cluster, plan, members, rootdir=config.rootpath, store=options.store, heard=heard)
     except (CrabError, OSError) as error:
         raise pytest.UsageError(f"--crab-cluster: {error}") from error
 

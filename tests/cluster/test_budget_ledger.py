@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import uuid
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from typing import cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_crab.adapters import AdapterSpec
 from pytest_crab.campaign.cluster.budget_ledger import BudgetLedger
 from pytest_crab.campaign.cluster.budget_ledger import reserve_of
+from pytest_crab.settings import Api
+from pytest_crab.settings import ModelSettings
 from pytest_crab.settings import Price
+from pytest_crab.settings import Provider
+from pytest_crab.trial import Crew
+from pytest_crab.trial import CrewSpec
 
 
 def entry(trial: str, cost: float, **more: Any) -> dict[str, Any]:
@@ -23,6 +32,19 @@ def entry(trial: str, cost: float, **more: Any) -> dict[str, Any]:
 @pytest.fixture
 def ledger(tmp_path: Path) -> Path:
     return tmp_path / "ledger" / "run.jsonl"
+
+
+def crew_asking(model: str | None) -> Crew:
+    """A crew whose agent asks a model of Anthropic's, and whose reviewer asks none."""
+    adapter: Any = SimpleNamespace(model=model, providers=("anthropic",))
+    spec = AdapterSpec(path="a:B", settings={})
+    names = CrewSpec(reviewer="r", reviewer_spec=spec, agent="a", agent_spec=spec)
+    return Crew(spec=names, reviewer=cast("Any", object()), agent=adapter)
+
+
+def last(reading: float, writing: float) -> float:
+    """US dollars of the longest request, at these dollars per million tokens."""
+    return (200_000 * reading + 131_072 * writing) / 1_000_000
 
 
 def lines(ledger: Path) -> list[dict[str, Any]]:
@@ -108,9 +130,31 @@ def test_what_a_dead_worker_still_tells_is_booked_and_counts_once(ledger: Path) 
 
 
 def test_a_trial_may_exceed_its_own_budget_by_one_request() -> None:
-    assert reserve_of(None, [Price(input=3, output=15)]) is None
-    prices = [Price(input=3, output=15, cache_write=3.75), Price(input=1, output=5)]
-    assert reserve_of(0.5, prices) == pytest.approx(0.5 + 131072 * 15e-6 + 200_000 * 3.75e-6)
+    price = Price(input=3, output=15, cache_write=3.75)
+    prices = {"a": price, "b": Price(input=1, output=5)}
+    assert reserve_of(ModelSettings(prices=prices), []) is None
+    assert reserve_of(ModelSettings(prices=prices, trial_budget=0.5), []) == pytest.approx(0.5 + last(3.75, 15))
+    hour = {"a": dataclasses.replace(price, cache_write_1h=6)}
+    assert reserve_of(ModelSettings(prices=hour, trial_budget=0.5), []) == pytest.approx(0.5 + last(6, 15))
+
+
+def test_the_last_request_has_the_published_price_of_the_crews_models_or_their_own() -> None:
+    crews = [crew_asking("claude-3-haiku-20240307")]
+    assert reserve_of(ModelSettings(trial_budget=0.5), crews) == pytest.approx(0.5 + last(0.5, 1.25))
+    own = ModelSettings(trial_budget=0.5, prices={"claude-*": Price(input=0.1, output=0.2)})
+    assert reserve_of(own, crews) == pytest.approx(0.5 + last(0.1, 0.2))
+
+
+@pytest.mark.parametrize("model", [None, "no-such-model"])
+def test_the_last_request_to_an_unknown_model_has_the_dearest_price_of_its_provider(model: str | None) -> None:
+    reserve = reserve_of(ModelSettings(trial_budget=0.5), [crew_asking(model)])
+    assert reserve is not None
+    assert reserve >= 0.5 + last(30, 75) - 1e-9  # claude-opus-4-1
+    everything = ModelSettings(trial_budget=0.5, prices={"*": Price(input=1, output=2)})
+    assert reserve_of(everything, [crew_asking(model)]) == pytest.approx(0.5 + last(1, 2))
+    local = Provider(base_url="http://127.0.0.1:8000", api=Api.ANTHROPIC)
+    here = ModelSettings(trial_budget=0.5, providers={"anthropic": local})
+    assert reserve_of(here, [crew_asking(model)]) == 0.5
 
 
 actions = st.lists(

@@ -6,15 +6,21 @@ import datetime
 import json
 import os
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pytest_crab.models.prices import LONGEST_ANSWER
+from pytest_crab.models.prices import Prices
+from pytest_crab.models.prices import dearest_cost
+from pytest_crab.settings import ModelSettings
 from pytest_crab.settings import Price
+from pytest_crab.trial import Crew
 
-#: Tokens that one request may read and write at most: a trial may exceed ``trial_budget`` by its last request.
-MOST_READ, MOST_WRITTEN = 200_000, 131_072
+#: Tokens that one request reads at most: a trial may exceed ``trial_budget`` by its last request.
+MOST_READ = 200_000
 
 #: The steps in which models are asked.
 ASKING = ("review", "revision")
@@ -38,14 +44,22 @@ class _Grant:
         return max(self.allowance - self.spent, 0.0)
 
 
-def reserve_of(trial_budget: float | None, prices: Iterable[Price]) -> float | None:
-    """Return the US dollars that a trial may spend at most; None: no trial has a limit of its own."""
-    if trial_budget is None:
+def reserve_of(models: ModelSettings, crews: Iterable[Crew]) -> float | None:
+    """Return the US dollars that a trial of these crews may spend at most; None: no trial has a limit of its own."""
+    if models.trial_budget is None:
         return None
-    requests = (
-        MOST_WRITTEN * price.output + MOST_READ * max(price.input, price.cache_write or 0.0) for price in prices
-    )
-    return trial_budget + max(requests, default=0.0) / 1_000_000
+    prices = {*models.prices.values(), *_prices_of(models, crews)}
+    requests = (dearest_cost(MOST_READ, LONGEST_ANSWER, price) for price in prices)
+    return models.trial_budget + max(requests, default=0.0)
+
+
+def _prices_of(models: ModelSettings, crews: Iterable[Crew]) -> Iterator[Price]:
+    """Yield the prices by which the gateway may bound requests of these crews."""
+    known = Prices(models.prices)
+    for adapter in (each for crew in crews for each in (crew.reviewer, crew.agent)):
+        for provider in getattr(adapter, "providers", ()):
+            if provider in models.providers:
+                yield from known.possible(getattr(adapter, "model", None), models.providers[provider].base_url)
 
 
 class BudgetLedger:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import queue
-from collections.abc import Iterable
 from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,19 +17,19 @@ from pytest_crab.campaign.cluster.plan import RunPlan
 from pytest_crab.campaign.cluster.plan import fill_plan
 from pytest_crab.campaign.cluster.remote_store import StepServer
 from pytest_crab.store import FileStore
-from pytest_crab.trial import CrewSpec
+from pytest_crab.trial import Crew
 from pytest_crab.trial.run_context import secrets_of
 
 
 def connect(
-    address: str, plan: RunPlan, crews: Iterable[CrewSpec], *, rootdir: Path, store: Path, heard: Heard
+    address: str, plan: RunPlan, crews: Sequence[Crew], *, rootdir: Path, store: Path, heard: Heard
 ) -> ClusterExecutor:
     """Return an executor on a cluster whose workers share the steps in ``store``, where the run's ledger lies too.
 
     Raises BadInput for what cannot be sent, EngineError for a cluster that is not there or whose workers cannot take
     the run, and OSError.
     """
-    plan = fill_plan(plan, crews, rootdir)
+    plan = fill_plan(plan, (crew.spec for crew in crews), rootdir)
     inbox: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
     steps = StepServer(FileStore(store), plan.fresh, secrets_of(plan.models))
 
@@ -47,6 +47,5 @@ def connect(
     except BaseException:
         connection.close()
         raise
-    reserve = reserve_of(plan.models.trial_budget, plan.models.prices.values())
-    budget = BudgetLedger(store / "ledger" / f"{plan.run}.jsonl", plan.budget, reserve)
+    budget = BudgetLedger(store / "ledger" / f"{plan.run}.jsonl", plan.budget, reserve_of(plan.models, crews))
     return ClusterExecutor(connection, plan, budget, done, heard=heard, inbox=inbox)
