@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from pytest_crab import serialization
 from pytest_crab.cli.choices import store_option
@@ -21,6 +22,7 @@ from pytest_crab.formats import format_dollars
 from pytest_crab.formats import format_percent
 from pytest_crab.formats import format_table
 from pytest_crab.report.judge_text import judge_lines
+from pytest_crab.report.judging import JudgeReport
 from pytest_crab.report.judging import calibrate
 from pytest_crab.report.judging import labels_of
 from pytest_crab.report.judging import questions_of
@@ -36,9 +38,21 @@ from pytest_crab.scoring.judges.votes import JudgePlan
 from pytest_crab.scoring.similarity import MEASURES
 from pytest_crab.scoring.similarity import missing_library
 from pytest_crab.text import one_line
+from pytest_crab.types.reviews import FREE
 
 #: So many cells in which rulers differ are printed, unless --all asks for each.
 SHOWN = 10
+
+#: The options that need a judge, by their parameters.
+ABOUT_JUDGES = {
+    "plan": "--plan",
+    "check": "--check-judge",
+    "labels": "--judge-labels",
+    "budget": "--budget",
+    "jobs": "--jobs",
+    "replay": "--replay",
+    "store": "--store",
+}
 
 
 @click.command("compare-rulers")
@@ -81,11 +95,7 @@ def compare_rulers(
     rulers rank reviewers alike (Kendall's tau-b), and the comments that one ruler counts as hit and another as missed.
     Only a judge asks a model.
     """
-    _require_rulers(
-        judges,
-        similarity=similarity,
-        about_judges={"--plan": plan, "--check-judge": check, "--judge-labels": labels is not None},
-    )
+    _require_rulers(judges, similarity=similarity)
     try:
         file = trials_file(report)
         known = None if labels is None else labels_of(reviews_of(file), labels)
@@ -98,22 +108,23 @@ def compare_rulers(
             found = compare(file, similarities=similarity, judges={bench.name: bench.decide for bench in benches})
             found = _with_checks(found, benches) if check else found
             found = found if known is None else _with_calibration(found, known)
-            costs = [_cost_line(bench) for bench in benches]
+            found = _with_usage(found, benches)
     except CrabError as error:
         raise click.ClickException(str(error)) from error
     if as_json:
         click.echo(json.dumps(serialization.dump(found), indent=1, allow_nan=False))
     else:
-        click.echo("\n".join([*_lines(found, everything=everything), *costs]))
+        click.echo("\n".join(_lines(found, everything=everything)))
 
 
-def _require_rulers(judges: Sequence[str], *, similarity: bool, about_judges: Mapping[str, bool]) -> None:
+def _require_rulers(judges: Sequence[str], *, similarity: bool) -> None:
     if similarity and (missing := missing_library()) is not None:
         raise click.UsageError(f"--similarity needs {missing}; install the extra pytest-crab[similarity]")
     if taken := {*BINARY, *MEASURES} & {*judges}:
         raise click.UsageError(f"--judge {min(taken)}: a ruler has this name; give the judge another in crab.yaml")
-    for option, is_given in about_judges.items():
-        if is_given and not judges:
+    source = click.get_current_context().get_parameter_source
+    for parameter, option in ABOUT_JUDGES.items():
+        if not judges and source(parameter) is ParameterSource.COMMANDLINE:
             raise click.UsageError(f"{option} is about a judge; name one with --judge")
 
 
@@ -132,6 +143,7 @@ def _lines(found: RulerComparison, *, everything: bool) -> Iterator[str]:
         yield f"and {len(found.differing) - most} more; --all prints them"
     for judge in found.judges:
         yield from judge_lines(judge, by_label=everything)
+    yield from map(_cost_line, found.judges)
 
 
 def _rate_table(found: RulerComparison) -> Iterator[str]:
@@ -178,6 +190,14 @@ def _with_checks(found: RulerComparison, benches: Sequence[JudgeBench]) -> Ruler
     return dataclasses.replace(found, judges=tuple(judges))
 
 
+def _with_usage(found: RulerComparison, benches: Sequence[JudgeBench]) -> RulerComparison:
+    judges = [
+        dataclasses.replace(judge, asked=len(bench.asked), usage=bench.usage or FREE)
+        for judge, bench in zip(found.judges, benches, strict=True)
+    ]
+    return dataclasses.replace(found, judges=tuple(judges))
+
+
 def _with_calibration(found: RulerComparison, labels: Mapping[tuple[str, int], str]) -> RulerComparison:
     return dataclasses.replace(found, judges=tuple(calibrate(judge, labels) for judge in found.judges))
 
@@ -189,9 +209,9 @@ def _plan_line(name: str, plan: JudgePlan) -> str:
     )
 
 
-def _cost_line(bench: JudgeBench) -> str:
-    usage = bench.usage
-    if usage is None:
-        return f"{bench.name}: no model was asked, every judgement was stored"
-    cost = "cost not known" if usage.cost_usd is None else f"{format_dollars(usage.cost_usd)} USD"
-    return f"{bench.name}: {format_count(len(bench.asked), 'judgement')} asked and stored, {cost}"
+def _cost_line(judge: JudgeReport) -> str:
+    if not judge.asked:
+        return f"{judge.judge}: no model was asked, every judgement was stored"
+    usd = None if judge.usage is None else judge.usage.cost_usd
+    cost = "cost not known" if usd is None else f"{format_dollars(usd)} USD"
+    return f"{judge.judge}: {format_count(judge.asked, 'judgement')} asked and stored, {cost}"

@@ -30,6 +30,7 @@ from pytest_crab.statistics.signal import signal
 from pytest_crab.types import Trial
 from pytest_crab.types import TrialId
 from pytest_crab.types import Unit
+from pytest_crab.types import Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +78,7 @@ class JudgeReport:
     """All findings by one judge, the measures of each reviewer, and the reasons of unknown labels with their counts.
 
     ``checks`` are those of other forms of the questions, where they were asked for; ``calibration`` is None where no
-    labels by people were given.
+    labels by people were given. ``asked`` counts the judgements that were not stored, and ``usage`` is what they used.
     """
 
     judge: str
@@ -86,6 +87,8 @@ class JudgeReport:
     unknown: Mapping[str, int] = field(default_factory=dict)
     checks: tuple[FormCheck, ...] = ()
     calibration: Calibration | None = None
+    asked: int = 0
+    usage: Usage | None = None
 
 
 def questions_of(trials: Sequence[Trial], report: Path) -> Iterator[JudgeQuestion]:

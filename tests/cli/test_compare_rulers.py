@@ -207,6 +207,21 @@ def test_a_judgement_is_paid_for_once_and_shown(
     assert "every judgement was stored" in again
 
 
+def test_the_data_say_what_the_judges_used(tmp_path: Path, provider: ScriptedProvider, judged: list[Trial]) -> None:
+    def used() -> tuple[int, dict[str, Any]]:
+        code, output = compare(tmp_path, judged, "--judge", "scripted", "--json")
+        assert code == 0, output
+        (judge,) = json.loads(output)["judges"]
+        return judge["asked"], judge["usage"]
+
+    asked, usage = used()
+    assert (asked, usage["requests"]) == (8, 8)
+    assert usage["cost_usd"] == pytest.approx((usage["input_tokens"] + 10 * usage["output_tokens"]) / 1e6)
+    assert usage["cost_usd"] > 0
+    asked, usage = used()
+    assert (asked, usage["requests"], usage["cost_usd"]) == (0, 0, 0)
+
+
 def test_a_judgement_of_another_shape_is_named_by_its_file(
     tmp_path: Path, provider: ScriptedProvider, judged: list[Trial]
 ) -> None:
@@ -246,7 +261,11 @@ def test_a_judge_is_planned_and_checked(tmp_path: Path, provider: ScriptedProvid
     [
         (["--judge", "nobody"], 1, "names no judge 'nobody'"),
         (["--judge", "tests"], 2, "a ruler has this name"),
-        (["--plan"], 2, "name one with --judge"),
+        (["--plan"], 2, "--plan is about a judge; name one with --judge"),
+        (["--budget", "1"], 2, "--budget is about a judge"),
+        (["--replay"], 2, "--replay is about a judge"),
+        (["--jobs", "4"], 2, "--jobs is about a judge"),
+        (["--store", ".crab"], 2, "--store is about a judge"),
     ],
 )
 def test_a_judge_that_cannot_be_one_is_refused(
