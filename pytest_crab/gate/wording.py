@@ -16,13 +16,18 @@ from pytest_crab.gate.baseline import BaselineComparison
 from pytest_crab.gate.baseline import BaselineRuling
 from pytest_crab.gate.baseline import Load
 from pytest_crab.gate.results import GateResult
+from pytest_crab.statistics.comparison import REPOSITORY
 from pytest_crab.statistics.comparison import Comparison
 from pytest_crab.statistics.labels import LabelComparison
+from pytest_crab.statistics.power import clusters_needed
 from pytest_crab.statistics.power import oracles_needed
 from pytest_crab.statistics.power import oracles_to_pass
 
 #: How many oracles a gate names on each side before the rest is only counted.
 _SHOWN = 20
+
+#: With fewer repositories an interval is wide however many oracles they hold.
+_FEW = 6
 
 
 def explain_baseline(one: BaselineComparison, ruling: BaselineRuling) -> str:
@@ -119,22 +124,36 @@ def _remedies(one: BaselineComparison, comparison: Comparison) -> Iterator[str]:
         doubtful = format_count(comparison.doubtful, "oracle")
         yield f"Verdicts for {doubtful} with unknown repeats would settle it: run again, finished steps are kept."
         return
-    sizes = []
-    enough = _oracles_enough(one, comparison)
-    if enough is not None:
-        sizes.append(f"about {enough} oracles that go as these did would rule out a drop of {one.margin:g} points")
-    if one.design is not None and one.margin > 0:
-        needed = oracles_needed(one.design, one.margin / 100)
-        if needed is not None:
-            what = "would show one that is there" if sizes else f"oracles would show a drop of {one.margin:g} points"
-            sizes.append(f"about {needed} {what} in four of five runs")
-    if not sizes:
-        sizes = ["far more oracles"]
-    yield f"To settle it: {', '.join(sizes)}; or repeats (--crab-repeat) against the noise, or a wider --crab-margin."
+    few = interval.by == REPOSITORY and interval.clusters < _FEW
+    more = f"more repositories than these {interval.clusters}, or --crab-gate-unit=pull-request for these alone; "
+    sizes = f"{more if few else ''}{', '.join(_sizes(one, comparison, interval.by))}"
+    yield f"To settle it: {sizes}; or repeats (--crab-repeat) against the noise, or a wider --crab-margin."
     yield "To look again after more repeats, let --crab-gate-looks be the number of all looks, from the first one on."
     if comparison.smallest_drop is not None:
         drop = f"a drop of {format_percent(comparison.smallest_drop)} points"
         yield f"A comparison like this one shows {drop} in four of five."
+
+
+def _sizes(one: BaselineComparison, comparison: Comparison, unit: str) -> Iterator[str]:
+    """Yield how many oracles would pass, and show a drop, each with the repositories or pull requests for them."""
+    margin = f"{one.margin:g} points"
+    enough = _oracles_enough(one, comparison)
+    if enough is not None:
+        where = _spread(one, enough, unit)
+        yield f"about {enough} oracles that go as these did, {where}, would rule out a drop of {margin}"
+    needed = oracles_needed(one.design, one.margin / 100) if one.design is not None and one.margin > 0 else None
+    if needed is not None and enough is not None:
+        yield f"about {needed} {_spread(one, needed, unit)} would show one that is there in four of five runs"
+    elif needed is not None:
+        yield f"about {needed} oracles {_spread(one, needed, unit)} would show a drop of {margin} in four of five runs"
+    elif enough is None:
+        yield "far more oracles, in more repositories" if unit == REPOSITORY else "far more oracles"
+
+
+def _spread(one: BaselineComparison, oracles: int, unit: str) -> str:
+    """Return in how many repositories or pull requests so many oracles are, if they come as the baseline's do."""
+    assert one.design is not None
+    return f"in about {format_count(clusters_needed(one.design, oracles), unit)} like these"
 
 
 def _oracles_enough(one: BaselineComparison, comparison: Comparison) -> int | None:

@@ -78,15 +78,22 @@ def oracles_to_pass(design: Design, margin: float, chance: float = POWER, shift:
     return _fewest(design, lambda count, df: _unchanged(design, margin, count, df, shift) >= chance)
 
 
+def clusters_needed(design: Design, oracles: int) -> int:
+    """Return how many clusters like these hold so many oracles; see oracles_needed and oracles_to_pass."""
+    return math.ceil(oracles * len(design.sizes) / sum(design.sizes))
+
+
 def _fewest(design: Design, enough: Callable[[int, float], bool]) -> int | None:
-    now = sum(design.sizes)
-    each = degrees_of_freedom(design.sizes) / max(1, now)
-    low, high = 0, 1_000_000
-    if not each or not enough(high, each * high):
+    """Return the least number of oracles that is enough, the number of clusters growing with that of oracles."""
+    if len(design.sizes) < 2:
+        return None
+    each = (degrees_of_freedom(design.sizes) + 1) / sum(design.sizes)
+    low, high = math.ceil(2 / each) - 1, 1_000_000  # with fewer than two clusters nothing is enough
+    if low >= high or not enough(high, each * high - 1):
         return None
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle, each * middle) else (middle, high)
+        low, high = (low, middle) if enough(middle, each * middle - 1) else (middle, high)
     return high
 
 

@@ -16,9 +16,12 @@ from pytest_crab.gate.exit import decide
 from pytest_crab.gate.power_statement import power_statement
 from pytest_crab.gate.results import GateResult
 from pytest_crab.gate.wording import explain_baseline
+from pytest_crab.statistics.comparison import PULL_REQUEST
+from pytest_crab.statistics.comparison import REPOSITORY
 from pytest_crab.statistics.comparison import Key
 from pytest_crab.statistics.comparison import Measured
 from pytest_crab.statistics.comparison import compare
+from pytest_crab.statistics.comparison import design_of
 from pytest_crab.statistics.power import Design
 
 
@@ -99,7 +102,10 @@ def test_the_lost_are_named() -> None:
 def test_what_is_inconclusive_says_what_would_settle_it() -> None:
     few = gated("c" * 12 + "m" * 12, "c" * 10 + "m" * 14).paragraph
     assert "Neither a drop of more than 5 points is ruled out, nor is a drop shown." in few
-    assert re.search(r"To settle it: about 4\d\d oracles would show a drop of 5 points in four of five runs", few)
+    assert re.search(
+        r"To settle it: about (4\d\d) oracles in about \1 repositories like these would show a drop of 5 points",
+        few,
+    )
     assert "or repeats (--crab-repeat) against the noise" in few
     assert "would rule out" not in few, "it fell by more than the margin"
     unknown = gated("c" * 120 + "m" * 120, "u" * 20 + "c" * 100 + "m" * 120).paragraph
@@ -109,12 +115,45 @@ def test_what_is_inconclusive_says_what_would_settle_it() -> None:
 def test_an_unchanged_reviewer_is_told_the_size_that_passes() -> None:
     few = gated("cm" * 20, "cm" * 20)
     assert few.exit_code == 8
-    (size,) = re.findall(r"about (\d+) oracles that go as these did would rule out a drop of 5 points", few.paragraph)
-    assert re.search(r", about 4\d\d would show one that is there in four of five runs", few.paragraph)
+    (size,) = re.findall(
+        r"about (\d+) oracles that go as these did, in about \1 repositories like these, would rule out",
+        few.paragraph,
+    )
+    assert re.search(
+        r", about (4\d\d) in about \1 repositories like these would show one that is there in four of five runs",
+        few.paragraph,
+    )
     enough = int(size)
     assert gated("c" * enough + "m" * enough, "c" * enough + "m" * enough).exit_code == 0
     assert gated("c" * enough, "c" * enough).exit_code == 0
     assert gated("c" * (enough - 2), "c" * (enough - 2)).exit_code == 8
+
+
+def spread_over(repositories: int, each: int, unit: str = REPOSITORY) -> tuple[GateResult, str]:
+    """The ruling on an unchanged reviewer over so many repositories with ``each`` oracles, one a pull request."""
+    repos = {(f"pr-{at}", "c0"): f"owner/repo-{at // each}" for at in range(repositories * each)}
+    measured = {key: Measured(repo=repos[key], caught=at % 2, missed=1 - at % 2) for at, key in enumerate(repos)}
+    design = design_of(list(repos), repos, rate=0.5, noise=0.1, unit=unit)
+    comparison = compare(measured, measured, unit=unit)
+    return rule(BaselineComparison(reviewer="mine", baseline="main", comparison=comparison, design=design))
+
+
+@pytest.mark.parametrize(("repositories", "each"), [(3, 10), (10, 3)])
+def test_more_oracles_are_said_to_need_more_repositories(repositories: int, each: int) -> None:
+    result, text = spread_over(repositories, each)
+    assert result is GateResult.INCONCLUSIVE
+    first = "To settle it: more repositories than these 3, or --crab-gate-unit=pull-request for these alone; "
+    assert (first in text) is (repositories == 3)
+    (size, spread) = re.findall(r"about (\d+) oracles that go as these did, in about (\d+) repositories like", text)[0]
+    assert int(spread) == -(-int(size) // each)
+    assert spread_over(int(spread), each)[0] is GateResult.PASSED
+    assert spread_over(int(spread) - 2, each)[0] is GateResult.INCONCLUSIVE
+
+
+def test_pull_requests_of_these_repositories_need_no_others() -> None:
+    _, text = spread_over(3, 10, PULL_REQUEST)
+    assert "more repositories than" not in text
+    assert re.search(r"about (\d+) oracles that go as these did, in about \1 pull requests like these", text)
 
 
 def test_repeats_that_are_unknown_are_counted() -> None:
