@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 from click.testing import Result
 
+from pytest_crab.cli.compare import compare
 from pytest_crab.cli.merge import merge
 from pytest_crab.report.files import read_summary
 from pytest_crab.report.files import read_trials
@@ -48,7 +50,7 @@ def measured(instance: str, shard: str | None = None) -> list[Trial]:
 
 
 def merged(folder: Path, *parts: str) -> Result:
-    names = [str(folder / part) for part in parts]
+    names = [part if part.startswith("--") else str(folder / part) for part in parts]
     return CliRunner().invoke(merge, [*names, f"--into={folder / 'whole'}"], catch_exceptions=False)
 
 
@@ -78,6 +80,18 @@ def test_a_shard_without_trials_is_told_from_one_without_a_report(tmp_path: Path
     write_summary(tmp_path / "part2" / "summary.json", Summary(shard="2/2"))
     assert merged(tmp_path, "part1", "part2").exit_code == 0
     assert read_summary(tmp_path / "whole" / "summary.json") == summarise(measured("apple-1"))
+
+
+def test_a_gate_looks_at_the_shards_that_there_are(tmp_path: Path) -> None:
+    write_trials(tmp_path / "good" / "trials.jsonl", [each for name in SETS[0] + SETS[1] for each in measured(name)])
+    for at, name in ((1, "apple-1"), (2, "melon-4")):
+        write_trials(tmp_path / f"part{at}" / "trials.jsonl", measured(name, f"{at}/5"))
+    assert merged(tmp_path, "part1", "part2", "--incomplete").exit_code == 0
+    both = [str(tmp_path / "good"), str(tmp_path / "whole"), "--reviewer=strict", "--looks=5", "--json"]
+    for options, pairs in ((["--part"], 2), ([], 7)):
+        told = CliRunner().invoke(compare, [*both, "--margin=100", *options])
+        found = json.loads(told.output)["strict"]["comparison"]
+        assert (found["pairs"], found["level"]) == (pairs, 0.99)
 
 
 def test_which_record_counts(tmp_path: Path) -> None:
