@@ -35,6 +35,7 @@ from pytest_crab.report.rulers import compare_rulers as compare
 from pytest_crab.report.rulers import reviews_of
 from pytest_crab.scoring.judges.bench import JudgeBench
 from pytest_crab.scoring.judges.votes import JudgePlan
+from pytest_crab.scoring.location import RULES
 from pytest_crab.scoring.similarity import MEASURES
 from pytest_crab.scoring.similarity import missing_library
 from pytest_crab.text import one_line
@@ -58,6 +59,10 @@ ABOUT_JUDGES = {
 @click.command("compare-rulers")
 @click.argument("report", type=click.Path(exists=True, path_type=Path))
 @click.option("--similarity", is_flag=True, help="Also BLEU-4, ROUGE-L and chrF (the extra pytest-crab[similarity]).")
+@click.option(
+    "--location-rule", type=click.Choice(list(RULES)), default="paper", show_default=True,
+    help="How location matches: as AACR-Bench's paper says, or as one of its releases computes.",
+)  # fmt: skip
 @click.option("--judge", "judges", multiple=True, metavar="NAME", help="Also this judge of crab.yaml; repeatable.")
 @click.option("--budget", type=click.FloatRange(min=0, min_open=True), help="With --judge: spend so many US dollars.")
 @click.option(
@@ -78,6 +83,7 @@ def compare_rulers(
     report: Path,
     *,
     similarity: bool,
+    location_rule: str,
     judges: tuple[str, ...],
     budget: float | None,
     jobs: int,
@@ -105,7 +111,8 @@ def compare_rulers(
                 for bench in benches:
                     click.echo(_plan_line(bench.name, bench.plan(questions, check=check)))
                 return
-            found = compare(file, similarities=similarity, judges={bench.name: bench.decide for bench in benches})
+            decide = {bench.name: bench.decide for bench in benches}
+            found = compare(file, similarities=similarity, judges=decide, location_rule=location_rule)
             found = _with_checks(found, benches) if check else found
             found = found if known is None else _with_calibration(found, known)
             found = _with_usage(found, benches)
@@ -131,7 +138,7 @@ def _require_rulers(judges: Sequence[str], *, similarity: bool) -> None:
 def _lines(found: RulerComparison, *, everything: bool) -> Iterator[str]:
     most = len(found.differing) if everything else SHOWN
     reviews, rulers = format_count(found.trials, "review"), format_count(len(found.rulers), "ruler")
-    yield f"{reviews} by {rulers}, mean over comments in percent"
+    yield f"{reviews} by {rulers}, mean over comments in percent; location by the rule {found.location_rule}"
     yield from _rate_table(found)
     for pair in found.pairs:
         yield _pair_line(pair)

@@ -27,8 +27,8 @@ from pytest_crab.report.judging import judge_trials
 from pytest_crab.report.pull_requests import read_subject
 from pytest_crab.scoring import similarity
 from pytest_crab.scoring.judges.votes import Decide
+from pytest_crab.scoring.location import RULES
 from pytest_crab.scoring.location import Place
-from pytest_crab.scoring.location import match_by_paper
 from pytest_crab.statistics.paired import kappa
 from pytest_crab.statistics.rank_agreement import RankAgreement
 from pytest_crab.statistics.rank_agreement import rank_agreement
@@ -97,6 +97,7 @@ class RulerComparison:
 
     rulers: tuple[str, ...]
     hit_rulers: tuple[str, ...] = BINARY
+    location_rule: str = "paper"
     trials: int
     rates: tuple[RulerRate, ...]
     pairs: tuple[RulerPair, ...]
@@ -114,12 +115,17 @@ def reviews_of(trials_file: Path) -> list[Trial]:
 
 
 def compare_rulers(
-    trials_file: Path, *, similarities: bool = False, judges: Mapping[str, Decide] | None = None
+    trials_file: Path,
+    *,
+    similarities: bool = False,
+    judges: Mapping[str, Decide] | None = None,
+    location_rule: str = "paper",
 ) -> RulerComparison:
     """Measure the stored reviews of a trials.jsonl by every ruler. Controls and trials without a review are left out.
 
-    ``judges`` decide questions by their names, which are then rulers. The last record of a trial counts. Raises
-    BadInput for a damaged report, and where no review is on record, and what the judges raise.
+    ``judges`` decide questions by their names, which are then rulers; ``location_rule`` is the name of one of the RULES
+    by location. The last record of a trial counts. Raises BadInput for a damaged report, and where no review is on
+    record, and what the judges raise.
     """
     trials, report = reviews_of(trials_file), trials_file.parent
     judged = {name: judge_trials(trials, report, decide) for name, decide in (judges or {}).items()}
@@ -128,11 +134,14 @@ def compare_rulers(
     cells = [
         dataclasses.replace(cell, differs={0.0, 1.0} <= {cell.values.get(ruler) for ruler in hit_rulers})
         for trial in trials
-        for cell in _cells(trial, report, {name: own.get(trial.id) for name, own in judged.items()}, similarities)
+        for cell in _cells(
+            trial, report, {name: own.get(trial.id) for name, own in judged.items()}, similarities, location_rule
+        )
     ]
     return RulerComparison(
         rulers=rulers,
         hit_rulers=hit_rulers,
+        location_rule=location_rule,
         trials=len(trials),
         rates=tuple(_rates(cells, rulers)),
         pairs=tuple(_pair(cells, one, other, hit_rulers) for one, other in itertools.combinations(rulers, 2)),
@@ -146,6 +155,7 @@ def _cells(
     report: Path,
     judged: Mapping[str, TrialJudgement | None],
     similarities: bool,  # noqa: FBT001 - whether a ruler takes part, as in the caller
+    rule: str,
 ) -> Iterator[Cell]:
     assert trial.review is not None
     findings = trial.review.findings
@@ -153,10 +163,11 @@ def _cells(
     subject = read_subject(report, trial.instance)
     texts = {} if subject is None else {comment.id: comment.body for comment in subject.comments}
     verdicts = {result.comment: _VALUES.get(result.verdict) for result in trial.results}
-    by_place = _match_by_place(trial)
+    by_place = _match_by_place(trial, rule)
     for comment in trial.comments:
         values: dict[str, float | None] = {TESTS: verdicts.get(comment.id)}
-        values[LOCATION] = float(comment.id in by_place) if told and comment.path is not None else None
+        has_place = comment.path is not None or rule != "paper"  # a release matches what is not stated with anything
+        values[LOCATION] = float(comment.id in by_place) if told and has_place else None
         values |= {name: _hit_value(own, comment.id) for name, own in judged.items()}
         text = texts.get(comment.id)
         if similarities:
@@ -180,7 +191,7 @@ def _hit_value(judged: TrialJudgement | None, comment: str) -> float | None:
     return None if hit is None else float(hit)
 
 
-def _match_by_place(trial: Trial) -> dict[str, int]:
+def _match_by_place(trial: Trial, rule: str) -> dict[str, int]:
     """Return the position of the finding that each comment is matched with by place."""
     assert trial.review is not None
     comments = [Place(path=each.path, lines=each.lines, side=each.side) for each in trial.comments]
@@ -192,7 +203,7 @@ def _match_by_place(trial: Trial) -> dict[str, int]:
         )
         for each in trial.review.findings
     ]
-    matches = match_by_paper(findings, comments, lambda _finding, _comment: False)
+    matches = RULES[rule](findings, comments, lambda _finding, _comment: False)
     return {trial.comments[comment].id: finding for finding, comment in matches.line}
 
 

@@ -71,6 +71,40 @@ def test_each_ruler_has_its_own_hits_and_the_differing_comments_are_listed(tmp_p
     assert differing == {("alpha", "c1"): 1.0, ("alpha", "c2"): 0.0, ("beta", "c1"): 0.0}
 
 
+@pytest.mark.parametrize(
+    ("rule", "comments", "mean", "missed"),
+    [
+        ([], 3, 2 / 3, {"c1"}),  # the finding on line 21 is beside the second comment; the last comment has no place
+        (["--location-rule", "paper"], 3, 2 / 3, {"c1"}),
+        (["--location-rule", "release-2026-01"], 4, 1 / 4, {"c1", "c2", "c3"}),
+        (["--location-rule", "release-2026-07"], 4, 1.0, set()),
+    ],
+)
+def test_a_rule_by_location_is_chosen_and_named(
+    tmp_path: Path, rule: list[str], comments: int, mean: float, missed: set[str]
+) -> None:
+    one = trial("alpha", "one", [CAUGHT] * 3, [10, 21, 30, 90])
+    rest = trial_of(
+        [comment_result("c3", CAUGHT)],
+        instance="one-1",
+        reviewer="alpha",
+        repo="one",
+        runtime="local",
+        provenance=Provenance.AUTHORED,
+        agent="mine",
+    )
+    one = dataclasses.replace(one, comments=(*one.comments, *rest.comments), scores=(*one.scores, *rest.scores))
+    code, output = compare(tmp_path, [one], *rule, "--json")
+    assert code == 0, output
+    found = json.loads(output)
+    name = rule[-1] if rule else "paper"
+    assert found["location_rule"] == name
+    (rate,) = [rate for rate in found["rates"] if rate["ruler"] == "location"]
+    assert (rate["comments"], rate["mean"]) == (comments, pytest.approx(mean))
+    assert {cell["comment"] for cell in found["differing"]} == missed
+    assert name in compare(tmp_path, [one], *rule)[1]
+
+
 def test_rankings_that_are_reversed_have_tau_minus_one(tmp_path: Path) -> None:
     trials = [
         each
