@@ -29,14 +29,19 @@ from pytest_crab.gate.pairing import pair
 from pytest_crab.gate.terms import MARGIN
 from pytest_crab.gate.terms import GateTerms
 from pytest_crab.gate.wording import explain_baseline
+from pytest_crab.instances import load_instances
+from pytest_crab.instances.recorded import FOLDER
 from pytest_crab.report.label_changes import label_table
 from pytest_crab.report.loading import load_summary
+from pytest_crab.report.recorded_results import labels_of
 from pytest_crab.report.recorded_results import measured_of
 from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
 from pytest_crab.statistics.comparison import PULL_REQUEST
 from pytest_crab.statistics.comparison import REPOSITORY
 from pytest_crab.statistics.comparison import compare as compare_measured
+from pytest_crab.statistics.labels import absent_labels
+from pytest_crab.statistics.labels import compare_labels
 from pytest_crab.text import one_line
 
 #: What clusters can be, as options name it.
@@ -215,14 +220,20 @@ def _recorded(folder: Path, before: str, after: str, terms: GateTerms) -> Baseli
     for tool in (before, after):
         if tool not in recording.results:
             raise BadInput(str(folder), [f"there is no recorded tool {tool}; there are {', '.join(recording.results)}"])
-    runs = measured_of(recording, before), measured_of(recording, after)
+    instances = load_instances(folder) if (folder / FOLDER).is_dir() else ()
+    first, second, words = (
+        measured_of(recording, before),
+        measured_of(recording, after),
+        labels_of(recording, instances),
+    )
     return BaselineComparison(
         reviewer=after,
         baseline=before,
         margin=terms.margin,
-        comparison=compare_measured(*runs, level=terms.level, unit=terms.unit),
+        comparison=compare_measured(first, second, level=terms.level, unit=terms.unit),
         gated=terms.gated,
-        absent=tuple(terms.margins),
+        labels=compare_labels(first, second, words, terms.margins, level=terms.level, unit=terms.unit),
+        absent=absent_labels(words, terms.margins),
     )
 
 

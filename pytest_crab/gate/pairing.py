@@ -26,6 +26,7 @@ from pytest_crab.statistics.comparison import Measured
 from pytest_crab.statistics.comparison import clusters_of
 from pytest_crab.statistics.comparison import compare
 from pytest_crab.statistics.comparison import design_of
+from pytest_crab.statistics.labels import absent_labels
 from pytest_crab.statistics.labels import compare_labels
 from pytest_crab.statistics.power import Design
 
@@ -128,7 +129,6 @@ def pair(
     first, second = oracle_counts(baseline.oracles), oracle_counts(own.oracles)
     every = with_missing(first, second, planned) if whole else second
     words = {oracle.key: oracle.labels for oracle in (*baseline.oracles, *own.oracles)}
-    names = {name for labels in words.values() for pair in labels.items() for name in (pair[1], ":".join(pair))}
     comparison = compare(first, every, level=terms.level, unit=terms.unit)
     if len(every) > len(second):
         comparison = dataclasses.replace(comparison, only_before=len(every) - len(second))
@@ -145,7 +145,7 @@ def pair(
         whole=whole and len(every) > len(second),
         gated=terms.gated,
         labels=compare_labels(first, every, words, terms.margins, level=terms.level, unit=terms.unit),
-        absent=tuple(name for name in terms.margins if name not in names),
+        absent=absent_labels(words, terms.margins),
     )
 
 

@@ -21,10 +21,12 @@ from pytest_crab.formats import format_mean
 from pytest_crab.formats import format_names
 from pytest_crab.formats import format_percent
 from pytest_crab.formats import format_table
+from pytest_crab.report.summary import KIND
 from pytest_crab.statistics import overlap
 from pytest_crab.statistics.comparison import Measured
 from pytest_crab.text import one_line
 from pytest_crab.types import SCHEMA
+from pytest_crab.types import Instance
 from pytest_crab.types import Kind
 
 #: One oracle: its instance and its comment.
@@ -121,6 +123,14 @@ def measured_of(recording: Recording, tool: str) -> dict[Key, Measured]:
         key: Measured(repo=repositories[key[0]], caught=int(key in caught), missed=int(key not in caught))
         for key in keys
     }
+
+
+def labels_of(recording: Recording, instances: Iterable[Instance]) -> dict[Key, dict[str, str]]:
+    """Return the labels of each oracle by dimension: its kind on record, and what its instance says."""
+    keys, _ = _oracles(recording)
+    labels = {key: {KIND: kind.value} for key, kind in _kinds(recording, keys).items()}
+    said = {(instance.id, comment.id): comment.dimensions for instance in instances for comment in instance.comments}
+    return {key: {**labels.get(key, {}), **said.get(key, {})} for key in keys}
 
 
 def _oracles(recording: Recording) -> tuple[list[Key], list[str]]:

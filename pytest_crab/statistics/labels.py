@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from collections.abc import Iterable
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -72,6 +73,12 @@ def compare_labels(
         )
         for dimension, label in sorted(groups)
     )
+
+
+def absent_labels(labels: Mapping[Key, Mapping[str, str]], margins: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of margins, each a label or dimension:label, that no oracle has."""
+    names = {name for own in labels.values() for pair in own.items() for name in (pair[1], ":".join(pair))}
+    return tuple(name for name in margins if name not in names)
 
 
 def _only(measured: Mapping[Key, Measured], keys: Collection[Key]) -> dict[Key, Measured]:
