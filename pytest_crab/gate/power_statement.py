@@ -6,6 +6,7 @@ from pytest_crab.formats import format_count
 from pytest_crab.formats import format_percent
 from pytest_crab.statistics.power import POWER
 from pytest_crab.statistics.power import Design
+from pytest_crab.statistics.power import clusters_needed
 from pytest_crab.statistics.power import oracles_needed
 from pytest_crab.statistics.power import oracles_to_pass
 from pytest_crab.statistics.power import smallest_margin
@@ -33,15 +34,26 @@ def power_statement(design: Design, *, margin: float, assumed: bool, flips: floa
     if smallest is not None and 100 * smallest > margin > 0:
         needed = oracles_needed(design, margin / 100)
         chance = ahead.power(margin / 100)
-        lack = "" if needed is None else f", and about {max(needed, count + 1)} oracles would show it in four of five"
+        more = "" if needed is None else _more(design, needed)
+        lack = f", and {more} would show it in four of five" if more else ""
         seen += f"; a drop as small as the margin of {margin:g} points is seen in {100 * chance:.0f}% of runs{lack}"
     return f"{seen}; {_chance_to_pass(design, ahead, margin)}"
+
+
+def spread(design: Design, oracles: int) -> str:
+    """Return in how many repositories or pull requests so many oracles are, if they come as the design's do."""
+    return f"in about {format_count(clusters_needed(design, oracles), design.by)} like these"
+
+
+def _more(design: Design, needed: int) -> str:
+    oracles = max(needed, sum(design.sizes) + 1)
+    return f"about {oracles} oracles {spread(design, oracles)}"
 
 
 def _chance_to_pass(design: Design, ahead: PowerSimulation, margin: float) -> str:
     least = smallest_margin(design) or 0.0
     needed = oracles_to_pass(design, margin / 100)
-    size = "" if needed is None else f"about {max(needed, sum(design.sizes) + 1)} oracles"
+    size = "" if needed is None else _more(design, needed)
     if 100 * least > margin:
         lack = f", or {size} to pass in four of five runs" if size else ""
         return (

@@ -15,11 +15,12 @@ from pytest_crab.formats import format_points
 from pytest_crab.gate.baseline import BaselineComparison
 from pytest_crab.gate.baseline import BaselineRuling
 from pytest_crab.gate.baseline import Load
+from pytest_crab.gate.power_statement import spread
 from pytest_crab.gate.results import GateResult
 from pytest_crab.statistics.comparison import REPOSITORY
 from pytest_crab.statistics.comparison import Comparison
 from pytest_crab.statistics.labels import LabelComparison
-from pytest_crab.statistics.power import clusters_needed
+from pytest_crab.statistics.power import Design
 from pytest_crab.statistics.power import oracles_needed
 from pytest_crab.statistics.power import oracles_to_pass
 
@@ -136,37 +137,30 @@ def _remedies(one: BaselineComparison, comparison: Comparison) -> Iterator[str]:
 
 def _sizes(one: BaselineComparison, comparison: Comparison, unit: str) -> Iterator[str]:
     """Yield how many oracles would pass, and show a drop, each with the repositories or pull requests for them."""
-    margin = f"{one.margin:g} points"
-    enough = _oracles_enough(one, comparison)
-    if enough is not None:
-        where = _spread(one, enough, unit)
+    margin, design = f"{one.margin:g} points", one.design
+    enough = None if design is None else _oracles_enough(design, one.margin, comparison)
+    needed = oracles_needed(design, one.margin / 100) if design is not None and one.margin > 0 else None
+    if design is not None and enough is not None:
+        where = spread(design, enough)
         yield f"about {enough} oracles that go as these did, {where}, would rule out a drop of {margin}"
-    needed = oracles_needed(one.design, one.margin / 100) if one.design is not None and one.margin > 0 else None
-    if needed is not None and enough is not None:
-        yield f"about {needed} {_spread(one, needed, unit)} would show one that is there in four of five runs"
-    elif needed is not None:
-        yield f"about {needed} oracles {_spread(one, needed, unit)} would show a drop of {margin} in four of five runs"
-    elif enough is None:
+    if design is not None and needed is not None:
+        noun, drop = ("", "one that is there") if enough is not None else (" oracles", f"a drop of {margin}")
+        yield f"about {needed}{noun} {spread(design, needed)} would show {drop} in four of five runs"
+    if enough is None and needed is None:
         yield "far more oracles, in more repositories" if unit == REPOSITORY else "far more oracles"
 
 
-def _spread(one: BaselineComparison, oracles: int, unit: str) -> str:
-    """Return in how many repositories or pull requests so many oracles are, if they come as the baseline's do."""
-    assert one.design is not None
-    return f"in about {format_count(clusters_needed(one.design, oracles), unit)} like these"
-
-
-def _oracles_enough(one: BaselineComparison, comparison: Comparison) -> int | None:
+def _oracles_enough(design: Design, margin: float, comparison: Comparison) -> int | None:
     """Return how many oracles would pass with this difference, this noise and as much unknown."""
     change = comparison.difference or 0.0
-    if one.design is None or 100 * change <= -one.margin:
+    if 100 * change <= -margin:
         return None
     alike = dataclasses.replace(
-        one.design,
+        design,
         noise=max(0.0, (comparison.discordance or 0.0) - abs(change)),
-        unknown=max(0.0, comparison.doubtful / comparison.pairs - one.design.unknown_before),
+        unknown=max(0.0, comparison.doubtful / comparison.pairs - design.unknown_before),
     )
-    return oracles_to_pass(alike, one.margin / 100, chance=0.5, shift=change)
+    return oracles_to_pass(alike, margin / 100, chance=0.5, shift=change)
 
 
 def _loads(before: Load, after: Load) -> Iterator[str]:

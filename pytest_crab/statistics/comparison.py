@@ -192,8 +192,10 @@ def design_of(
     unit: str = REPOSITORY,
 ) -> Design:
     """Return the design of the comparison that these oracles would make."""
+    clusters = clusters_of(keys, repos, unit)
     return Design(
-        sizes=tuple(Counter(clusters_of(keys, repos, unit).labels).values()),
+        sizes=tuple(Counter(clusters.labels).values()),
+        by=clusters.by,
         noise=noise,
         rate=rate,
         unknown=unknown,

@@ -23,11 +23,12 @@ POWER = 0.8
 class Design:
     """A comparison to be made.
 
-    ``sizes`` are the oracles of each cluster. ``noise`` is the share of known pairs whose verdicts differ though
-    nothing changed (with repeats the mean square of the difference of their means); a drop comes on top of it. ``rate``
-    is the baseline's; ``unknown`` and ``unknown_before`` are the shares of oracles without a verdict in the new run and
-    the baseline. ``correlation`` is how alike the baseline's verdicts within a cluster are, below 0 where they are
-    evener than chance: what is caught together is lost together. ``level`` is that of the interval.
+    ``sizes`` are the oracles of each cluster, ``by`` says what a cluster is. ``noise`` is the share of known pairs
+    whose verdicts differ though nothing changed (with repeats the mean square of the difference of their means); a drop
+    comes on top of it. ``rate`` is the baseline's; ``unknown`` and ``unknown_before`` are the shares of oracles without
+    a verdict in the new run and the baseline. ``correlation`` is how alike the baseline's verdicts within a cluster
+    are, below 0 where they are evener than chance: what is caught together is lost together. ``level`` is that of the
+    interval.
     """
 
     sizes: Sequence[int]
@@ -37,6 +38,7 @@ class Design:
     unknown_before: float = 0.0
     correlation: float = 0.0
     level: float = LEVEL
+    by: str = "repository"
 
 
 def power(design: Design, drop: float) -> float:
