@@ -14,6 +14,7 @@ from pytest_crab.plugin.options import runs_items
 from pytest_crab.plugin.options import runs_trials
 from pytest_crab.plugin.recorder import Recorder
 from pytest_crab.plugin.resources import Resources
+from pytest_crab.plugin.resources import SharedDecisions
 from pytest_crab.plugin.runner import Runner
 from pytest_crab.plugin.selection import Shards
 from pytest_crab.plugin.selection import Since
@@ -51,7 +52,7 @@ def register(config: pytest.Config) -> None:
     plugins: dict[str, object | None] = {
         "items": Items(named, options.repeat, options.store, config),
         "sets-only": SetsOnly(config),
-        "resources": resources,
+        "shared-decisions": SharedDecisions(resources),
         "header": None if is_worker else Header(options, contestants, resources, runner),
         "forecaster": Forecaster(options, contestants, resources, recorder, config)
         if not is_worker and runs_items(config) and (options.plan or options.cluster is None)

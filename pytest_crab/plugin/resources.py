@@ -99,16 +99,16 @@ class Resources:
             self._open_run.close(complete=complete)
             self._open_run = None
 
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_configure_node(self, node: Any) -> None:
-        """Send a worker of pytest-xdist the decisions that are made once for the run."""
-        if runs_trials(self._options, self._config):
-            node.workerinput["crab"] = {
-                "runtime": self.choice.name,
-                "why_runtime": self.choice.reason,
-                "resume": self.resume,
-                "gateway": str(self._gateway_folder()),
-            }
+    def decisions(self) -> dict[str, str]:
+        """Return what is decided once for the run, as plain data for a worker; empty where no trial runs."""
+        if not runs_trials(self._options, self._config):
+            return {}
+        return {
+            "runtime": self.choice.name,
+            "why_runtime": self.choice.reason,
+            "resume": self.resume,
+            "gateway": str(self._gateway_folder()),
+        }
 
     @lazy
     def run(self) -> RunFolder:
@@ -197,3 +197,19 @@ class Resources:
             base=self._options.base_image,
             unconfined=bubblewrap.problem() is not None,
         )
+
+
+class SharedDecisions:
+    """Sends each worker of pytest-xdist what is decided once for the run.
+
+    ``Resources`` is no plugin itself: pytest before 8.4 reads every attribute of a plugin, and so would start them all.
+    """
+
+    def __init__(self, resources: Resources) -> None:
+        self._resources = resources
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Give a worker the decisions."""
+        if decisions := self._resources.decisions():
+            node.workerinput["crab"] = decisions
