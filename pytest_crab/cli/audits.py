@@ -24,7 +24,7 @@ from pytest_crab.types import Instance
 def audit(
     instances: Sequence[Instance], runtime: str, store: Path, jobs: int, skip: Callable[[Instance, str], None]
 ) -> Iterator[tuple[Certificate, int]]:
-    """Prove and audit the instances whose audits are not on record; yield each result and how many audits it records.
+    """Prove and audit instances; yield each result and how many audits it records.
 
     ``skip`` gets each instance that cannot be audited here, with the reason. Raises ClickException where the runtime
     cannot be had or code of a foreign set would run without a sandbox, BadInput for a lock that cannot be read or
@@ -32,8 +32,6 @@ def audit(
     """
     pending = []
     for instance in instances:
-        if not lock.count_unaudited([instance]):
-            continue
         if instance.source.git is not None and not is_given(instance.required_environment):
             skip(instance, "its oracles are not audited: it has no environment; pytest-crab certify finds one")
         else:

@@ -244,12 +244,14 @@ def _check_locks(instances: Iterable[Instance], report: CheckReport, *, write: b
 
 def _audit(instances: Sequence[Instance], runtime: str, store: Path, jobs: int, report: CheckReport) -> None:
     """Audit what is not on record; a fault for each oracle that fails, a line for each set without a lock."""
-    unlocked = {folder for folder in lock.count_unaudited(instances) if not (folder / lock.FILE).exists()}
+    pending = [instance for instance, _ in lock.unaudited(instances)]
+    folders = {Path(instance.folder).parent for instance in pending}
+    unlocked = {folder for folder in folders if not (folder / lock.FILE).exists()}
     for folder in sorted(unlocked):
         report.fault(
             display_path(folder), f"it has no {lock.FILE} to record audits in; pytest-crab check --lock writes one"
         )
-    locked = [instance for instance in instances if Path(instance.folder).parent not in unlocked]
+    locked = [instance for instance in pending if Path(instance.folder).parent not in unlocked]
 
     def skip(instance: Instance, why: str) -> None:
         report.not_checked(_where(instance), why)

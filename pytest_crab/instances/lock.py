@@ -75,7 +75,8 @@ def write_lock(folder: Path, instances: Iterable[Instance]) -> None:
             audits = _read_audits(folder)
         except BadInput:
             audits = {}
-        _write(folder, {instance.id: content_digests(instance) for instance in members}, audits, members)
+        holding = {instance.id: _holding(audits, instance, audit_digests(instance)) for instance in members}
+        _write(folder, {instance.id: content_digests(instance) for instance in members}, holding)
 
 
 def record_audits(folder: Path, instance: Instance, passed: Mapping[str, bool]) -> int:
@@ -87,12 +88,11 @@ def record_audits(folder: Path, instance: Instance, passed: Mapping[str, bool]) 
     with locked_folder(folder):  # other instances of the set may be certified at the same time
         if not (folder / FILE).exists():
             return 0
-        instances, audits = _read(folder / FILE), dict(_read_audits(folder))
+        instances, audits = _read(folder / FILE), _read_audits(folder)
         digests = audit_digests(instance)
         recorded = {name: digests[name] for name, ok in passed.items() if ok and name in digests}
-        kept = {name: value for name, value in audits.get(instance.id, {}).items() if name not in passed}
-        audits[instance.id] = {**kept, **recorded}
-        _write(folder, instances, audits, [instance])
+        kept = {name: value for name, value in _holding(audits, instance, digests).items() if name not in passed}
+        _write(folder, instances, {**audits, instance.id: {**kept, **recorded}})
     return len(recorded)
 
 
@@ -117,20 +117,28 @@ def audit_digests(instance: Instance) -> dict[str, str]:
     return {comment.id: of(comment) for comment in checked}
 
 
-def count_unaudited(instances: Iterable[Instance]) -> dict[Path, int]:
-    """Return how many oracles with checks have no audit on record that still holds, by the folder of their set.
+def unaudited(instances: Iterable[Instance]) -> Iterator[tuple[Instance, int]]:
+    """Yield the instances with oracles whose audit is not on record or holds no more, and how many they are.
 
-    Sets where all have one are left out. Raises BadInput for a lock or a file that cannot be read.
+    Oracles without checks need no audit. Raises BadInput for a lock or a file that cannot be read.
     """
     recorded: dict[Path, Mapping[str, Mapping[str, str]]] = {}
-    counts: Counter[Path] = Counter()
     for instance in instances:
         folder = Path(instance.folder).parent
         if folder not in recorded:
             recorded[folder] = _read_audits(folder)
-        known = recorded[folder].get(instance.id, {})
-        counts[folder] += sum(known.get(name) != value for name, value in audit_digests(instance).items())
-    return {folder: count for folder, count in counts.items() if count}
+        digests = audit_digests(instance)
+        count = len(digests) - len(_holding(recorded[folder], instance, digests))
+        if count:
+            yield instance, count
+
+
+def count_unaudited(instances: Iterable[Instance]) -> dict[Path, int]:
+    """Return how many oracles ``unaudited`` finds, by the folder of their set. Raises BadInput."""
+    counts: Counter[Path] = Counter()
+    for instance, count in unaudited(instances):
+        counts[Path(instance.folder).parent] += count
+    return dict(counts)
 
 
 def differences(folder: Path, instances: Iterable[Instance], *, whole: bool) -> Iterator[str]:
@@ -159,20 +167,15 @@ def differences(folder: Path, instances: Iterable[Instance], *, whole: bool) -> 
         )
 
 
-def _write(
-    folder: Path,
-    instances: Mapping[str, Mapping[str, Any]],
-    audits: Mapping[str, Mapping[str, str]],
-    looked_at: Iterable[Instance],
-) -> None:
-    """Write the lock; of the instances looked at, only audits that still hold go in, of gone instances none."""
-    now = {instance.id: audit_digests(instance) for instance in looked_at}
-    holding = {
-        name: {comment: value for comment, value in kept.items() if name not in now or now[name].get(comment) == value}
-        for name, kept in audits.items()
-        if name in instances
-    }
-    audited = {name: kept for name, kept in holding.items() if kept}
+def _holding(audits: Mapping[str, Mapping[str, str]], instance: Instance, digests: Mapping[str, str]) -> dict[str, str]:
+    """Return those audits on record of an instance that hold, by comment; ``digests`` are those of today."""
+    recorded = audits.get(instance.id, {})
+    return {name: value for name, value in digests.items() if recorded.get(name) == value}
+
+
+def _write(folder: Path, instances: Mapping[str, Mapping[str, Any]], audits: Mapping[str, Mapping[str, str]]) -> None:
+    """Write the lock, with the audits of the instances that are in it."""
+    audited = {name: kept for name, kept in audits.items() if kept and name in instances}
     write_set_file(folder / FILE, {"instances": instances, "audits": audited})
 
 
