@@ -14,6 +14,7 @@ from pytest_crab.formats import NOTHING
 from pytest_crab.formats import format_percent
 from pytest_crab.formats import format_table
 from pytest_crab.statistics.paired import kappa
+from pytest_crab.statistics.signal import f_measure
 from pytest_crab.text import one_line
 
 #: A known issue under one reviewer: reviewer, pull request, number.
@@ -85,14 +86,6 @@ def summarise_judged(release: JudgedRelease) -> JudgedSummary:
             if found[one].keys() & found[other].keys()
         ),
     )
-
-
-def f_measure(precision: float | None, recall: float | None, beta: float = 1) -> float | None:
-    """Return the F measure; 0 where both are 0, None where one is unknown."""
-    if precision is None or recall is None:
-        return None
-    weight = beta * beta
-    return (1 + weight) * precision * recall / (weight * precision + recall) if precision or recall else 0.0
 
 
 def judged_lines(summary: JudgedSummary) -> Iterator[str]:

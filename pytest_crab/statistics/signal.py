@@ -93,6 +93,14 @@ def signal(reviews: Iterable[JudgedReview]) -> Signal:
     )
 
 
+def f_measure(precision: float | None, recall: float | None, beta: float = 1) -> float | None:
+    """Return the F measure, in which recall counts ``beta`` times as much; 0 where both are 0, None of an unknown."""
+    if precision is None or recall is None:
+        return None
+    weight = beta * beta
+    return (1 + weight) * precision * recall / (weight * precision + recall) if precision or recall else 0.0
+
+
 def _ratio(part: int, whole: int, undefined: str) -> Measure:
     return Measure(value=part / whole) if whole else Measure(value=None, undefined=undefined)
 
@@ -101,12 +109,9 @@ def _f1(precision: Measure, recall: Measure) -> Measure:
     for measure in (precision, recall):
         if measure.value is None:
             return measure
-    assert precision.value is not None
-    assert recall.value is not None
-    both = precision.value + recall.value
-    if not both:
+    if not precision.value and not recall.value:
         return Measure(value=None, undefined="precision and recall are 0")
-    return Measure(value=2 * precision.value * recall.value / both)
+    return Measure(value=f_measure(precision.value, recall.value))
 
 
 def _recall_by_label(reviews: Sequence[JudgedReview]) -> dict[str, dict[str, tuple[int, int]]]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from pytest_crab import serialization
+from pytest_crab.instances.files import file_digest
 from pytest_crab.scoring.protocols import ScoringContext
 from pytest_crab.types import Comment
 from pytest_crab.types import Instance
@@ -47,7 +47,7 @@ def _oracle(instance: Instance, comment: Comment) -> dict[str, Any]:
 
 
 def _digests(instance: Instance, files: Iterable[str]) -> list[str]:
-    return [hashlib.sha256((Path(instance.folder) / file).read_bytes()).hexdigest() for file in files]
+    return [file_digest(Path(instance.folder, file)) for file in files]
 
 
 def verdict(tree: str, proof_key: str) -> str:
