@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from pytest_crab.sources import fetcher_for
+from pytest_crab.sources.snapshot import GitSnapshot
 from pytest_crab.types import GitSource
 from pytest_crab.types import Instance
 from pytest_crab.types import Oracle
@@ -106,3 +108,18 @@ def upstream(tmp_path: Path, git: Callable[..., str]) -> Upstream:
     git(folder, "commit", "--quiet", "-m", "merged")
     git(folder, "branch", "--quiet", "-D", "topic")
     return Upstream(folder, base, head, git(folder, "rev-parse", "HEAD"))
+
+
+@pytest.fixture
+def snapshot(instance: Instance, tmp_path: Path) -> GitSnapshot:
+    """The trees of the instance, fetched."""
+    found = fetcher_for(instance).fetch(instance, tmp_path / "cache")
+    assert isinstance(found, GitSnapshot)
+    return found
+
+
+@pytest.fixture
+def checkout(snapshot: GitSnapshot, tmp_path: Path) -> Path:
+    """A clone of the trees, at head."""
+    snapshot.clone(tmp_path / "checkout")
+    return tmp_path / "checkout"

@@ -31,19 +31,6 @@ def limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(git_cli, "MEMORY_MIB", 256)
 
 
-@pytest.fixture
-def snapshot(instance: Instance, tmp_path: Path) -> GitSnapshot:
-    found = fetcher_for(instance).fetch(instance, tmp_path / "cache")
-    assert isinstance(found, GitSnapshot)
-    return found
-
-
-@pytest.fixture
-def checkout(snapshot: GitSnapshot, tmp_path: Path) -> Path:
-    snapshot.clone(tmp_path / "checkout")
-    return tmp_path / "checkout"
-
-
 def plant(folder: Path, name: str, patterns: str) -> None:
     (folder / DEEP).mkdir(parents=True)
     (folder / name).write_text(f"{patterns}\n")

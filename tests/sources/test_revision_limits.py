@@ -12,9 +12,7 @@ from pathlib import Path
 import pytest
 
 from pytest_crab.errors import DiffRejected
-from pytest_crab.sources import fetcher_for
 from pytest_crab.sources.snapshot import GitSnapshot
-from pytest_crab.types import Instance
 
 MIB = 1 << 20
 FILES, SIZE = 16, 63 * MIB
@@ -33,13 +31,6 @@ except DiffRejected as error:
     print(error)
 print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 """
-
-
-@pytest.fixture
-def snapshot(instance: Instance, tmp_path: Path) -> GitSnapshot:
-    found = fetcher_for(instance).fetch(instance, tmp_path / "cache")
-    assert isinstance(found, GitSnapshot)
-    return found
 
 
 @pytest.fixture

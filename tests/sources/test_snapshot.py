@@ -24,19 +24,6 @@ from pytest_crab.types import Instance
 NEW = "diff --git a/{0} b/{0}\nnew file mode {1}\n--- /dev/null\n+++ b/{0}\n@@ -0,0 +1 @@\n+x\n"
 
 
-@pytest.fixture
-def snapshot(instance: Instance, tmp_path: Path) -> GitSnapshot:
-    found = fetcher_for(instance).fetch(instance, tmp_path / "cache")
-    assert isinstance(found, GitSnapshot)
-    return found
-
-
-@pytest.fixture
-def checkout(snapshot: GitSnapshot, tmp_path: Path) -> Path:
-    snapshot.clone(tmp_path / "checkout")
-    return tmp_path / "checkout"
-
-
 def test_the_pull_request_is_base_to_head(snapshot: GitSnapshot) -> None:
     lines = snapshot.pull_request_diff().splitlines()
     assert lines[0] == "diff --git a/shop.py b/shop.py"
