@@ -73,9 +73,7 @@ UNITS = (REPOSITORY, PULL_REQUEST.replace(" ", "-"))
     "--max-unknown", type=click.FloatRange(0, 1), default=MAX_UNKNOWN, show_default=True, help="The gate's limit."
 )
 @click.option("--looks", type=click.IntRange(1), default=1, help="As --crab-gate-looks.")
-@click.option(
-    "--unit", type=click.Choice(["repository", "pull-request"]), default="repository", help="As --crab-gate-unit."
-)
+@click.option("--unit", type=click.Choice(UNITS), default=REPOSITORY, help="As --crab-gate-unit.")
 @click.option("--allow-difference", type=click.Choice(CONDITIONS), help="Compare though this one thing differs.")
 @click.option("--part", is_flag=True, help="Oracles that AFTER lacks were left out on purpose; else they are unknown.")
 @click.option(
@@ -103,10 +101,9 @@ def compare(
 
     BEFORE and AFTER are a summary.json, a trials.jsonl, or the folder of a report or a store.
     """
-    labels = {name: points for name, points in margins.items() if name}
     terms = GateTerms(
         margin=margins.get("", MARGIN),
-        margins=labels,
+        margins={name: points for name, points in margins.items() if name},
         allowed=allow_difference,
         looks=looks,
         unit=unit.replace("-", " "),
@@ -114,10 +111,8 @@ def compare(
     )
     try:
         if recorded is not None:
-            against, counts = (
-                [_recorded(recorded, before, after, terms)],
-                [OracleCounts(reviewer=after, caught=1, missed=0)],
-            )
+            against = [_recorded(recorded, before, after, terms)]
+            counts = [OracleCounts(reviewer=after, caught=1, missed=0)]
         else:
             against, counts = _measured(Path(before), Path(after), names, terms, whole=terms.gated and not part)
     except BadInput as error:
@@ -197,7 +192,8 @@ def _pairs(
         if now in named:
             raise BadInput("--reviewer", [f"{now} of the second run is named twice; compare it once at a time"])
         named.add(now)
-        problems = [f"{what} has no reviewer {who}" for what, who, own in _asked(was, now, before, after) if not own]
+        runs = (("the first run", was, before), ("the second run", now, after))
+        problems = [f"{run} has no reviewer {who}" for run, who, known in runs if who not in known]
         if problems:
             raise BadInput("--reviewer", problems)
         yield before[was], after[now]
@@ -206,13 +202,6 @@ def _pairs(
         yield (None if other is None else before[other]), own
     if not after:
         raise BadInput("AFTER", ["it has no reviewer to compare"])
-
-
-def _asked(
-    was: str, now: str, before: dict[str, ReviewerSummary], after: dict[str, ReviewerSummary]
-) -> Iterator[tuple[str, str, bool]]:
-    yield "the first run", was, was in before
-    yield "the second run", now, now in after
 
 
 def _recorded(folder: Path, before: str, after: str, terms: GateTerms) -> BaselineComparison:

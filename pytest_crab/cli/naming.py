@@ -32,7 +32,7 @@ def instance_files(names: Sequence[str]) -> list[Path]:
 
 
 def one_instance(name: str) -> Instance:
-    """The one instance that is meant. Raises click's errors for a name that is not one, and for a file with faults."""
+    """Return the instance that a name means. Raises click's errors for a name of none, and for a file with faults."""
     files = instance_files([name])
     if len(files) > 1:
         raise click.UsageError(f"{name} holds {len(files)} instances; name one of them, as in {files[0].parent.name}")

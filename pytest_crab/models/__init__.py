@@ -1,4 +1,4 @@
-"""The one door to every model: a process that holds the keys, meters, keeps budgets, records and replays."""
+"""The gateway to every model: a process that holds the keys, meters, keeps budgets, records and replays."""
 
 from __future__ import annotations
 

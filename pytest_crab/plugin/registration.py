@@ -1,4 +1,4 @@
-"""The one place where the small plugins of a run are made and registered, each only if it is asked for."""
+"""Makes and registers the small plugins of a run, each only if it is asked for."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ class Source:
 
     @property
     def only(self) -> GitSource | SdistSource | TreeSource:
-        """The one that is set."""
+        """The kind of source that is set."""
         only = self.git or self.sdist or self.tree
         assert only is not None
         return only
