@@ -27,12 +27,12 @@ FILE = "crab.lock"
 def content_digests(instance: Instance) -> dict[str, str]:
     """Return the digests of what decides an instance: its file, environment, source, and every file that it names.
 
-    Raises BadInput for a tree that cannot be read.
+    Raises BadInput for a file or a tree that cannot be read.
     """
     folder = Path(instance.folder)
-    named = {f"file {name}": file_digest(folder / name) for name in named_files(instance)}
+    named = {f"file {name}": _file_digest(folder, name) for name in named_files(instance)}
     return {
-        "instance": file_digest(folder / INSTANCE_FILE),
+        "instance": _file_digest(folder, INSTANCE_FILE),
         "environment": serialization.digest(instance.environment),
         "source": _source_digest(instance),
         **named,
@@ -97,7 +97,10 @@ def record_audits(folder: Path, instance: Instance, passed: Mapping[str, bool]) 
 
 
 def audit_digests(instance: Instance) -> dict[str, str]:
-    """Return a digest of all that decides an oracle's audit, by comment; only of oracles that have checks."""
+    """Return a digest of all that decides an oracle's audit, by comment; only of oracles that have checks.
+
+    Raises BadInput for a file or a tree that cannot be read.
+    """
     checked = [comment for comment in instance.with_oracles if comment.accepts or comment.rejects]
     if not checked:
         return {}
@@ -106,12 +109,12 @@ def audit_digests(instance: Instance) -> dict[str, str]:
     shared = [
         serialization.digest(instance.environment),
         _source_digest(instance),
-        *([file_digest(folder / name) for name in (authored.head, authored.reference)] if authored else []),
+        *([_file_digest(folder, name) for name in (authored.head, authored.reference)] if authored else []),
     ]
 
     def of(comment: Comment) -> str:
         named = [comment.required_oracle.file, *filter(None, [comment.reference]), *comment.accepts, *comment.rejects]
-        files = [file_digest(folder / name) for name in named]
+        files = [_file_digest(folder, name) for name in named]
         return serialization.digest([*shared, serialization.dump(comment.oracle), *files])
 
     return {comment.id: of(comment) for comment in checked}
@@ -191,6 +194,13 @@ def _read(path: Path, part: str = "instances") -> Mapping[str, Mapping[str, Any]
     if "instances" in content and isinstance(kept, dict) and all(isinstance(entry, dict) for entry in kept.values()):
         return kept
     raise BadInput(str(path), [problem])
+
+
+def _file_digest(folder: Path, name: str) -> str:
+    try:
+        return file_digest(folder / name)
+    except OSError as error:
+        raise BadInput(str(folder), [f"{name} cannot be read ({error.strerror})"]) from error
 
 
 def _source_digest(instance: Instance) -> str:

@@ -168,3 +168,12 @@ def test_a_damaged_lock_is_written_anew_without_its_audits(checked: Path) -> Non
         lock.count_unaudited(load_instances(checked))
     lock.write_lock(checked, load_instances(checked))
     assert lock.count_unaudited(load_instances(checked)) == {checked: 1}
+
+
+def test_a_file_that_is_gone_since_the_set_was_loaded_is_named(checked: Path) -> None:
+    instances = load_instances(checked)
+    (checked / "a" / "oracles" / "test_c0.py").unlink()
+    with pytest.raises(BadInput, match=r"oracles/test_c0\.py cannot be read"):
+        lock.count_unaudited(instances)
+    with pytest.raises(BadInput, match=r"oracles/test_c0\.py cannot be read"):
+        lock.write_lock(checked, instances)
