@@ -101,14 +101,7 @@ def compare(
 
     BEFORE and AFTER are a summary.json, a trials.jsonl, or the folder of a report or a store.
     """
-    terms = GateTerms(
-        margin=margins.get("", MARGIN),
-        margins={name: points for name, points in margins.items() if name},
-        allowed=allow_difference,
-        looks=looks,
-        unit=unit.replace("-", " "),
-        gated=bool(margins),
-    )
+    terms = _gate_terms(margins, allow_difference, looks, unit)
     try:
         if recorded is not None:
             against = [_recorded(recorded, before, after, terms)]
@@ -133,6 +126,17 @@ def compare(
         _print_text(against, decision.paragraph if terms.gated else None)
     if terms.gated:
         sys.exit(decision.exit_code)
+
+
+def _gate_terms(margins: Mapping[str, float], allowed: str | None, looks: int, unit: str) -> GateTerms:
+    return GateTerms(
+        margin=margins.get("", MARGIN),
+        margins={name: points for name, points in margins.items() if name},
+        allowed=allowed,
+        looks=looks,
+        unit=unit.replace("-", " "),
+        gated=bool(margins),
+    )
 
 
 def _print_text(against: Sequence[BaselineComparison], paragraph: str | None) -> None:
