@@ -23,9 +23,6 @@ NETWORK = frozenset({
     "NameResolutionError", "EndpointConnectionError", "ProxyError", "ConnectError", "ConnectionRefusedError",
 })  # fmt: skip
 
-#: What comes up when code looks for the project's own metadata.
-UNINSTALLED = frozenset({"PackageNotFoundError", "DistributionNotFound"})
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
