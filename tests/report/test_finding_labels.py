@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -73,3 +74,10 @@ def test_the_command_counts_them(records: Path) -> None:
     (mine,) = read_summary(records.with_name("summary.json")).reviewers
     assert mine.findings_by_label == {"usefulness": {"useful": 2, "noise": 1}}
     assert "useful" in result.output
+    page = records.with_name("index.html").read_text()
+    (table,) = re.findall(r'<table data-table="findings by usefulness">(.*?)</table>', page, re.DOTALL)
+    assert re.findall(r"<t[hd][^>]*>([^<]*)</t[hd]>", table) == [
+        *("Usefulness", "mine"),
+        *("useful", "2 66.7%"),
+        *("noise", "1 33.3%"),
+    ]

@@ -37,6 +37,7 @@ from pytest_crab.report.pull_requests import read_subject
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.terminal import label
 from pytest_crab.report.terminal import of
+from pytest_crab.report.terminal import of_findings
 from pytest_crab.report.transcripts import Transcript
 from pytest_crab.report.transcripts import drop_transcripts
 from pytest_crab.report.transcripts import read_transcript
@@ -140,7 +141,7 @@ def _render(summary: Summary, near: Mapping[str, Counter[str]], rows: list[dict[
         dollars=format_dollars, percent=format_percent, number=format_number, points=format_points, range=_range
     )
     environment.filters.update(unit=attrgetter("basis"))
-    environment.globals.update(of=of, label=label, label_table=label_table)
+    environment.globals.update(of=of, of_findings=of_findings, label=label, label_table=label_table)
     script, style = _asset("page.js"), _asset("page.css")
     text = environment.get_template("page.html").render(
         summary=summary,
