@@ -38,6 +38,7 @@ from pytest_crab.scoring.judges.votes import JudgePlan
 from pytest_crab.scoring.location import RULES
 from pytest_crab.scoring.similarity import MEASURES
 from pytest_crab.scoring.similarity import missing_library
+from pytest_crab.statistics.signal import LABELS
 from pytest_crab.text import one_line
 from pytest_crab.types.reviews import FREE
 
@@ -105,7 +106,7 @@ def compare_rulers(
     try:
         file = trials_file(report)
         known = None if labels is None else labels_of(reviews_of(file), labels)
-        with open_judges(judges, store, jobs=jobs, budget=budget, replay=replay) as benches:
+        with open_judges(judges, store, jobs=jobs, budget=budget, replay=replay, labels=LABELS) as benches:
             if plan:
                 questions = list(questions_of(reviews_of(file), file.parent))
                 for bench in benches:

@@ -22,11 +22,12 @@ from pytest_crab.trial.run_context import secrets_of
 
 @contextmanager
 def open_judges(
-    names: Sequence[str], store: Path, *, jobs: int, budget: float | None, replay: bool
+    names: Sequence[str], store: Path, *, jobs: int, budget: float | None, replay: bool, labels: Sequence[str]
 ) -> Iterator[list[JudgeBench]]:
     """Yield the judges of these names; the gateway starts with the first question that the store does not answer.
 
-    ``budget`` is US dollars for all of them; ``replay`` answers from recordings alone. Raises BadInput.
+    ``budget`` is US dollars for all of them; ``replay`` answers from recordings alone; ``labels`` are those that the
+    command can count. Raises BadInput, also for a judge with other labels.
     """
     if not names:
         yield []
@@ -43,7 +44,7 @@ def open_judges(
             yield [
                 JudgeBench(
                     name=name,
-                    judge=_build(name, settings),
+                    judge=_build(name, settings, labels),
                     cache=StepCache(store=kept, advice=advise_removal),
                     models=gateway,
                     secrets=secrets_of(settings.models),
@@ -55,13 +56,17 @@ def open_judges(
             gateway.close()
 
 
-def _build(name: str, settings: Settings) -> Any:
+def _build(name: str, settings: Settings, labels: Sequence[str]) -> Any:
     variant = settings.judges.get(name)
     if variant is None:
         known = ", ".join(settings.judges) or "none"
         raise BadInput("--judge", [f"crab.yaml names no judge {name!r}; its judges are {known}"])
     where = JUDGES.where(name)
     judge = JUDGES.build(JUDGES.spec(variant.use, variant.settings, settings.folder, where, settings.judges), where)
+    own = tuple(getattr(judge, "labels", ()))
+    if own != tuple(labels):
+        problem = f"{variant.use} answers with {', '.join(own) or 'no labels'}; this command counts {', '.join(labels)}"
+        raise BadInput(where, [problem])
     provider = getattr(judge, "provider", None)
     if provider not in settings.models.providers:
         raise BadInput(where, [f"provider is {provider!r}; it should be one of {', '.join(settings.models.providers)}"])

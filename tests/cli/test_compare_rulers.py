@@ -154,6 +154,7 @@ models:
 judges:
   scripted: {{use: cr-evaluator, model: scripted}}
   tests: {{use: cr-evaluator, model: scripted}}
+  pairs: {{use: same-concern, model: scripted}}
 """
 
 
@@ -294,6 +295,7 @@ def test_a_judge_is_planned_and_checked(tmp_path: Path, provider: ScriptedProvid
     ("arguments", "code", "said"),
     [
         (["--judge", "nobody"], 1, "names no judge 'nobody'"),
+        (["--judge", "pairs"], 1, "same-concern answers with SAME, DIFFERENT"),
         (["--judge", "tests"], 2, "a ruler has this name"),
         (["--plan"], 2, "--plan is about a judge; name one with --judge"),
         (["--budget", "1"], 2, "--budget is about a judge"),

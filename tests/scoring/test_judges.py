@@ -16,7 +16,9 @@ from pytest_crab.models import Gateway
 from pytest_crab.scoring.judges import JUDGES
 from pytest_crab.scoring.judges.bench import JudgeBench
 from pytest_crab.scoring.judges.cr_evaluator import CrEvaluator
-from pytest_crab.scoring.judges.cr_evaluator import read_label
+from pytest_crab.scoring.judges.labelling import LabelJudge
+from pytest_crab.scoring.judges.labelling import read_label
+from pytest_crab.scoring.judges.same_concern import SameConcern
 from pytest_crab.scoring.judges.votes import Gold
 from pytest_crab.scoring.judges.votes import JudgeQuestion
 from pytest_crab.scoring.judges.votes import Vote
@@ -29,6 +31,7 @@ from pytest_crab.settings import Api
 from pytest_crab.settings import ModelSettings
 from pytest_crab.settings import Price
 from pytest_crab.settings import Provider
+from pytest_crab.statistics.signal import LABELS
 from pytest_crab.store import FileStore
 from pytest_crab.testing.provider import Asked
 from pytest_crab.testing.provider import Reply
@@ -66,7 +69,7 @@ def label(word: str, reason: str = "so it is") -> Reply:
     ],
 )
 def test_an_answer_outside_the_labels_is_none(text: str, expected: str | None) -> None:
-    found, reason = read_label(text)
+    found, reason = read_label(text, LABELS)
     assert found == expected
     assert expected is not None or reason
 
@@ -118,8 +121,8 @@ def make_bench(provider: ScriptedProvider, tmp_path: Path) -> Iterator[Callable[
     with scratch("judges") as folder:
         gateway = Gateway(lambda: folder, models, cassettes=folder / "c", ledgers=folder / "l")
 
-        def make(**settings: Any) -> JudgeBench:
-            judge = CrEvaluator(model="m", provider="local", folder=str(tmp_path), **settings)
+        def make(cls: type[LabelJudge] = CrEvaluator, **settings: Any) -> JudgeBench:
+            judge = cls(model="m", provider="local", folder=str(tmp_path), **settings)
             cache = StepCache(store=FileStore(tmp_path / "store"))
             return JudgeBench(name="sonnet", judge=judge, cache=cache, models=gateway)
 
@@ -267,3 +270,16 @@ def test_settings_of_a_judge_are_checked(tmp_path: Path) -> None:
             JUDGES.build(JUDGES.spec("cr-evaluator", settings, tmp_path))
     built = JUDGES.build(JUDGES.spec("cr-evaluator", {"model": "m", "votes": "3"}, tmp_path))
     assert built.votes == 3
+
+
+def test_two_comments_and_their_code_are_asked_for_one_concern(
+    provider: ScriptedProvider, make_bench: Callable[..., Any]
+) -> None:
+    provider.script = in_order(label("SAME"), label("DIFFERENT"), label("BUG_HIT"))
+    bench = make_bench(SameConcern)
+    asked = [question(code="@@ -1 +1 @@\n+total / 100"), question(code="+other"), question()]
+    assert [one(bench, each).label for each in asked] == ["SAME", "DIFFERENT", None]
+    texts = [each.body["messages"][0]["content"] for each in provider.asked]
+    assert "+total / 100" in texts[0]
+    assert ["Code:" in text for text in texts] == [True, True, False]
+    assert all(word in texts[0] for word in ("The percent is divided twice.", "A percent is off.", "shop.py, lines 9"))

@@ -5,5 +5,10 @@ from __future__ import annotations
 from pytest_crab.adapters import Family
 
 JUDGES = Family(
-    noun="judge", verb="judge", table={"cr-evaluator": "pytest_crab.scoring.judges.cr_evaluator:CrEvaluator"}
+    noun="judge",
+    verb="judge",
+    table={
+        "cr-evaluator": "pytest_crab.scoring.judges.cr_evaluator:CrEvaluator",
+        "same-concern": "pytest_crab.scoring.judges.same_concern:SameConcern",
+    },
 )

@@ -5,113 +5,17 @@ The labels are the paper's. The prompt is ours: it shows the same fields, as dat
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 from typing import ClassVar
 
-from pytest_crab.clients.chat import ChatSettings
-from pytest_crab.clients.prompting import as_data
-from pytest_crab.errors import ModelRefused
-from pytest_crab.parsing.json_in_text import pieces
-from pytest_crab.protocols import Services
-from pytest_crab.scoring.judges.votes import PADDED
-from pytest_crab.scoring.judges.votes import SWAPPED
-from pytest_crab.scoring.judges.votes import JudgeQuestion
-from pytest_crab.scoring.judges.votes import Vote
+from pytest_crab.scoring.judges.labelling import LabelJudge
 from pytest_crab.statistics.signal import LABELS
-from pytest_crab.types import Side
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CrEvaluator(ChatSettings):
-    """Asks a model for one of the three labels.
-
-    ``votes`` is how often each question is asked; a label needs more than half of them. The other settings are those of
-    ``single-shot``, ``timeout`` and ``max_tokens`` for one answer.
-    """
+class CrEvaluator(LabelJudge):
+    """Asks a model for one of the three labels."""
 
     role: ClassVar[str] = "cr-evaluator"
-
-    timeout: float = 120.0
-    max_tokens: int = 1024
-    votes: int = 1
-
-    def __post_init__(self) -> None:
-        ChatSettings.__post_init__(self)
-        if self.votes < 1:
-            raise ValueError("votes should be at least 1")
-
-    def identity(self) -> Mapping[str, Any]:
-        """Return what decides one vote: the number of votes does not, so more of them keep those that there are."""
-        known = dict(ChatSettings.identity(self) or {})
-        settings = {name: value for name, value in known["settings"].items() if name not in ("votes", "timeout")}
-        return {**known, "settings": settings}
-
-    def judge(self, services: Services, question: JudgeQuestion) -> Vote:
-        """Ask once. A refusal and an answer that is none of the labels are votes without a label.
-
-        Raises ModelError, GatewayError.
-        """
-        with self.chat(services) as chat:
-            content = as_data(self.instructions(), _data(question), " and from its review")
-            try:
-                label, reason = read_label(chat.ask([{"role": "user", "content": content}]))
-            except ModelRefused as error:
-                label, reason = None, str(error)
-            return Vote(label=label, reason=reason, usage=chat.usage(), transcript=chat.keep())
-
-
-def read_label(text: str) -> tuple[str | None, str]:
-    """Return the label of an answer with the judge's reason; no label, with our reason, if it gives not exactly one."""
-    answers = [
-        piece.value for piece in pieces(text) if isinstance(piece.value, dict) and "classification" in piece.value
-    ]
-    if not answers:
-        return None, f"the answer has no classification: {_quote(text)}"
-    words = {str(answer["classification"]).strip().upper() for answer in answers}
-    if len(words) > 1:
-        return None, f"the answer has several classifications: {_quote(', '.join(sorted(words)))}"
-    word = words.pop()
-    if word not in LABELS:
-        return None, f"the classification is {_quote(word)}; it should be one of {', '.join(LABELS)}"
-    return word, str(answers[-1].get("reason", ""))[:_LONGEST_REASON]
-
-
-_LONGEST_REASON, _LONGEST_QUOTE = 2000, 120
-
-
-def _quote(text: str) -> str:
-    return json.dumps(" ".join(text.split())[:_LONGEST_QUOTE])
-
-
-#: Put behind a finding to see whether its length decides.
-_PADDING = (
-    "This remark follows from a careful reading of the change and of the code around it. It is meant to help the "
-    "author. Every part of the change was looked at in the same way, and the remark stands on its own."
-)
-
-
-def _data(question: JudgeQuestion) -> str:
-    gold, finding = question.gold, question.finding
-    lines = None if finding.start is None else (finding.start, finding.end or finding.start)
-    texts = [finding.title, finding.body, _PADDING if question.form == PADDED else None]
-    parts = [
-        [f"Known issue, in {_place(gold.path, gold.lines, gold.side)}:", gold.body.strip()],
-        [
-            f"Comment to label, on {_place(finding.path, lines, finding.side)}:",
-            *(text.strip() for text in texts if text),
-        ],
-    ]
-    shown = reversed(parts) if question.form == SWAPPED else parts
-    return "\n\n".join("\n".join(part) for part in shown)
-
-
-def _place(path: str | None, lines: tuple[int, int] | None, side: Side) -> str:
-    if path is None:
-        return "the whole pull request"
-    if lines is None:
-        return path
-    old = " of the version before the pull request" if side is Side.LEFT else ""
-    return f"{path}, lines {lines[0]} to {lines[1]}{old}"
+    labels: ClassVar[tuple[str, ...]] = LABELS
+    headings: ClassVar[tuple[str, str]] = ("Known issue, in", "Comment to label, on")

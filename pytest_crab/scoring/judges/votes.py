@@ -35,7 +35,8 @@ class Gold:
 class JudgeQuestion:
     """A finding and a known issue of one pull request, which is named by a digest of its content.
 
-    ``form`` is how they are shown: as the judge does, or in one of FORMS, which should change no label.
+    ``form`` is how they are shown: as the judge does, or in one of FORMS, which should change no label. ``code`` is a
+    part of the diff that is shown before them; empty: none is.
     """
 
     instance: str
@@ -43,6 +44,7 @@ class JudgeQuestion:
     finding: Finding
     gold: Gold
     form: str = ""
+    code: str = ""
 
     @property
     def digest(self) -> str:
@@ -95,9 +97,10 @@ Decide = Callable[[Iterable[JudgeQuestion]], Mapping[str, VotedLabel]]
 
 
 class Judge(Protocol):
-    """A model that labels findings; ``role`` names its rule, ``votes`` is how often a question is asked."""
+    """A model that gives findings one of ``labels``; ``role`` names its rule."""
 
     role: str
+    labels: tuple[str, ...]
 
     @property
     def votes(self) -> int:
@@ -146,6 +149,7 @@ class VoteStep:
             "gold": question.gold,
             "vote": self._number,
             **({"form": question.form} if question.form else {}),
+            **({"code": question.code} if question.code else {}),
         }
         return {"": serialization.digest(inputs)}
 
