@@ -16,8 +16,7 @@ from pytest_crab.benchmarks.archives import to_record
 from pytest_crab.benchmarks.native import Import
 from pytest_crab.benchmarks.native import import_rows
 from pytest_crab.errors import BadInput
-from pytest_crab.sources.merge_base import Fork
-from pytest_crab.sources.merge_base import find_fork
+from pytest_crab.sources.merge_base import known_base
 from pytest_crab.types import Comment
 from pytest_crab.types import GitSource
 from pytest_crab.types import Instance
@@ -149,7 +148,7 @@ def to_instance(row: AnnotatedPull, folder: Path) -> Instance:
     """Return the instance of a row; what the row does not state is marked by tags, never made up. Raises ValueError."""
     owner, name, number = row.place
     url = f"https://github.com/{owner}/{name}"
-    base, how = _merge_base(url, row)
+    base, how = known_base(url, row.source_commit, row.target_commit)
     own = {"base": how, "title": "missing", "changed_lines": row.change_line_count}
     return Instance(
         id=row.instance_id,
@@ -174,12 +173,3 @@ def _comment(row: AnnotatedPull, at: int, comment: AnnotatedComment) -> Comment:
         body=comment.note,
         labels=row.labels(comment),
     )
-
-
-def _merge_base(url: str, row: AnnotatedPull) -> tuple[str, str]:
-    """Return the merge base where a mirror has the history, else the row's commit of the target branch; and which."""
-    try:
-        known = find_fork(url, row.source_commit, row.target_commit)
-    except ValueError:
-        known = None
-    return (known.merge_base, "merge base") if isinstance(known, Fork) else (row.source_commit, "unchecked")

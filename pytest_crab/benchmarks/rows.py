@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
 from pathlib import Path
+from typing import TypeVar
 
 from pytest_crab.benchmarks.archives import read_record
 from pytest_crab.errors import BadInput
@@ -20,6 +21,8 @@ from pytest_crab.types import OracleRunner
 from pytest_crab.types import Provenance
 from pytest_crab.types import PullRequestFacts
 from pytest_crab.types import Source
+
+T = TypeVar("T")
 
 #: One row may be so many bytes; the longest known one has 1.6 MB, nearly all of it a patch.
 MOST_BYTES = 16 << 20
@@ -100,9 +103,14 @@ _NESTED: Mapping[str, type] = {
 
 
 def read_rows(path: Path) -> Iterator[PullRequestRow]:
-    """Yield the rows of a JSON lines file, one held at a time.
+    """Yield the rows of a JSON lines file, as ``read_lines`` does."""
+    return read_lines(path, PullRequestRow, _NESTED, "instance_id")
 
-    After the last, raises BadInput with a sentence for each line that is no row, and for each id that is there twice.
+
+def read_lines(path: Path, cls: type[T], nested: Mapping[str, type], key: str) -> Iterator[T]:
+    """Yield the records of a JSON lines file, one held at a time; their field ``key`` is an instance's id.
+
+    After the last, raises BadInput with a sentence for each line that is none, and for each id that is there twice.
     """
     problems: list[str] = []
     seen: dict[str, int] = {}
@@ -111,29 +119,21 @@ def read_rows(path: Path) -> Iterator[PullRequestRow]:
             for number, line in enumerate(iter(lambda: file.readline(MOST_BYTES + 1), b""), 1):
                 if len(line) > MOST_BYTES:
                     raise BadInput(str(path), [f"line {number} is longer than {MOST_BYTES >> 20} MiB"])
-                row = _row(line, number, problems) if line.strip() else None
+                at = f"line {number}"
+                row = read_record(line, cls, nested, problems, at) if line.strip() else None
                 if row is None:
                     continue
-                first = seen.setdefault(row.instance_id.lower(), number)
-                if first != number:
-                    problems.append(f"line {number}: {row.instance_id} is also on line {first}; one should go")
+                name = str(getattr(row, key))
+                if not INSTANCE_ID.fullmatch(name):
+                    problems.append(f"{at}: {key} is {name[:60]!r}; it should be such as owner__name-7@1a2b3c4")
+                elif (first := seen.setdefault(name.lower(), number)) != number:
+                    problems.append(f"{at}: {name} is also on line {first}; one should go")
                 else:
                     yield row
     except OSError as error:
         raise BadInput(str(path), [f"it cannot be read ({error.strerror})"]) from None
     if problems:
         raise BadInput(str(path), problems)
-
-
-def _row(line: bytes, number: int, problems: list[str]) -> PullRequestRow | None:
-    at = f"line {number}"
-    row = read_record(line, PullRequestRow, _NESTED, problems, at)
-    if row is None:
-        return None
-    if not INSTANCE_ID.fullmatch(row.instance_id):
-        problems.append(f"{at}: instance_id is {row.instance_id[:60]!r}; it should be such as owner__name-7@1a2b3c4")
-        return None
-    return row
 
 
 def to_instance(

@@ -15,6 +15,7 @@ from pytest_crab.benchmarks.importing import PAPER_KINDS
 from pytest_crab.benchmarks.importing import import_ccrab
 from pytest_crab.benchmarks.native import Import
 from pytest_crab.benchmarks.swecare import import_swecare
+from pytest_crab.benchmarks.sweprbench import import_sweprbench
 from pytest_crab.errors import BadInput
 from pytest_crab.types import Kind
 
@@ -83,6 +84,16 @@ def swecare(file: Path, out: Path, only: re.Pattern[str] | None, *, everything: 
 def aacr(file: Path, out: Path, only: re.Pattern[str] | None, *, everything: bool) -> None:
     """Import AACR-Bench's FILE, positive_samples.json, as instances without environment and oracles."""
     _import_rows(import_aacr, file, out, only, everything=everything)
+
+
+@import_.command()
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@_OUT
+@_ONLY
+@_ALL
+def sweprbench(folder: Path, out: Path, only: re.Pattern[str] | None, *, everything: bool) -> None:
+    """Import SWE-PRBench's data set, a FOLDER with prs.jsonl and annotations/, as instances without environment."""
+    _import_rows(import_sweprbench, folder, out, only, everything=everything)
 
 
 def _import_rows(

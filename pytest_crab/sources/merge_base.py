@@ -45,6 +45,15 @@ def find_fork(url: str, base: str, head: str) -> Fork | str:
         return error.words
 
 
+def known_base(url: str, base: str, head: str) -> tuple[str, str]:
+    """Return the merge base where a mirror has the history, else ``base`` itself; and which of the two it is."""
+    try:
+        found = find_fork(url, base, head)
+    except ValueError:
+        found = None
+    return (found.merge_base, "merge base") if isinstance(found, Fork) else (base, "unchecked")
+
+
 def _find_fork(git: Git, base: str, head: str) -> Fork | str:
     for sha in (base, head):
         if git.run("cat-file", "-t", sha, settings=_SAFE, fine=(0, 128)).strip() != b"commit":
