@@ -22,7 +22,7 @@ from pytest_crab.benchmarks.rows import LICENSE
 from pytest_crab.benchmarks.rows import MOST_BYTES
 from pytest_crab.benchmarks.rows import read_lines
 from pytest_crab.errors import BadInput
-from pytest_crab.parsing.review_bots import is_bot
+from pytest_crab.parsing.review_comments import is_bot
 from pytest_crab.sources.merge_base import known_base
 from pytest_crab.types import Comment
 from pytest_crab.types import GitSource

@@ -1,4 +1,4 @@
-"""Tells review bots and their comments from people, as SWE-PRBench's filter does (arXiv 2603.26130, section 3.2)."""
+"""Tells substantive human review comments from others, as SWE-PRBench's filter does (arXiv 2603.26130, section 3)."""
 
 from __future__ import annotations
 
@@ -22,6 +22,15 @@ _TABLE_ROW = re.compile(r"^\s*\|.*\|\s*$", re.MULTILINE)
 #: A comment with so many headers or lines of a table, or so long with so many headers, is taken for a machine's.
 _MOST_HEADERS, _MOST_ROWS, _LONG, _HEADERS_IF_LONG = 3, 3, 2000, 2
 
+#: The fewest words of a substantive comment, and the words and marks of which it has at least one.
+FEWEST_WORDS = 10
+_SUBSTANCE = re.compile(
+    r"\b(?:bugs?|error|fail\w*|wrong|incorrect|missing|should|instead|because|races?|leaks?|null|none|exception|edge|case"
+    r"|tests?|perform\w*|slow|secur\w*|unsafe|break\w*|regress\w*|handle\w*|check\w*|return\w*|type|behaviou?r)\b",
+    re.IGNORECASE,
+)
+_CODE = re.compile(r"`[^`\n]+`|\w+\([^)\n]*\)|\w+\.\w+\.\w+|\b[a-z]+_[a-z_]+\b|\b[a-z]+[A-Z]\w+\b")
+
 
 def is_bot(login: str) -> bool:
     """Return whether a login is a known review bot, or ends or reads like one."""
@@ -38,3 +47,10 @@ def looks_generated(body: str) -> bool:
         or any(phrase in body.lower() for phrase in _PHRASES)
         or (len(body) > _LONG and headers >= _HEADERS_IF_LONG)
     )
+
+
+def is_substantive(login: str, body: str) -> bool:
+    """Return whether a person wrote a comment of ten words or more that has a word of substance or names code."""
+    if is_bot(login) or looks_generated(body) or len(body.split()) < FEWEST_WORDS:
+        return False
+    return bool(_SUBSTANCE.search(body) or _CODE.search(body))
