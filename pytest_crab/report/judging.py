@@ -11,18 +11,20 @@ from dataclasses import dataclass
 from dataclasses import field
 from pathlib import Path
 
-from pytest_crab import serialization
 from pytest_crab.errors import BadInput
 from pytest_crab.report.pull_requests import Subject
 from pytest_crab.report.pull_requests import read_subject
+from pytest_crab.scoring.judges.reviews import Cell
+from pytest_crab.scoring.judges.reviews import JudgedFinding
+from pytest_crab.scoring.judges.reviews import JudgedTrial
+from pytest_crab.scoring.judges.reviews import judged_trial
+from pytest_crab.scoring.judges.reviews import pull_request_digest
+from pytest_crab.scoring.judges.reviews import questions_of as review_questions
 from pytest_crab.scoring.judges.votes import Decide
 from pytest_crab.scoring.judges.votes import FormCheck
 from pytest_crab.scoring.judges.votes import Gold
 from pytest_crab.scoring.judges.votes import JudgeQuestion
-from pytest_crab.scoring.judges.votes import VotedLabel
-from pytest_crab.scoring.judges.votes import label_of_finding
 from pytest_crab.statistics.paired import kappa
-from pytest_crab.statistics.signal import BUG_HIT
 from pytest_crab.statistics.signal import LABELS
 from pytest_crab.statistics.signal import JudgedReview
 from pytest_crab.statistics.signal import Signal
@@ -31,25 +33,6 @@ from pytest_crab.types import Trial
 from pytest_crab.types import TrialId
 from pytest_crab.types import Unit
 from pytest_crab.types import Usage
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgedFinding:
-    """The label of one finding, None where it is unknown, and the judge's reason; ``finding`` counts from 0."""
-
-    trial: str
-    finding: int
-    label: str | None
-    reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrialJudgement:
-    """One judged trial: its findings, and for each comment whether one hits it (None: unknown) and which."""
-
-    findings: tuple[JudgedFinding, ...]
-    hits: Mapping[str, bool | None]
-    matched: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,28 +77,31 @@ class JudgeReport:
 def questions_of(trials: Sequence[Trial], report: Path) -> Iterator[JudgeQuestion]:
     """Yield every question that ``judge_trials`` asks. Raises BadInput."""
     for own in _by_trial(trials, report).values():
-        yield from (question for _, _, question in own)
+        yield from own.values()
 
 
-def judge_trials(trials: Sequence[Trial], report: Path, decide: Decide) -> dict[TrialId, TrialJudgement]:
+def judge_trials(trials: Sequence[Trial], report: Path, decide: Decide) -> dict[TrialId, JudgedTrial]:
     """Judge every finding against every human comment of its pull request, all questions at once.
 
     Trials without the findings' texts, or whose pull request the report does not hold, are left out. Raises BadInput,
     and what ``decide`` raises.
     """
     asked = _by_trial(trials, report)
-    decisions = decide(question for own in asked.values() for _, _, question in own)
+    decisions = decide(question for own in asked.values() for question in own.values())
     return {
-        trial.id: _judgement(
-            trial,
-            {(at, comment): decisions[question.digest] for at, comment, question in asked[trial.id]},
+        trial.id: judged_trial(
+            str(trial.id),
+            len(trial.review.findings),
+            [comment.id for comment in trial.comments],
+            {cell: decisions[question.digest] for cell, question in asked[trial.id].items()},
+            LABELS,
         )
         for trial in trials
-        if trial.id in asked
+        if trial.review is not None and trial.id in asked
     }
 
 
-def judge_report(judge: str, trials: Sequence[Trial], judgements: Mapping[TrialId, TrialJudgement]) -> JudgeReport:
+def judge_report(judge: str, trials: Sequence[Trial], judgements: Mapping[TrialId, JudgedTrial]) -> JudgeReport:
     """Return the measures of each reviewer by one judge's labels."""
     judged = [trial for trial in trials if trial.id in judgements]
     findings = [finding for trial in judged for finding in judgements[trial.id].findings]
@@ -167,9 +153,9 @@ def calibrate(found: JudgeReport, labels: Mapping[tuple[str, int], str]) -> Judg
     return dataclasses.replace(found, calibration=calibration)
 
 
-def _by_trial(trials: Sequence[Trial], report: Path) -> dict[TrialId, list[tuple[int, str, JudgeQuestion]]]:
+def _by_trial(trials: Sequence[Trial], report: Path) -> dict[TrialId, dict[Cell, JudgeQuestion]]:
     return {
-        trial.id: list(_questions(trial, subject))
+        trial.id: dict(_questions(trial, subject))
         for trial in trials
         if trial.review is not None
         and not trial.review.count
@@ -177,41 +163,19 @@ def _by_trial(trials: Sequence[Trial], report: Path) -> dict[TrialId, list[tuple
     }
 
 
-def _questions(trial: Trial, subject: Subject) -> Iterator[tuple[int, str, JudgeQuestion]]:
+def _questions(trial: Trial, subject: Subject) -> Iterator[tuple[Cell, JudgeQuestion]]:
     assert trial.review is not None
-    pull_request = serialization.digest([subject.repo, subject.title, subject.body, subject.diff])
-    known = {comment.id for comment in trial.comments}
-    for at, finding in enumerate(trial.review.findings):
-        for comment in subject.comments:
-            if comment.id in known:
-                gold = Gold(body=comment.body, path=comment.path, lines=comment.lines, side=comment.side)
-                yield (
-                    at,
-                    comment.id,
-                    JudgeQuestion(instance=trial.instance, pull_request=pull_request, finding=finding, gold=gold),
-                )
+    pull_request = pull_request_digest(subject.repo, subject.title, subject.body, subject.diff)
+    own = {comment.id for comment in trial.comments}
+    known = {
+        each.id: Gold(body=each.body, path=each.path, lines=each.lines, side=each.side)
+        for each in subject.comments
+        if each.id in own
+    }
+    return review_questions(trial.instance, pull_request, trial.review.findings, known)
 
 
-def _judgement(trial: Trial, decisions: Mapping[tuple[int, str], VotedLabel]) -> TrialJudgement:
-    assert trial.review is not None
-    findings, hits, matched = [], {}, {}
-    for at in range(len(trial.review.findings)):
-        own = [decision for (finding, _), decision in decisions.items() if finding == at]
-        label = label_of_finding(own)
-        reason = next((decision.reason for decision in own if decision.label == label), "there is no known issue")
-        findings.append(JudgedFinding(trial=str(trial.id), finding=at, label=label, reason=reason))
-    asked = {comment for _, comment in decisions}
-    for comment in (each.id for each in trial.comments):
-        labels = {at: decision.label for (at, on), decision in decisions.items() if on == comment}
-        hit = next((at for at, label in labels.items() if label == BUG_HIT), None)
-        if hit is not None:
-            matched[comment] = hit
-        without = bool(trial.review.findings) and comment not in asked
-        hits[comment] = True if hit is not None else None if without or None in labels.values() else False
-    return TrialJudgement(findings=tuple(findings), hits=hits, matched=matched)
-
-
-def _review(trial: Trial, judgement: TrialJudgement) -> JudgedReview:
+def _review(trial: Trial, judgement: JudgedTrial) -> JudgedReview:
     return JudgedReview(
         findings=[finding.label for finding in judgement.findings],
         bugs=[judgement.hits[comment.id] for comment in trial.comments],

@@ -21,11 +21,11 @@ from pathlib import Path
 from pytest_crab.errors import BadInput
 from pytest_crab.report.files import read_trials
 from pytest_crab.report.judging import JudgeReport
-from pytest_crab.report.judging import TrialJudgement
 from pytest_crab.report.judging import judge_report
 from pytest_crab.report.judging import judge_trials
 from pytest_crab.report.pull_requests import read_subject
 from pytest_crab.scoring import similarity
+from pytest_crab.scoring.judges.reviews import JudgedTrial
 from pytest_crab.scoring.judges.votes import Decide
 from pytest_crab.scoring.location import RULES
 from pytest_crab.scoring.location import Place
@@ -153,7 +153,7 @@ def compare_rulers(
 def _cells(
     trial: Trial,
     report: Path,
-    judged: Mapping[str, TrialJudgement | None],
+    judged: Mapping[str, JudgedTrial | None],
     similarities: bool,  # noqa: FBT001 - whether a ruler takes part, as in the caller
     rule: str,
 ) -> Iterator[Cell]:
@@ -186,7 +186,7 @@ def _cells(
         )
 
 
-def _hit_value(judged: TrialJudgement | None, comment: str) -> float | None:
+def _hit_value(judged: JudgedTrial | None, comment: str) -> float | None:
     hit = None if judged is None else judged.hits.get(comment)
     return None if hit is None else float(hit)
 

@@ -18,13 +18,13 @@ from pytest_crab.scoring.judges.bench import JudgeBench
 from pytest_crab.scoring.judges.cr_evaluator import CrEvaluator
 from pytest_crab.scoring.judges.labelling import LabelJudge
 from pytest_crab.scoring.judges.labelling import read_label
+from pytest_crab.scoring.judges.reviews import label_of_finding
 from pytest_crab.scoring.judges.same_concern import SameConcern
 from pytest_crab.scoring.judges.votes import Gold
 from pytest_crab.scoring.judges.votes import JudgeQuestion
 from pytest_crab.scoring.judges.votes import Vote
 from pytest_crab.scoring.judges.votes import VotedLabel
 from pytest_crab.scoring.judges.votes import decide
-from pytest_crab.scoring.judges.votes import label_of_finding
 from pytest_crab.scoring.step_cache import StepCache
 from pytest_crab.scratch import scratch
 from pytest_crab.settings import Api
@@ -101,7 +101,7 @@ def test_a_label_needs_more_than_half_of_the_votes(labels: list[str | None], exp
     ],
 )
 def test_a_finding_has_its_best_label_unless_that_is_not_known(labels: list[str | None], expected: str | None) -> None:
-    assert label_of_finding([VotedLabel(label=each, reason="") for each in labels]) == expected
+    assert label_of_finding([VotedLabel(label=each, reason="") for each in labels], LABELS) == expected
 
 
 @pytest.fixture

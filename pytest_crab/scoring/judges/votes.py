@@ -172,13 +172,3 @@ def decide(votes: Sequence[Vote]) -> VotedLabel:
         return VotedLabel(label=label, reason=next(v.reason for v in votes if v.label == label), votes=tuple(votes))
     split = ", ".join(f"{count} {label or 'without a label'}" for label, count in counts.most_common())
     return VotedLabel(label=None, reason=f"the votes are split: {split}", votes=tuple(votes))
-
-
-def label_of_finding(decisions: Sequence[VotedLabel]) -> str | None:
-    """Return a finding's label from its decisions against every known issue of the pull request.
-
-    A hit of any issue is a hit. Else it is unknown if one of them is. Else it is a valid suggestion if one says so.
-    """
-    labels = [decision.label for decision in decisions]
-    ranked = ("BUG_HIT", None, "VALID_SUGGESTION", "NOISE")
-    return next((label for label in ranked if label in labels), None)
