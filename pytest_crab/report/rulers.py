@@ -29,6 +29,7 @@ from pytest_crab.scoring.judges.reviews import JudgedTrial
 from pytest_crab.scoring.judges.votes import Decide
 from pytest_crab.scoring.location import RULES
 from pytest_crab.scoring.location import Place
+from pytest_crab.scoring.location import place_of_finding
 from pytest_crab.statistics.paired import kappa
 from pytest_crab.statistics.rank_agreement import RankAgreement
 from pytest_crab.statistics.rank_agreement import rank_agreement
@@ -166,7 +167,7 @@ def _cells(
     by_place = _match_by_place(trial, rule)
     for comment in trial.comments:
         values: dict[str, float | None] = {TESTS: verdicts.get(comment.id)}
-        has_place = comment.path is not None or rule != "paper"  # a release matches what is not stated with anything
+        has_place = comment.path is not None or not RULES[rule].needs_path
         values[LOCATION] = float(comment.id in by_place) if told and has_place else None
         values |= {name: _hit_value(own, comment.id) for name, own in judged.items()}
         text = texts.get(comment.id)
@@ -195,15 +196,8 @@ def _match_by_place(trial: Trial, rule: str) -> dict[str, int]:
     """Return the position of the finding that each comment is matched with by place."""
     assert trial.review is not None
     comments = [Place(path=each.path, lines=each.lines, side=each.side) for each in trial.comments]
-    findings = [
-        Place(
-            path=each.path,
-            lines=None if each.start is None else (each.start, each.end or each.start),
-            side=each.side,
-        )
-        for each in trial.review.findings
-    ]
-    matches = RULES[rule](findings, comments, lambda _finding, _comment: False)
+    findings = [place_of_finding(finding) for finding in trial.review.findings]
+    matches = RULES[rule].match(findings, comments, lambda _finding, _comment: False)
     return {trial.comments[comment].id: finding for finding, comment in matches.line}
 
 

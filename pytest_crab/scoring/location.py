@@ -1,16 +1,20 @@
 """Matching of findings and comments by place: AACR-Bench's rules (arXiv 2601.19494, appendix C.1), each by its name.
 
-``paper`` is the rule of the text. The two releases compute something else; they are offered under their names only, so
-that their published numbers can be reproduced.
+``paper`` is the rule of the text, ``paper-k1`` the same with one line of distance. The two releases compute something
+else; they are offered under their names only, so that their published numbers can be reproduced.
 """
 
 from __future__ import annotations
 
+import bisect
+import itertools
 from collections.abc import Callable
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from pytest_crab.statistics.matching import largest_matching
+from pytest_crab.types import Finding
 from pytest_crab.types import Side
 
 #: Says whether the finding at the first place and the comment at the second raise the same concern.
@@ -42,11 +46,14 @@ def distance(one: tuple[int, int], other: tuple[int, int]) -> int:
     return max(0, one[0] - other[1], other[0] - one[1])
 
 
-def overlaps(finding: Place, comment: Place) -> bool:
-    """Return whether path and side are equal and the lines overlap; a place without lines is its whole file."""
+def overlaps(finding: Place, comment: Place, most_apart: int = 0) -> bool:
+    """Return whether path and side are equal and the lines overlap; a place without lines is its whole file.
+
+    ``most_apart`` allows so many lines of distance.
+    """
     if finding.path is None or (finding.path, finding.side) != (comment.path, comment.side):
         return False
-    return finding.lines is None or comment.lines is None or distance(finding.lines, comment.lines) == 0
+    return finding.lines is None or comment.lines is None or distance(finding.lines, comment.lines) <= most_apart
 
 
 def near(finding: Place, comment: Place) -> bool:
@@ -58,14 +65,48 @@ def near(finding: Place, comment: Place) -> bool:
     return finding.lines is None or comment.lines is None or distance(finding.lines, comment.lines) <= RELEASE_DISTANCE
 
 
-def match_by_paper(findings: Sequence[Place], comments: Sequence[Place], same: SameConcern) -> Matches:
-    """Match one to one, as many as possible: overlapping lines; for ``semantic`` the same concern as well."""
+def match_by_paper(
+    findings: Sequence[Place], comments: Sequence[Place], same: SameConcern, *, most_apart: int = 0
+) -> Matches:
+    """Match one to one, as many as possible: overlapping lines; for ``semantic`` the same concern as well.
+
+    The paper names no distance; ``most_apart`` allows one.
+    """
+    by_file: dict[tuple[str | None, Side | None], list[int]] = {}
+    for number, comment in enumerate(comments):
+        by_file.setdefault((comment.path, comment.side), []).append(number)
+    indexes = {file: _LineIndex(numbers, comments) for file, numbers in by_file.items() if file[0] is not None}
     line = {
-        at: [number for number, comment in enumerate(comments) if overlaps(finding, comment)]
+        at: indexes[file].numbers_at(finding.lines, most_apart)
         for at, finding in enumerate(findings)
+        if (file := (finding.path, finding.side)) in indexes
     }
     semantic = {at: [number for number in numbers if same(at, number)] for at, numbers in line.items()}
     return Matches(line=tuple(largest_matching(line).items()), semantic=tuple(largest_matching(semantic).items()))
+
+
+class _LineIndex:
+    """The comments of one file by their lines, so that a review with very many findings need not look at each."""
+
+    def __init__(self, numbers: Sequence[int], comments: Sequence[Place]) -> None:
+        ranges = [(comments[number].lines, number) for number in numbers]
+        self._anywhere = [number for lines, number in ranges if lines is None]
+        self._sorted = sorted((lines[0], lines[1], number) for lines, number in ranges if lines is not None)
+        self._starts = [start for start, _, _ in self._sorted]
+        self._furthest = list(itertools.accumulate((end for _, end, _ in self._sorted), max))
+
+    def numbers_at(self, lines: tuple[int, int] | None, most_apart: int) -> list[int]:
+        """Return the comments whose lines are these or at most so far from them, in their order; None is any line."""
+        found = list(self._anywhere)
+        if lines is None:
+            return sorted(found + [number for _, _, number in self._sorted])
+        at = bisect.bisect_right(self._starts, lines[1] + most_apart)
+        while at and self._furthest[at - 1] >= lines[0] - most_apart:
+            at -= 1
+            _, end, number = self._sorted[at]
+            if end >= lines[0] - most_apart:
+                found.append(number)
+        return sorted(found)
 
 
 def match_by_january(findings: Sequence[Place], comments: Sequence[Place], same: SameConcern) -> Matches:
@@ -82,6 +123,7 @@ def match_by_january(findings: Sequence[Place], comments: Sequence[Place], same:
                 line += [(at, number)] if not line else []
                 if not semantic and same(at, number):
                     semantic.append((at, number))
+                    return Matches(line=tuple(line), semantic=tuple(semantic))
     return Matches(line=tuple(line), semantic=tuple(semantic))
 
 
@@ -104,9 +146,32 @@ def match_by_leaderboard(findings: Sequence[Place], comments: Sequence[Place], s
     return Matches(line=tuple(line.items()), semantic=tuple(semantic.items()))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocationRule:
+    """One way to match; ``at_place`` says which pairs it may match, so that their concerns are to be compared.
+
+    Under a rule that ``needs_path`` a comment without a path can have no match. One that ``drops_empty`` counts neither
+    an empty review nor the comments of its pull request.
+    """
+
+    match: Callable[[Sequence[Place], Sequence[Place], SameConcern], Matches]
+    at_place: Callable[[Place, Place], bool]
+    needs_path: bool = False
+    drops_empty: bool = False
+
+
 #: The rules by name.
-RULES: dict[str, Callable[[Sequence[Place], Sequence[Place], SameConcern], Matches]] = {
-    "paper": match_by_paper,
-    "release-2026-01": match_by_january,
-    "release-2026-07": match_by_leaderboard,
+RULES: dict[str, LocationRule] = {
+    "paper": LocationRule(match=match_by_paper, at_place=overlaps, needs_path=True),
+    "paper-k1": LocationRule(
+        match=partial(match_by_paper, most_apart=1), at_place=partial(overlaps, most_apart=1), needs_path=True
+    ),
+    "release-2026-01": LocationRule(match=match_by_january, at_place=near, drops_empty=True),
+    "release-2026-07": LocationRule(match=match_by_leaderboard, at_place=near),
 }
+
+
+def place_of_finding(finding: Finding) -> Place:
+    """Return the place of a finding."""
+    lines = None if finding.start is None else (finding.start, finding.end or finding.start)
+    return Place(path=finding.path, lines=lines, side=finding.side)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from collections.abc import Hashable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -18,8 +19,11 @@ def largest_matching(candidates: Mapping[K, Sequence[V]]) -> dict[K, V]:
     """
     owners: dict[V, K] = {}
     partners: dict[K, V] = {}
+    closed: set[V] = set()
     for start in candidates:
-        free, reached = _free_candidate(start, candidates, owners)
+        free, reached = _free_candidate(start, candidates, owners, closed)
+        if free is None:  # what it reached leads to no free candidate, and so never will
+            closed |= reached.keys()
         while free is not None:  # each key on the path takes the candidate that it reached, and leaves its own
             key = reached[free]
             left = partners.get(key)
@@ -29,14 +33,17 @@ def largest_matching(candidates: Mapping[K, Sequence[V]]) -> dict[K, V]:
 
 
 def _free_candidate(
-    start: K, candidates: Mapping[K, Sequence[V]], owners: Mapping[V, K]
+    start: K, candidates: Mapping[K, Sequence[V]], owners: Mapping[V, K], closed: Container[V]
 ) -> tuple[V | None, dict[V, K]]:
-    """Return a candidate without an owner that ``start`` reaches, and the key that each candidate was reached from."""
+    """Return a candidate without an owner that ``start`` reaches, and the key that each candidate was reached from.
+
+    No way leads through ``closed`` candidates.
+    """
     reached: dict[V, K] = {}
     queue = [start]
     for key in queue:
         for value in candidates[key]:
-            if value not in reached:
+            if value not in reached and value not in closed:
                 reached[value] = key
                 if value not in owners:
                     return value, reached

@@ -124,27 +124,30 @@ def test_the_release_has_its_published_counts(tmp_path: Path) -> None:
 
 
 @needs_data
-@pytest.mark.parametrize(("rule", "matches"), [("paper", 1505), ("release-2026-01", 196), ("release-2026-07", 1505)])
+@pytest.mark.parametrize(
+    ("rule", "matches"), [("paper", 1505), ("paper-k1", 1505), ("release-2026-01", 196), ("release-2026-07", 1505)]
+)
 def test_the_gold_comments_as_findings(rule: str, matches: int) -> None:
     line = semantic = 0
     for each in read_rows(DATA / "positive_samples.json"):
         places = [Place(path=one.path, lines=one.lines, side=one.side) for one in each.comments]
         notes = [one.note for one in each.comments]
-        found = RULES[rule](places, places, lambda one, other, notes=notes: notes[one] == notes[other])
+        found = RULES[rule].match(places, places, lambda one, other, notes=notes: notes[one] == notes[other])
         line, semantic = line + len(found.line), semantic + len(found.semantic)
     assert (line, semantic) == (matches, matches)
 
 
 @needs_data
-def test_models_and_rejected_comments_against_the_gold_ones() -> None:
+@pytest.mark.parametrize(("rule", "of_models", "of_rejected"), [("paper", 80, 125), ("paper-k1", 94, 143)])
+def test_models_and_rejected_comments_against_the_gold_ones(rule: str, of_models: int, of_rejected: int) -> None:
     gold = {each.instance_id: each.comments for each in read_rows(DATA / "positive_samples.json")}
 
     def matches(*sides: list[Any]) -> int:
         findings, comments = ([Place(path=one.path, lines=one.lines, side=one.side) for one in side] for side in sides)
-        return len(RULES["paper"](findings, comments, lambda _one, _other: False).line)
+        return len(RULES[rule].match(findings, comments, lambda _one, _other: False).line)
 
     found = [([c for c in each if c.is_ai_comment], [c for c in each if not c.is_ai_comment]) for each in gold.values()]
-    assert sum(matches(models, humans) for models, humans in found) == 80
+    assert sum(matches(models, humans) for models, humans in found) == of_models
     rejected = [each for each in read_rows(DATA / "negative_samples.json") if each.instance_id in gold]
     assert sum(len(each.comments) for each in rejected) == 632
-    assert sum(matches(list(each.comments), list(gold[each.instance_id])) for each in rejected) == 125
+    assert sum(matches(list(each.comments), list(gold[each.instance_id])) for each in rejected) == of_rejected

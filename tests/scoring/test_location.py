@@ -24,7 +24,7 @@ def at(first: int, last: int | None = None, path: str | None = "a.c", side: Side
 
 
 def match(rule: str, findings: list[Place], comments: list[Place]) -> Matches:
-    return RULES[rule](findings, comments, lambda _finding, _comment: True)
+    return RULES[rule].match(findings, comments, lambda _finding, _comment: True)
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_the_leaderboard_looks_for_each_comment_and_uses_a_finding_once() -> Non
 
 @pytest.mark.parametrize("rule", sorted(RULES))
 def test_another_concern_at_the_same_place_is_a_match_by_line_only(rule: str) -> None:
-    found = RULES[rule]([at(1)], [at(1)], lambda _finding, _comment: False)
+    found = RULES[rule].match([at(1)], [at(1)], lambda _finding, _comment: False)
     assert (len(found.line), found.semantic) == (1, ())
 
 
