@@ -55,11 +55,12 @@ def test_without_a_budget_all_begin_and_all_is_booked(ledger: Path) -> None:
     budget = BudgetLedger(ledger, None, None)
     assert budget.begin("a", "1", "t1") == budget.begin("b", "2", "t2") == {"allowance": None}
     budget.note_step("b", "2", "review")
-    budget.book("a", "worker one", entry("t1", 0.25))
-    budget.book("a", "worker one", entry("t1", 9.0, replayed=True))
+    budget.book("0", "a", "worker one", entry("t1", 0.25))
+    budget.book("1", "a", "worker one", entry("t1", 9.0, replayed=True))
     budget.end("a", "1", short=False)
     budget.lose("b", "worker two")
     budget.lose("a", "worker one")
+    budget.close()
     booked, replayed, lost = lines(ledger)
     assert (booked["worker"], booked["cost_usd"], replayed["cost_usd"], budget.spent) == ("worker one", 0.25, 9.0, 0.25)
     assert (lost["worker"], lost["trial"], lost["lost"], "estimated_usd" in lost) == ("worker two", "t2", True, False)
@@ -68,7 +69,7 @@ def test_without_a_budget_all_begin_and_all_is_booked(ledger: Path) -> None:
 def test_trials_begin_while_what_all_may_spend_is_within_the_budget(ledger: Path) -> None:
     budget = BudgetLedger(ledger, 2.5, 1.0)
     assert [budget.begin("a", key, key) for key in "123"] == [{"allowance": 1.0}, {"allowance": 1.0}, {}]
-    budget.book("a", "a", entry("1", 0.4))
+    budget.book("0", "a", "a", entry("1", 0.4))
     assert budget.begin("a", "3", "3") == {}  # 1.6 may still be spent, and 0.4 is
     budget.end("a", "1", short=False)
     assert budget.begin("a", "3", "3") == {"allowance": 1.0}
@@ -86,7 +87,7 @@ def test_without_a_limit_for_each_trial_one_runs_at_a_time(ledger: Path) -> None
     budget = BudgetLedger(ledger, 2.0, None)
     assert budget.begin("a", "1", "1") == {"allowance": 2.0}
     assert budget.begin("b", "2", "2") == {}
-    budget.book("a", "a", entry("1", 0.5))
+    budget.book("0", "a", "a", entry("1", 0.5))
     budget.end("a", "1", short=False)
     assert budget.begin("b", "2", "2") == {"allowance": 1.5}
 
@@ -109,10 +110,10 @@ def test_a_dead_worker_is_charged_with_what_its_trials_may_have_spent(ledger: Pa
     budget.note_step("a", "1", "image")
     budget.note_step("a", "2", "revision")
     budget.note_step("a", "2", "verdict")
-    budget.book("a", "worker one", entry("1", 0.25))
+    budget.book("0", "a", "worker one", entry("1", 0.25))
     budget.lose("a", "worker one")
-    budget.end("a", "1", short=False)  # it was not dead after all, and comes too late
     assert budget.spent == 1.0
+    budget.close()
     _, lost = lines(ledger)
     assert (lost["trial"], lost["worker"], lost["estimated_usd"]) == ("1", "worker one", 0.75)
 
@@ -122,11 +123,47 @@ def test_what_a_dead_worker_still_tells_is_booked_and_counts_once(ledger: Path) 
     budget.begin("a", "1", "1")
     budget.note_step("a", "1", "review")
     budget.lose("a", "worker one")
-    budget.book("a", "worker one", entry("1", 0.75))
+    budget.book("0", "a", "worker one", entry("1", 0.75))
     assert budget.spent == 1.0
-    budget.book("a", "worker one", entry("1", 0.5))
+    budget.book("1", "a", "worker one", entry("1", 0.5))
     assert budget.spent == 1.25
-    assert [line.get("cost_usd") for line in lines(ledger)] == [None, 0.75, 0.5]
+    budget.close()
+    told = [(line.get("cost_usd"), line.get("estimated_usd")) for line in lines(ledger)]
+    assert told == [(0.75, None), (0.5, None), (None, 0.0)]
+
+
+@pytest.mark.parametrize("limit", [None, 5.0])
+def test_a_trial_that_ends_on_a_worker_given_up_is_charged_with_what_it_spent(
+    ledger: Path, limit: float | None
+) -> None:
+    budget = BudgetLedger(ledger, limit, 1.0)
+    budget.begin("a", "1", "1")
+    budget.note_step("a", "1", "review")
+    budget.lose("a", "worker one")
+    budget.book("0", "a", "worker one", entry("1", 0.75))
+    budget.end("a", "1", short=False)
+    budget.close()
+    assert budget.spent == 0.75
+    assert [line.get("cost_usd") for line in lines(ledger)] == [0.75]
+
+
+def test_a_step_that_is_told_after_its_worker_was_lost_is_charged(ledger: Path) -> None:
+    budget = BudgetLedger(ledger, 5.0, 1.0)
+    budget.begin("a", "1", "1")
+    budget.note_step("a", "1", "proof")
+    budget.lose("a", "worker one")
+    assert budget.spent == 0.0
+    budget.note_step("a", "1", "review")
+    assert budget.spent == 1.0
+    budget.close()
+    assert [line["estimated_usd"] for line in lines(ledger)] == [1.0]
+
+
+def test_what_is_told_twice_is_booked_once(ledger: Path) -> None:
+    budget = BudgetLedger(ledger, 5.0, 1.0)
+    for identity in ("0", "1", "0"):
+        budget.book(identity, "a", "worker one", entry("1", 0.25))
+    assert (budget.spent, len(lines(ledger))) == (0.5, 2)
 
 
 def test_a_trial_may_exceed_its_own_budget_by_one_request() -> None:
@@ -158,7 +195,8 @@ def test_the_last_request_to_an_unknown_model_has_the_dearest_price_of_its_provi
 
 
 actions = st.lists(
-    st.tuples(st.sampled_from(["begin", "pay", "end", "lose"]), st.sampled_from("abc"), st.floats(0, 1)), max_size=60
+    st.tuples(st.sampled_from(["begin", "pay", "end", "lose", "tell"]), st.sampled_from("abc"), st.floats(0, 1)),
+    max_size=60,
 )
 
 
@@ -169,10 +207,11 @@ def test_a_budget_is_never_exceeded(
     limit: float,
     reserve: float | None,
 ) -> None:
-    """Gateways let requests through up to the allowance; of those that a dead worker made, none was booked."""
+    """Gateways let requests through up to the allowance; a worker that is lost tells late what it spent, or never."""
     path = tmp_path_factory.getbasetemp() / f"{uuid.uuid4().hex}.jsonl"
     budget = BudgetLedger(path, limit, reserve)
     running: dict[str, tuple[str, float]] = {}
+    lost: list[tuple[str, str, float]] = []
     really = 0.0
     for number, (action, worker, amount) in enumerate(steps):
         mine = [key for key, (owner, _) in running.items() if owner == worker]
@@ -186,14 +225,18 @@ def test_a_budget_is_never_exceeded(
             cost = running[key][1] * amount
             really += cost
             running[key] = worker, running[key][1] - cost
-            budget.book(worker, worker, entry(key, cost))
+            budget.book(str(number), worker, worker, entry(key, cost))
         elif action == "end" and mine:
             budget.end(worker, key, short=amount > 0.5)
             del running[key]
         elif action == "lose":
-            for each in mine:
-                really += running.pop(each)[1]  # all of it, and nobody says so
+            lost += [(worker, each, running.pop(each)[1] * amount) for each in mine]
+            really += sum(cost for _, _, cost in lost[len(lost) - len(mine) :])
             budget.lose(worker, worker)
+        elif action == "tell" and lost:
+            owner, each, cost = lost.pop()
+            budget.book(str(number), owner, owner, entry(each, cost))
+            budget.end(owner, each, short=False)
         assert really <= limit + 1e-9
     for key, (owner, _) in running.items():
         budget.end(owner, key, short=False)

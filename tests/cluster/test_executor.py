@@ -289,8 +289,28 @@ def test_what_a_lost_worker_still_tells_is_booked_with_its_name(start: Any, tmp_
     line.workers["w1"] = dataclasses.replace(state("w1"), name="new", incarnation="two", uid="uid-new")
     until(lambda: any(worker.name == "new" for worker in one.workers.known.values()))
     late = {"trial": "t", "complete": True, "cost_usd": 0.25}
-    one._inbox.put(("message", {"uid": "uid-w1", "key": task.key, "notice": "verdict", "entries": [late]}))
+    one._inbox.put(("message", {"uid": "uid-w1", "key": task.key, "notice": "verdict", "entries": {"0": late}}))
     begin(one, line, task, "w2")  # messages are taken in order
+    booked = [json.loads(each) for each in (tmp_path / "ledger").read_text().splitlines()]
+    assert booked == [{**late, "worker": "w1"}]
+    assert one._budget.spent == 0.25
+
+
+def test_a_call_under_way_on_a_worker_that_was_cut_off_is_booked_once(start: Any, tmp_path: Path) -> None:
+    line = FakeConnection(lambda _: None)
+    one = start(line)
+    submit(one, FIRST)
+    until(lambda: line.given)
+    task = line.given[0][0]
+    begin(one, line, task, "w1")
+    one._inbox.put(("message", {"uid": "uid-w1", "key": task.key, "notice": "review"}))
+    del line.workers["w1"]
+    until(lambda: len(one.workers.known) == 1)
+    late = {"trial": "t", "complete": False, "estimated_usd": 0.25}
+    one._inbox.put(("message", {"uid": "uid-w1", "key": task.key, "end": False, "entries": {"0": late}}))
+    begin(one, line, task, "w2")
+    one.stop()
+    one.shutdown()
     booked = [json.loads(each) for each in (tmp_path / "ledger").read_text().splitlines()]
     assert booked == [{**late, "worker": "w1"}]
     assert one._budget.spent == 0.25

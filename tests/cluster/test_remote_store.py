@@ -32,8 +32,9 @@ class Wire:
         self._server = StepServer(self.store, (), ["PLANTED"])
         self._folder = folder
 
-    def send(self, message: Mapping[str, Any]) -> None:
+    def send(self, message: Mapping[str, Any]) -> bool:
         self.call(message)
+        return not self.silent
 
     def call(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
         self.sent.append(message)

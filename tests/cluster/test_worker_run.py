@@ -44,9 +44,11 @@ class Keeper:
         self.told: list[Mapping[str, Any]] = []
         self.allowance: float | None = None
         self.wanted = True
+        self.there = True
 
-    def send(self, message: Mapping[str, Any]) -> None:
+    def send(self, message: Mapping[str, Any]) -> bool:
         self.told.append(message)
+        return self.there
 
     def call(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
         if "begin" in message:
@@ -75,7 +77,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def make(folder: Path) -> Iterator[Callable[..., tuple[WorkerRun, Keeper]]]:
     made: list[WorkerRun] = []
 
-    def run(models: ModelSettings | None = None, *crews: CrewPayload) -> tuple[WorkerRun, Keeper]:
+    def run(
+        models: ModelSettings | None = None, *crews: CrewPayload, budget: float | None = None
+    ) -> tuple[WorkerRun, Keeper]:
         keeper = Keeper()
         plan = RunPlan(
             run="r",
@@ -85,6 +89,7 @@ def make(folder: Path) -> Iterator[Callable[..., tuple[WorkerRun, Keeper]]]:
             proof_runs=1,
             models=models or ModelSettings(),
             crews=crews or (crew(),),
+            budget=budget,
         )
         assert pickle.loads(pickle.dumps(plan)) == plan
         made.append(WorkerRun(plan, "w1", lambda: keeper))
@@ -158,6 +163,17 @@ def test_a_trial_that_nobody_wants_is_not_run(make: Any, room: Any) -> None:
     assert keeper.of("notice") == []
 
 
+@pytest.mark.bubblewrap
+def test_under_a_budget_no_step_begins_that_cannot_be_told(make: Any, room: Any) -> None:
+    run, keeper = make(budget=1.0)
+    assert list(run.prepare()) == []
+    keeper.there = False
+    with pytest.raises(Cancelled):
+        perform(run, room)
+    assert len(keeper.of("notice")) == 1
+    assert keeper.told[-1] == {"key": "k", "end": False}
+
+
 def test_a_stopped_run_begins_no_trial_and_leaves_nothing(make: Any, room: Any) -> None:
     run, _ = make()
     assert list(run.prepare()) == []
@@ -187,10 +203,14 @@ def test_a_trial_pays_no_more_than_it_is_allowed(make: Any) -> None:
         assert len(provider.asked) == 2
         with gateway.open(trial="other", step="review", attempt=1) as access:
             assert ask(access).status_code == 200
+        keeper.there = False
         run.send({"notice": "one"})
+        keeper.there = True
         run.send({"notice": "two"})
-    entries = [entry for entries in keeper.of("entries") for entry in entries]
-    assert [(entry["trial"], entry["cost_usd"]) for entry in entries] == [
+        run.send({"notice": "three"})
+    first, again = keeper.of("entries")
+    assert first == again  # the first time it was not known to have been sent
+    assert [(entry["trial"], entry["cost_usd"]) for entry in first.values()] == [
         ("t", pytest.approx(0.00101)),
         ("t", pytest.approx(0.00101)),
         ("other", pytest.approx(0.00101)),

@@ -30,7 +30,8 @@ ASKING = ("review", "revision")
 class _Grant:
     """A running trial's allowance in US dollars, and what of it is known to be spent; ``whole``: it was all there was.
 
-    ``asking``: the trial is in a step that asks models, so that more may be spent than is known.
+    ``asking``: the trial is in a step that asks models, so that more may be spent than is known. ``lost`` is the
+    ledger's line for it once its worker is gone.
     """
 
     trial: str
@@ -38,10 +39,12 @@ class _Grant:
     whole: bool
     spent: float = 0.0
     asking: bool = False
+    lost: Mapping[str, Any] | None = None
 
     @property
     def rest(self) -> float:
-        return max(self.allowance - self.spent, 0.0)
+        """The US dollars that it may spend, or may have spent on a worker that is gone, beyond what is known."""
+        return 0.0 if self.lost and not self.asking else max(self.allowance - self.spent, 0.0)
 
 
 def reserve_of(models: ModelSettings, crews: Iterable[Crew]) -> float | None:
@@ -67,71 +70,80 @@ class BudgetLedger:
 
     A trial is admitted with an allowance that the gateway of its worker enforces: ``reserve``, else all that is left,
     to one trial at a time. Once a trial could not use all that was left, the others are admitted with nothing, so that
-    those whose steps are stored end well. A dead worker's trials are charged with the rest of their allowances.
+    those whose steps are stored end well. A dead worker's trials are charged with the rest of their allowances, as long
+    as that worker does not tell what they spent.
     """
 
     def __init__(self, path: Path, budget: float | None, reserve: float | None) -> None:
-        self.spent = 0.0
         self._path = path
         self._budget = budget
         self._reserve = reserve
+        self._booked: set[str] = set()
+        self._paid = 0.0
         self._grants: dict[tuple[str, str], _Grant] = {}
-        self._charged: dict[tuple[str, str], float] = {}
         self._short = False
+
+    @property
+    def spent(self) -> float:
+        """The US dollars of all requests that were booked, and of what lost trials may have spent beyond."""
+        return self._paid + sum(grant.rest for grant in self._grants.values() if grant.lost)
 
     def begin(self, worker: str, key: str, trial: str) -> dict[str, Any]:
         """Admit a trial with its allowance, None: without end; nothing is answered while it has to wait."""
         self._grants.pop((worker, key), None)  # its answer was lost, and nothing is spent
-        self._charged.pop((worker, trial), None)
-        left = float("inf")
-        if self._budget is not None:
-            left = max(self._budget - self.spent - sum(grant.rest for grant in self._grants.values()), 0.0)
-            if self._reserve is None or self._reserve > left:
-                if not self._short and any(grant.rest > 0 for grant in self._grants.values()):
-                    return {}
-                self._grants[worker, key] = _Grant(trial, left, whole=True)
-                return {"allowance": left}
-        allowance = left if self._reserve is None else min(left, self._reserve)
-        self._grants[worker, key] = _Grant(trial, allowance, whole=False)
-        return {"allowance": None if self._budget is None else allowance}
+        if self._budget is None:
+            self._grants[worker, key] = _Grant(trial, 0.0, whole=False)
+            return {"allowance": None}
+        left = max(self._budget - self._paid - sum(grant.rest for grant in self._grants.values()), 0.0)
+        whole = self._reserve is None or self._reserve > left
+        if whole and not self._short and any(grant.rest > 0 and not grant.lost for grant in self._grants.values()):
+            return {}
+        allowance = left if whole or self._reserve is None else self._reserve
+        self._grants[worker, key] = _Grant(trial, allowance, whole=whole)
+        return {"allowance": allowance}
 
     def note_step(self, worker: str, key: str, step: str) -> None:
-        """Note the step that a trial begins."""
+        """Note the step that a trial begins; of a dead worker's it may come late."""
         grant = self._grants.get((worker, key))
         if grant is not None and step.startswith((*ASKING, "verdict")):
             grant.asking = step.startswith(ASKING)
 
-    def book(self, worker: str, name: str, entry: Mapping[str, Any]) -> None:
-        """Add a request of a worker to the ledger; the charge for a trial lost with that worker covers it first."""
+    def book(self, identity: str, worker: str, name: str, entry: Mapping[str, Any]) -> None:
+        """Add a request of a worker to the ledger, once by its identity, however often it is told."""
+        if identity in self._booked:
+            return
+        self._booked.add(identity)
         self._write({**entry, "worker": name})
-        cost = max(float(entry.get("cost_usd") or 0.0), float(entry.get("estimated_usd") or 0.0))
         if entry.get("replayed"):
             return
-        charge = worker, str(entry.get("trial"))
-        covered = min(cost, self._charged.get(charge, 0.0))
-        if covered:
-            self._charged[charge] -= covered
-        self.spent += cost - covered
+        cost = max(float(entry.get("cost_usd") or 0.0), float(entry.get("estimated_usd") or 0.0))
+        self._paid += cost
         for (owner, _), grant in self._grants.items():
             if owner == worker and grant.trial == entry.get("trial"):
                 grant.spent += cost
 
     def end(self, worker: str, key: str, *, short: bool) -> None:
-        """Take back what a trial did not spend; ``short``: a request was refused since it might cost more than that."""
+        """Take back what a trial did not spend; ``short``: a request was refused since it might cost more than that.
+
+        All that it spent is booked by then, also by a worker that was lost and can be reached again.
+        """
         grant = self._grants.pop((worker, key), None)
         self._short = self._short or (short and grant is not None and grant.whole)
 
     def lose(self, worker: str, name: str) -> None:
-        """Charge what the trials of a dead worker may have spent beyond what is known."""
-        for owner, key in [each for each in self._grants if each[0] == worker]:
-            grant = self._grants.pop((owner, key))
-            if grant.asking:
-                now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")
-                charged = {} if self._budget is None else {"estimated_usd": round(grant.rest, 9)}
-                lost = {"status": 0, "complete": False, "lost": True}
-                self._write({"time": now, "trial": grant.trial, **lost, **charged, "worker": name})
-                self._charged[worker, grant.trial] = charged.get("estimated_usd", 0.0)
-                self.spent += charged.get("estimated_usd", 0.0)
+        """Charge what the trials of a dead worker may have spent beyond what is known, until they end after all."""
+        now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")
+        lost = {"status": 0, "complete": False, "lost": True}
+        for (owner, _), grant in self._grants.items():
+            if owner == worker:
+                grant.lost = {"time": now, "trial": grant.trial, **lost, "worker": name}
+
+    def close(self) -> None:
+        """Add to the ledger what lost trials may have spent that no worker has told."""
+        for grant in self._grants.values():
+            if grant.lost and grant.asking:
+                estimated = {} if self._budget is None else {"estimated_usd": round(grant.rest, 9)}
+                self._write({**grant.lost, **estimated})
 
     def _write(self, line: Mapping[str, Any]) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True)

@@ -191,21 +191,19 @@ class ClusterExecutor(Executor):
         """Take a worker's message: a warning, bookings, or a trial that begins, makes a step or ends."""
         if "warning" in message:
             self.events.add(message["warning"])
-        worker = self.workers.find(message["uid"])
-        job = self._submitted.get(message.get("key", ""))
-        for entry in message.get("entries", ()):  # also those of a worker that is lost: they are paid for
-            self._budget.book(message["uid"], self.workers.name(message["uid"]), entry)
-        if worker is None:  # it is about to be taken in, and asks again; or its trials are with others
-            if "begin" in message:
-                self._connection.answer(message["call"], {})
-            return
-        if "begin" in message:
-            self._connection.answer(message["call"], self._begin(worker, job, message))
-        elif "end" in message:
-            self._budget.end(worker.uid, message["key"], short=message["end"])
-        elif "notice" in message and job is not None:
-            self._budget.note_step(worker.uid, job.key, message["notice"])
-            job.notice(message["notice"])
+        uid, key = message["uid"], message.get("key", "")
+        for identity, entry in message.get("entries", {}).items():  # also a lost worker's: they are paid for
+            self._budget.book(identity, uid, self.workers.name(uid), entry)
+        worker, job = self.workers.find(uid), self._submitted.get(key)
+        if "end" in message:
+            self._budget.end(uid, key, short=message["end"])
+        elif "begin" in message:  # a worker that is about to be taken in asks again, and so does a lost one
+            answer = {} if worker is None else self._begin(worker, job, message)
+            self._connection.answer(message["call"], answer)
+        elif "notice" in message:
+            self._budget.note_step(uid, key, message["notice"])
+            if worker is not None and job is not None:
+                job.notice(message["notice"])
 
     def _begin(self, worker: WorkerState, job: _Job | None, message: Mapping[str, Any]) -> dict[str, Any]:
         """Return the answer to a worker that is to begin a trial: an allowance, to wait, or that nobody wants it."""
@@ -372,6 +370,7 @@ class ClusterExecutor(Executor):
         finally:
             for worker in self.workers.known.values():
                 self._budget.lose(worker.uid, worker.name)
+            self._budget.close()
 
 
 def _start(future: Future[Trial]) -> bool:

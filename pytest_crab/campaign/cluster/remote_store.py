@@ -27,8 +27,8 @@ MOST_BYTES = 64 << 20
 class Controller(Protocol):
     """A worker's way to the controller, which reads what is sent in the order of sending."""
 
-    def send(self, message: Mapping[str, Any]) -> None:
-        """Return once the message is out of this process, or cannot be sent."""
+    def send(self, message: Mapping[str, Any]) -> bool:
+        """Return once the message is out of this process, or False: that is not known, and it may be sent again."""
 
     def call(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
         """Send a message and return the answer; nothing if none comes."""

@@ -55,10 +55,13 @@ class DaskController:
         self._topic = topic
         self._queue = Queue(topic, client=client)
 
-    def send(self, message: Mapping[str, Any]) -> None:
-        """See remote_store.Controller; the scheduler has the message when this returns."""
-        with contextlib.suppress(*LOST):
+    def send(self, message: Mapping[str, Any]) -> bool:
+        """See remote_store.Controller; the scheduler has the message when this returns True."""
+        try:
             self._queue.put(json.dumps({"uid": UID, **message}), callback_timeout=_ANSWER)
+        except LOST:
+            return False
+        return True
 
     def call(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
         """See remote_store.Controller; the answer comes in a queue of its own."""

@@ -74,7 +74,7 @@ class WorkerRun:
         self._run_context: RunContext | None = None
         self._stopped = False
         self._idle = threading.Condition()
-        self._making, self._booking, self._closing = threading.Lock(), threading.Lock(), threading.Lock()
+        self._making, self._closing = threading.Lock(), threading.Lock()
         self._booked = 0
         self._seen: dict[str, PullRequest] = {}
         self._run = RunFolder()
@@ -122,7 +122,8 @@ class WorkerRun:
         self._models.allow(label, self._await_allowance(task.key, label, run_context))
 
         def notice(step: str) -> None:
-            self.send({"key": task.key, "notice": step})
+            if not self.send({"key": task.key, "notice": step}) and self.plan.budget is not None:
+                raise Cancelled("what the next step costs cannot be told: the scheduler is out of reach")
 
         try:
             with self._disk.trial(instance.id):
@@ -131,10 +132,12 @@ class WorkerRun:
             self.send({"key": task.key, "end": label in self._models.short})
         return TrialAnswer(trial=trial, shown=self._seen.pop(instance.id, None))  # each trial notes it again
 
-    def send(self, message: Mapping[str, Any]) -> None:
-        """See remote_store.Controller; what the gateway has booked since the last time goes along."""
-        entries = self._new_entries()
-        self._controller.send({**message, **({"entries": entries} if entries else {})})
+    def send(self, message: Mapping[str, Any]) -> bool:
+        """See remote_store.Controller; what the gateway has booked since a message was sent well goes along."""
+        entries, end = self._new_entries()
+        sent = self._controller.send({**message, **({"entries": entries} if entries else {})})
+        self._booked = end if sent else self._booked
+        return sent
 
     def call(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
         """See remote_store.Controller."""
@@ -160,18 +163,20 @@ class WorkerRun:
         allowance: float | None = answer["allowance"]
         return allowance
 
-    def _new_entries(self) -> list[Mapping[str, Any]]:
-        """Return what the gateway has booked since the last call."""
+    def _new_entries(self) -> tuple[dict[str, Mapping[str, Any]], int]:
+        """Return what the gateway has booked and was not sent, by its identity, and where that ends in its ledger."""
         ledger = store_folder() / "ledger" / f"{self._run.id}.jsonl"
-        entries = []
-        with self._booking, contextlib.suppress(OSError), ledger.open("rb") as file:
-            file.seek(self._booked)
-            lines = file.read().rpartition(b"\n")[0]
-            self._booked += len(lines) + 1 if lines else 0
-            for line in lines.splitlines():
+        entries = {}
+        place = self._booked
+        with contextlib.suppress(OSError), ledger.open("rb") as file:
+            file.seek(place)
+            for line in file:
+                if not line.endswith(b"\n"):
+                    break
                 with contextlib.suppress(ValueError):  # the disk was full, and a part of it was written
-                    entries.append(json.loads(line))
-        return entries
+                    entries[f"{self._run.id}:{place}"] = json.loads(line)
+                place += len(line)
+        return entries, place
 
     def _build(self, payload: CrewPayload) -> Iterator[str]:
         """Build a crew as it is on the controller, or yield why it cannot be."""

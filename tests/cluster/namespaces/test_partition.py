@@ -81,7 +81,7 @@ def test_a_worker_is_cut_off_and_then_the_scheduler(
     ]
     ledger = room.ledger("one")
     assert Counter((entry["trial"], entry["worker"]) for entry in ledger) == {
-        ("pots-1::asker", "w1"): 1,  # lost, or told in the moment in which the worker could be reached again
+        ("pots-1::asker", "w1"): 1,  # lost, or told once the worker could be reached again
         ("pots-1::asker", "w2"): 1,
         ("pots-2::asker", "w2"): 1,
     }
