@@ -206,24 +206,34 @@ def broken(own: Truth) -> int:
     return sum(score.get("label") == "broken" for trial in own.trials for score in trial["scores"])
 
 
+def idle(own: Truth) -> int:
+    """The findings in reviews after which no oracle was caught."""
+    return sum(
+        len(trial["review"].get("findings", ()))
+        for trial in own.trials
+        if not any(result["verdict"] == "caught" for result in results(trial))
+    )
+
+
 def rates_row(folder: Path, name: str) -> list[str]:
     own, both = Truth(folder, name), lift(folder, name)
     broke = broken(own)
     return [
         name,
-        str(len(own.findings)),
-        f"{len(own.findings) / 8:.1f}",
-        own.rate(kind="behavioral"),
-        own.rate(kind="structural"),
         own.rate(),
         f"{span(own.interval())} over 7 repositories",
-        own.macro(),
-        "-" if name == "none" else f"{100 * fmean(both.changes):+.1f} (95%: {span(both.interval)})",
-        f"{own.of(resolvable=True)} {own.rate(resolvable=True)}%",
         own.of(),
         str(len(own.oracles) - len(own.known())),
+        f"{len(own.findings) / 8:.1f}",
+        percent(idle(own) / len(own.findings)) if own.findings else "-",
+        "-" if name == "none" else f"{100 * fmean(both.changes):+.1f} (95%: {span(both.interval)})",
+        f"{own.of(resolvable=True)} {own.rate(resolvable=True)}%",
+        own.rate(kind="behavioral"),
+        own.rate(kind="structural"),
+        own.macro(),
         f"{percent(own.share('caught'))} to {percent(own.share('caught', 'unknown'))}",
         f"{broke} of 8",
+        str(len(own.findings)),
         f"{own.cost:.2f}",
     ]
 
@@ -246,12 +256,7 @@ def cost_row(folder: Path, name: str) -> list[str]:
 
 def burden_row(folder: Path, name: str) -> list[str]:
     own = Truth(folder, name)
-    idle = sum(
-        len(trial["review"].get("findings", ()))
-        for trial in own.trials
-        if not any(result["verdict"] == "caught" for result in results(trial))
-    )
-    return [name, str(len(own.findings)), str(idle), "-", "16", "8", "-", "-"]
+    return [name, str(len(own.findings)), str(idle(own)), "-", "16", "8", "-", "-"]
 
 
 def test_every_cell_of_the_page(folder: Path) -> None:
@@ -334,7 +339,8 @@ def test_every_sentence_of_the_terminal(folder: Path) -> None:
     for name, own in truth.items():
         row = next(line for line in lines if re.match(rf"{name} +\d", line)).split()
         page = rates_row(folder, name)
-        assert row == [*page[:6], span(own.interval()).replace(" to ", "-"), page[7], page[10], page[11]]
+        interval = span(own.interval()).replace(" to ", "-")
+        assert row == [name, page[14], page[5], page[9], page[10], page[1], interval, page[11], page[3], page[4]]
 
 
 def test_every_number_of_a_summary_and_of_junit(folder: Path) -> None:

@@ -176,7 +176,7 @@ def test_rates_are_the_same_everywhere(folder: Path, reviewer: str) -> None:
     page = Tables((folder / "index.html").read_text())
     heads, *rows = page.rows["rates"]
     shown = dict(zip(heads, next(row for row in rows if row[0] == reviewer), strict=True))
-    assert [shown["Overall %"], shown["Macro %"], shown["Caught / known"]] == wanted
+    assert [shown["Rate %"], shown["Mean over PRs %"], shown["Caught / known"]] == wanted
     assert shown["Comments"] == count(truth["comments"])
     interval = own.overall.interval
     assert interval is not None

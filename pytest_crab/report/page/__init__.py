@@ -2,47 +2,39 @@
 
 from __future__ import annotations
 
-import base64
-import gzip
-import hashlib
-import json
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from collections.abc import Mapping
 from contextlib import contextmanager
-from importlib import resources
-from operator import attrgetter
 from pathlib import Path
 from typing import IO
 from typing import Any
 
-from pytest_crab.formats import format_dollars
-from pytest_crab.formats import format_interval
-from pytest_crab.formats import format_number
-from pytest_crab.formats import format_percent
-from pytest_crab.formats import format_points
 from pytest_crab.report.files import write_report_file
-from pytest_crab.report.label_changes import label_table
 from pytest_crab.report.page.figures import findings_table
 from pytest_crab.report.page.figures import label_tables
 from pytest_crab.report.page.figures import near_words
 from pytest_crab.report.page.figures import overlaps_table
 from pytest_crab.report.page.figures import points
 from pytest_crab.report.page.figures import repositories_table
+from pytest_crab.report.page.headline import Clock
+from pytest_crab.report.page.headline import banners
+from pytest_crab.report.page.headline import idle_share
+from pytest_crab.report.page.headline import role
+from pytest_crab.report.page.headline import run_facts
+from pytest_crab.report.page.rendering import packed_block
+from pytest_crab.report.page.rendering import render_page
+from pytest_crab.report.page.rendering import safe_json
 from pytest_crab.report.page.rows import index_row
 from pytest_crab.report.page.rows import subject_detail
 from pytest_crab.report.page.rows import trial_detail
 from pytest_crab.report.pull_requests import read_subject
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.terminal import label
-from pytest_crab.report.terminal import of
-from pytest_crab.report.terminal import of_findings
 from pytest_crab.report.transcripts import Transcript
 from pytest_crab.report.transcripts import drop_transcripts
 from pytest_crab.report.transcripts import read_transcript
-from pytest_crab.statistics.comparison import Interval
-from pytest_crab.text import escape_controls
 from pytest_crab.types import Trial
 from pytest_crab.types import TrialId
 
@@ -75,6 +67,7 @@ class Page:
         self._near: dict[TrialId, Counter[str]] = {}
         self._subjects: dict[str, int | None] = {}
         self._named: set[str] = set()
+        self._clock = Clock()
         self._room = ROOM
         self._count = 0
 
@@ -90,6 +83,7 @@ class Page:
             "q": self._subjects[trial.instance],
         }
         self._near[key] = near_words(trial)
+        self._clock.add(trial)
 
     def write(self, summary: Summary) -> None:
         """Write index.html, with the numbers of ``summary``. Raises OSError."""
@@ -109,7 +103,7 @@ class Page:
         near: dict[str, Counter[str]] = {}
         for trial, words in self._near.items():
             near.setdefault(trial.reviewer, Counter()).update(words)
-        head, tail = _render(summary, near, list(self._rows.values()))
+        head, tail = _render(summary, self._clock.words(), near, list(self._rows.values()))
         yield head.encode()
         self._blocks.seek(0)
         while chunk := self._blocks.read(_CHUNK):
@@ -117,34 +111,23 @@ class Page:
         yield tail.encode()
 
     def _block(self, data: Any) -> int:
-        packed = base64.b64encode(gzip.compress(_json(data).encode(), 3, mtime=0)).decode()
-        self._blocks.write(f'<script type="application/json" id="d{self._count}">"{packed}"</script>\n'.encode())
+        self._blocks.write(packed_block(self._count, data))
         self._count += 1
         return self._count - 1
 
 
-def _render(summary: Summary, near: Mapping[str, Counter[str]], rows: list[dict[str, Any]]) -> tuple[str, str]:
-    """The page before and after the details."""
-    from jinja2 import Environment
-    from jinja2 import PackageLoader
-    from jinja2 import StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("pytest_crab.report.page", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=_printable,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(
-        dollars=format_dollars, percent=format_percent, number=format_number, points=format_points, range=_range
-    )
-    environment.filters.update(unit=attrgetter("basis"))
-    environment.globals.update(of=of, of_findings=of_findings, label=label, label_table=label_table)
-    script, style = _asset("page.js"), _asset("page.css")
-    text = environment.get_template("page.html").render(
+def _render(
+    summary: Summary, when: str, near: Mapping[str, Counter[str]], rows: list[dict[str, Any]]
+) -> tuple[str, str]:
+    """Return the page before and after the details."""
+    return render_page(
+        "page.html",
+        ("page.js",),
         summary=summary,
+        facts=list(run_facts(summary, when)),
+        banners=list(banners(summary)),
+        role=role,
+        idle_share=idle_share,
         label_tables=label_tables(summary),
         overlaps=overlaps_table(summary),
         repositories=repositories_table(summary),
@@ -155,23 +138,9 @@ def _render(summary: Summary, near: Mapping[str, Counter[str]], rows: list[dict[
         notes=_notes(summary),
         points=list(points(summary.reviewers)),
         firsts=list(dict.fromkeys(k for one in summary.reviewers for k in one.curve)),
-        oracles=len({oracle.key for one in summary.reviewers for oracle in one.oracles}),
-        index=_json(rows),
+        index=safe_json(rows),
         trials=len(rows),
-        script=script,
-        style=style,
-        script_hash=_hash(script),
-        style_hash=_hash(style),
     )
-    head, _, tail = text.partition("<!-- details -->")
-    return head, tail
-
-
-def _printable(value: object) -> object:
-    """Return a template's value with the characters that are not printable escaped; markup stays as it is."""
-    if type(value) is not str:
-        return value
-    return "\n".join(map(escape_controls, value.split("\n")))
 
 
 def _notes(summary: Summary) -> list[str]:
@@ -192,22 +161,3 @@ def _marks(summary: Summary) -> Iterator[str]:
         yield "* is shown the answer"
     if any(label(one).endswith("~") for one in summary.reviewers if one.leaky):
         yield "~ worked on the public pull request and could read its discussion"
-
-
-def _range(interval: Interval | None) -> str:
-    """An interval of rates in percent, or nothing."""
-    return "" if interval is None else format_interval(interval, " to ")
-
-
-def _asset(name: str) -> str:
-    return resources.files("pytest_crab.report.page").joinpath(name).read_text(encoding="utf-8").strip()
-
-
-def _hash(text: str) -> str:
-    """Return a script's or style's digest, as the page's content security policy states it."""
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-def _json(data: Any) -> str:
-    """JSON that cannot end the element it lies in."""
-    return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")

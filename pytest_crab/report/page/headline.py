@@ -1,0 +1,172 @@
+"""The head of a page: each reviewer's rate with its burden, the facts of the run, and the warnings that rates need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from datetime import timedelta
+from datetime import timezone
+
+from pytest_crab.formats import format_count
+from pytest_crab.formats import format_percent
+from pytest_crab.report.summary import ReviewerSummary
+from pytest_crab.report.summary import Summary
+from pytest_crab.report.terminal import label
+from pytest_crab.types import CONTROL
+from pytest_crab.types import Trial
+
+#: A rate is warned of where more than this share of its oracles is unknown, as gates do by default.
+MUCH_UNKNOWN = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Banner:
+    """A warning above the rates: its first words, and the rest."""
+
+    head: str
+    text: str
+
+
+class Clock:
+    """The time that trials took place in, from the first start to the last end."""
+
+    def __init__(self) -> None:
+        self.first: datetime | None = None
+        self.last: datetime | None = None
+
+    def add(self, trial: Trial) -> None:
+        """Take a trial's time in; one whose start is not on record changes nothing."""
+        started = parse_time(trial.started)
+        if started is None:
+            return
+        ended = started + timedelta(seconds=trial.seconds)
+        self.first = started if self.first is None else min(self.first, started)
+        self.last = ended if self.last is None else max(self.last, ended)
+
+    def words(self) -> str:
+        """Return the time in words, in UTC; empty where no start is on record."""
+        if self.first is None or self.last is None:
+            return ""
+        same = self.first.date() == self.last.date()
+        return f"{self.first:%d %b %Y, %H:%M} to {self.last:{'%H:%M' if same else '%d %b %Y, %H:%M'}} UTC"
+
+
+def parse_time(text: str | None) -> datetime | None:
+    """Return the time that a record states, in UTC; None if it states none that can be read."""
+    try:
+        found = None if text is None else datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    if found is None:
+        return None
+    return found.astimezone(timezone.utc) if found.tzinfo else found.replace(tzinfo=timezone.utc)
+
+
+def run_facts(summary: Summary, when: str) -> Iterator[tuple[str, str]]:
+    """Yield who ran what and when: a name and its words, without those that are not on record."""
+    reviewers = summary.reviewers
+    facts = {
+        "When": when,
+        "Reviewers": ", ".join(_with_version(one) for one in reviewers),
+        "Coding agent": _agents(reviewers),
+        "Models": ", ".join(_distinct(_models(reviewers))) or "none on record",
+        "Set": _set_words(summary),
+        "Repeats": str(max((one.repeats for one in reviewers), default=0)),
+        "Runtime": ", ".join(_distinct(name for one in reviewers for name in one.runtimes)),
+        "Versions": ", ".join(
+            f"{name} {version}"
+            for part, name in (("pytest_crab", "pytest-crab"), ("harness", "harness"))
+            for version in _distinct(word for one in reviewers for word in one.versions.get(part, ()))
+        ),
+        "Part of the run": summary.shard or "",
+    }
+    yield from ((name, words) for name, words in facts.items() if words)
+
+
+def _with_version(one: ReviewerSummary) -> str:
+    versions = [word.removeprefix(f"{one.reviewer} ") for word in one.versions.get("reviewer", ())]
+    return f"{label(one)} {' and '.join(versions)}".strip()
+
+
+def _agents(reviewers: Iterable[ReviewerSummary]) -> str:
+    found: dict[str, dict[str, None]] = {}
+    for one in reviewers:
+        simulated = " (simulated)" if one.simulated else ""
+        for agent in one.agents:
+            found.setdefault(f"{agent}{simulated}", {}).update(dict.fromkeys(one.versions.get("agent", ())))
+    return ", ".join(f"{name}{', version ' if own else ''}{' and '.join(own)}" for name, own in found.items())
+
+
+def _models(reviewers: Iterable[ReviewerSummary]) -> Iterator[str]:
+    for one in reviewers:
+        for part, role in (("reviewer-model", one.reviewer), ("agent-model", "coding agent")):
+            yield from (f"{model} ({role})" for model in one.versions.get(part, ()))
+
+
+def _set_words(summary: Summary) -> str:
+    oracles = {oracle.key: oracle for one in summary.reviewers for oracle in one.oracles}
+    repositories = {oracle.repo for oracle in oracles.values()}
+    widest = max(summary.reviewers, key=lambda one: one.instances, default=None)
+    if widest is None:
+        return ""
+    words = {"authored": widest.authored, "from GitHub": widest.github}
+    origins = ", ".join(f"{count} {word}" for word, count in words.items() if count)
+    return (
+        f"{format_count(widest.instances, 'pull request')} ({origins}) from "
+        f"{format_count(len(repositories), 'repository')}, with {format_count(len(oracles), 'oracle')}"
+    )
+
+
+def _distinct(words: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(words))
+
+
+def banners(summary: Summary) -> Iterator[Banner]:
+    """Yield what a reader of the rates must know first: a simulated agent, reviewers shown the answer, unknowns."""
+    reviewers = summary.reviewers
+    if any(one.simulated for one in reviewers):
+        yield Banner(
+            "Simulated agent: location overlap only.",
+            "No model read the findings. A rate says how often a finding lies on the lines of a human comment, and a "
+            "reviewer that flags many lines gets a high one.",
+        )
+    shown = [one.reviewer for one in reviewers if one.reviewer in one.privileged]
+    if shown:
+        yield Banner(
+            f"{_list(shown)} {'is' if len(shown) == 1 else 'are'} shown the answer.",
+            "Read such a rate as an upper bound, not as a result.",
+        )
+    leaky = [one.reviewer for one in reviewers if one.leaky]
+    if leaky:
+        yield Banner(
+            f"{_list(leaky)} worked on the public pull request.",
+            "It could read the discussion, and is not compared with other reviewers.",
+        )
+    for one in reviewers:
+        share = one.overall.unknown / one.overall.oracles if one.overall.oracles else 0
+        if share > MUCH_UNKNOWN:
+            yield Banner(
+                f"{one.reviewer}: {one.overall.unknown} of {one.overall.oracles} oracles have no verdict.",
+                f"The rate over all of them lies between {format_percent(one.overall.low)}% and "
+                f"{format_percent(one.overall.high)}%.",
+            )
+
+
+def _list(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def role(one: ReviewerSummary) -> str:
+    """Return the words for a reviewer that is no plain contestant, else an empty text."""
+    if one.arm == CONTROL:
+        return "control: the agent gets no review"
+    if one.arm is not None:
+        return one.arm
+    return "shown the answer" if one.reviewer in one.privileged else ""
+
+
+def idle_share(one: ReviewerSummary) -> float | None:
+    """Return the share of findings in reviews after which no oracle was caught; None if there were no findings."""
+    return one.burden.idle / one.burden.findings if one.burden.findings else None

@@ -1,0 +1,94 @@
+"""A page from its template: one file with its own style and script, that works from disk and fetches nothing."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import gzip
+import hashlib
+import json
+from collections.abc import Sequence
+from importlib import resources
+from operator import attrgetter
+from typing import Any
+
+from pytest_crab.formats import format_dollars
+from pytest_crab.formats import format_interval
+from pytest_crab.formats import format_number
+from pytest_crab.formats import format_percent
+from pytest_crab.formats import format_points
+from pytest_crab.report.label_changes import label_table
+from pytest_crab.report.terminal import label
+from pytest_crab.report.terminal import of
+from pytest_crab.report.terminal import of_findings
+from pytest_crab.statistics.comparison import Interval
+from pytest_crab.text import escape_controls
+
+#: Stands in a template where the packed data of trials belong, which are too long to pass through it.
+DETAILS = "<!-- details -->"
+
+
+def render_page(template: str, scripts: Sequence[str], **values: Any) -> tuple[str, str]:
+    """Return the page before and after its packed data, from a template and scripts of this folder."""
+    from jinja2 import Environment
+    from jinja2 import PackageLoader
+    from jinja2 import StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("pytest_crab.report.page", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_printable,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        dollars=format_dollars, percent=format_percent, number=format_number, points=format_points, range=_range
+    )
+    environment.filters.update(unit=attrgetter("basis"))
+    environment.globals.update(of=of, of_findings=of_findings, label=label, label_table=label_table)
+    script, style = _script(tuple(scripts)), _asset("page.css")
+    text = environment.get_template(template).render(
+        **values, script=script, style=style, script_hash=_hash(script), style_hash=_hash(style)
+    )
+    head, _, tail = text.partition(DETAILS)
+    return head, tail
+
+
+def packed_block(number: int, data: Any) -> bytes:
+    """Return the element that holds packed data, which the page's script unpacks by this number."""
+    packed = base64.b64encode(gzip.compress(safe_json(data).encode(), 3, mtime=0)).decode()
+    return f'<script type="application/json" id="d{number}">"{packed}"</script>\n'.encode()
+
+
+def safe_json(data: Any) -> str:
+    """Return JSON that cannot end the element that it lies in."""
+    return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+
+
+def _printable(value: object) -> object:
+    """Return a template's value with the characters that are not printable escaped; markup stays as it is."""
+    if type(value) is not str:
+        return value
+    return "\n".join(map(escape_controls, value.split("\n")))
+
+
+def _range(interval: Interval | None) -> str:
+    """An interval of rates in percent, or nothing."""
+    return "" if interval is None else format_interval(interval, " to ")
+
+
+@functools.cache
+def _script(names: tuple[str, ...]) -> str:
+    """Return the scripts as one, in a scope of their own, in this order."""
+    parts = "\n\n".join(map(_asset, names))
+    return f'"use strict";\n(() => {{\n{parts}\n}})();'
+
+
+def _asset(name: str) -> str:
+    return resources.files("pytest_crab.report.page").joinpath(name).read_text(encoding="utf-8").strip()
+
+
+def _hash(text: str) -> str:
+    """Return a script's or style's digest, as the page's content security policy states it."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
