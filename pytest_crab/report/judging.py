@@ -76,7 +76,7 @@ class JudgeReport:
 
 def questions_of(trials: Sequence[Trial], report: Path) -> Iterator[JudgeQuestion]:
     """Yield every question that ``judge_trials`` asks. Raises BadInput."""
-    for own in _by_trial(trials, report).values():
+    for own in questions_by_trial(trials, report).values():
         yield from own.values()
 
 
@@ -86,7 +86,7 @@ def judge_trials(trials: Sequence[Trial], report: Path, decide: Decide) -> dict[
     Trials without the findings' texts, or whose pull request the report does not hold, are left out. Raises BadInput,
     and what ``decide`` raises.
     """
-    asked = _by_trial(trials, report)
+    asked = questions_by_trial(trials, report)
     decisions = decide(question for own in asked.values() for question in own.values())
     return {
         trial.id: judged_trial(
@@ -153,7 +153,8 @@ def calibrate(found: JudgeReport, labels: Mapping[tuple[str, int], str]) -> Judg
     return dataclasses.replace(found, calibration=calibration)
 
 
-def _by_trial(trials: Sequence[Trial], report: Path) -> dict[TrialId, dict[Cell, JudgeQuestion]]:
+def questions_by_trial(trials: Sequence[Trial], report: Path) -> dict[TrialId, dict[Cell, JudgeQuestion]]:
+    """Return the questions on each review whose findings and pull request are on record. Raises BadInput."""
     return {
         trial.id: dict(_questions(trial, subject))
         for trial in trials
@@ -172,7 +173,7 @@ def _questions(trial: Trial, subject: Subject) -> Iterator[tuple[Cell, JudgeQues
         for each in subject.comments
         if each.id in own
     }
-    return review_questions(trial.instance, pull_request, trial.review.findings, known)
+    return review_questions(trial.instance, pull_request, trial.review.findings, known, subject.diff)
 
 
 def _review(trial: Trial, judgement: JudgedTrial) -> JudgedReview:

@@ -41,16 +41,18 @@ _WORD = re.compile(r"[A-Za-z0-9_]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedComment:
-    """A finding as the judge labelled it: ``matched`` is the human comment that it named, from 0.
+    """A finding as the judge labelled it; ``unreadable``: an answer on it was none of the labels.
 
-    ``label`` None: the judge's answer was none of the labels. ``actionability`` is from 1 to 5.
+    ``matched`` has the human comments, counted from 0, that the judge says confirm it. ``actionability`` is from 1 to
+    5.
     """
 
     text: str
     place: Place
-    label: str | None
-    matched: int | None = None
+    label: str
+    matched: tuple[int, ...] = ()
     actionability: float = MIDDLE_ACTIONABILITY
+    unreadable: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +97,7 @@ def match_review(
             clusters=count_clusters([finding.text for finding in findings], similar),
             alignment=math.fsum(alignments) / len(alignments) if alignments else 0.0,
             actionability=math.fsum(scores) / len(scores) if scores else None,
-            fallback=any(finding.label is None for finding in findings),
+            fallback=any(finding.unreadable for finding in findings),
         ),
     )
 
@@ -108,9 +110,7 @@ def _judged_pairs(
 ) -> Iterator[tuple[int, int]]:
     """Yield the judge's pairs, the most actionable and then the most alike first; the paper wants affinity as well."""
     named = [
-        (at, finding.matched)
-        for at, finding in enumerate(findings)
-        if finding.label == CONFIRMED and finding.matched is not None
+        (at, human) for at, finding in enumerate(findings) for human in finding.matched if finding.label == CONFIRMED
     ]
     for at, human in sorted(named, key=lambda pair: (-findings[pair[0]].actionability, -likeness[pair[0]][pair[1]])):
         if rule == RELEASE or affinity[at][human] >= LEAST_AFFINITY:

@@ -28,7 +28,7 @@ DATA = Path(__file__).parents[3] / "shared" / "data" / "sweprbench" / "first9_re
 sweprbench_data = pytest.mark.skipif(not DATA.is_file(), reason="../shared/data/sweprbench is not beside this checkout")
 
 
-def comment(text: str, label: str | None = "PLAUSIBLE", matched: int | None = None, **own: Any) -> JudgedComment:
+def comment(text: str, label: str = "PLAUSIBLE", *matched: int, **own: Any) -> JudgedComment:
     place = Place(path=own.pop("path", "app.py"), lines=(own.pop("line", 1),) * 2)
     return JudgedComment(text=text, place=place, label=label, matched=matched, **own)
 
@@ -65,11 +65,10 @@ def second_score(
 
     take(
         [
-            (agent.actionability, sim[a, agent.matched], -a, -agent.matched)
+            (agent.actionability, sim[a, h], -a, -h)
             for a, agent in enumerate(agents)
-            if agent.label == "CONFIRMED"
-            and agent.matched is not None
-            and (rule == "release" or aff[a, agent.matched] >= 0.3)
+            for h in agent.matched
+            if agent.label == "CONFIRMED" and (rule == "release" or aff[a, h] >= 0.3)
         ]
     )
     take(
@@ -94,7 +93,7 @@ def second_score(
     q = sum((agent.actionability - 1) / 4 for agent in agents) / n * (1.0 if caught else 0.2)
     h_, rho = len(fabricated) / n, 1 - len(heads) / n
     s = 0.40 * r + 0.25 * p + 0.15 * a_ + 0.10 * q + 0.05 * p - 0.25 * h_ - 0.15 * rho - 0.10 * excess
-    s *= 0.5 if any(agent.label is None for agent in agents) else 1
+    s *= 0.5 if any(agent.unreadable for agent in agents) else 1
     return {"overall": min(1.0, max(0.0, s)), "recall": r, "precision": p, "hallucination": h_, "redundancy": rho}
 
 
@@ -107,12 +106,17 @@ def random_review(
     ]
     findings = []
     for at in range(source.choice([0, 1, 2, 3, 6, 35])):
-        label = source.choice([*LABELS, None] if source.random() < 0.2 else LABELS)
-        matched = source.choice([None, *range(len(humans))]) if label == "CONFIRMED" else None
+        label = source.choice(LABELS)
+        named = source.sample(range(len(humans)), source.randint(0, min(2, len(humans))))
         place = Place(path=source.choice(["a", "b", "c"]), lines=(source.randint(1, 60),) * 2)
         findings.append(
             JudgedComment(
-                text=f"f{at}", place=place, label=label, matched=matched, actionability=float(source.randint(1, 5))
+                text=f"f{at}",
+                place=place,
+                label=label,
+                matched=tuple(sorted(named)) if label == "CONFIRMED" else (),
+                actionability=float(source.randint(1, 5)),
+                unreadable=source.random() < 0.01,
             )
         )
     texts = [each.text for each in findings] + [text for text, _ in humans]
@@ -171,7 +175,7 @@ def test_two_findings_on_one_comment_are_confirmed_once_and_the_more_actionable_
 
 
 def test_a_comment_that_no_judge_names_and_no_text_is_like_stays_missed() -> None:
-    found = match_review([comment("x", "CONFIRMED", None)], [("y", HERE)], never)
+    found = match_review([comment("x", "CONFIRMED")], [("y", HERE)], never)
     assert found.labels == ("PLAUSIBLE",)
     assert score_review(found.counts).recall == 0
 

@@ -10,5 +10,6 @@ JUDGES = Family(
     table={
         "cr-evaluator": "pytest_crab.scoring.judges.cr_evaluator:CrEvaluator",
         "same-concern": "pytest_crab.scoring.judges.same_concern:SameConcern",
+        "swe-prbench": "pytest_crab.scoring.judges.swe_prbench:SwePrbenchJudge",
     },
 )

@@ -25,12 +25,15 @@ from pytest_crab.types import Side
 class LabelJudge(ChatSettings):
     """Asks a model for one of ``labels``; ``headings`` stand over the known issue and over the finding.
 
+    ``rates``: it is asked how actionable the finding is, too.
+
     ``votes`` is how often each question is asked; a label needs more than half of them. The other settings are those of
     ``single-shot``, ``timeout`` and ``max_tokens`` for one answer.
     """
 
     labels: ClassVar[tuple[str, ...]]
     headings: ClassVar[tuple[str, str]]
+    rates: ClassVar[bool] = False
 
     timeout: float = 120.0
     max_tokens: int = 1024
@@ -53,19 +56,25 @@ class LabelJudge(ChatSettings):
         Raises ModelError, GatewayError.
         """
         with self.chat(services) as chat:
-            content = as_data(self.instructions(), shown(question, self.headings), " and from its review")
+            data = shown(question, self.headings, self.code(question))
+            content = as_data(self.instructions(), data, " and from its review")
+            rating = None
             try:
-                label, reason = read_label(chat.ask([{"role": "user", "content": content}]), self.labels)
+                answer = chat.ask([{"role": "user", "content": content}])
+                label, reason = read_label(answer, self.labels)
+                rating = read_actionability(answer) if self.rates and label is not None else None
             except ModelRefused as error:
                 label, reason = None, str(error)
-            return Vote(label=label, reason=reason, usage=chat.usage(), transcript=chat.keep())
+            return Vote(label=label, reason=reason, actionability=rating, usage=chat.usage(), transcript=chat.keep())
+
+    def code(self, question: JudgeQuestion) -> str:
+        """Return the part of the diff that is shown with a question."""
+        return question.code
 
 
 def read_label(text: str, labels: Sequence[str]) -> tuple[str | None, str]:
     """Return the label of an answer with the judge's reason; no label, with our reason, if it gives not exactly one."""
-    answers = [
-        piece.value for piece in pieces(text) if isinstance(piece.value, dict) and "classification" in piece.value
-    ]
+    answers = _answers(text)
     if not answers:
         return None, f"the answer has no classification: {_quote(text)}"
     words = {str(answer["classification"]).strip().upper() for answer in answers}
@@ -75,6 +84,16 @@ def read_label(text: str, labels: Sequence[str]) -> tuple[str | None, str]:
     if word not in labels:
         return None, f"the classification is {_quote(word)}; it should be one of {', '.join(labels)}"
     return word, str(answers[-1].get("reason", ""))[:_LONGEST_REASON]
+
+
+def read_actionability(text: str) -> int | None:
+    """Return the number of an answer, brought within 1 to 5; None if it gives none."""
+    found = [answer.get("actionability") for answer in _answers(text)][-1]
+    return min(5, max(1, found)) if isinstance(found, int) and not isinstance(found, bool) else None
+
+
+def _answers(text: str) -> list[dict[str, Any]]:
+    return [piece.value for piece in pieces(text) if isinstance(piece.value, dict) and "classification" in piece.value]
 
 
 _LONGEST_REASON, _LONGEST_QUOTE = 2000, 120
@@ -91,7 +110,7 @@ _PADDING = (
 )
 
 
-def shown(question: JudgeQuestion, headings: tuple[str, str]) -> str:
+def shown(question: JudgeQuestion, headings: tuple[str, str], code: str) -> str:
     """Return a question as text, in its form: the known issue, the finding, and the code that both are about."""
     gold, finding = question.gold, question.finding
     lines = None if finding.start is None else (finding.start, finding.end or finding.start)
@@ -104,8 +123,8 @@ def shown(question: JudgeQuestion, headings: tuple[str, str]) -> str:
         ],
     ]
     ordered = reversed(parts) if question.form == SWAPPED else parts
-    code = [["Code:", question.code]] if question.code else []
-    return "\n\n".join("\n".join(part) for part in (*code, *ordered))
+    first = [["Code:", code]] if code else []
+    return "\n\n".join("\n".join(part) for part in (*first, *ordered))
 
 
 def _place(path: str | None, lines: tuple[int, int] | None, side: Side) -> str:

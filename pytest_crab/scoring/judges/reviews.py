@@ -43,12 +43,14 @@ def pull_request_digest(repo: str, title: str, body: str, diff: str) -> str:
 
 
 def questions_of(
-    instance: str, pull_request: str, findings: Sequence[Finding], known: Mapping[str, Gold]
+    instance: str, pull_request: str, findings: Sequence[Finding], known: Mapping[str, Gold], diff: str = ""
 ) -> Iterator[tuple[Cell, JudgeQuestion]]:
     """Yield a question for each finding and each known issue, which are named by their comments."""
     for at, finding in enumerate(findings):
         for comment, gold in known.items():
-            question = JudgeQuestion(instance=instance, pull_request=pull_request, finding=finding, gold=gold)
+            question = JudgeQuestion(
+                instance=instance, pull_request=pull_request, finding=finding, gold=gold, diff=diff
+            )
             yield (at, comment), question
 
 

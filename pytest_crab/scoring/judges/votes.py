@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Callable
 from collections.abc import Iterable
@@ -36,7 +37,8 @@ class JudgeQuestion:
     """A finding and a known issue of one pull request, which is named by a digest of its content.
 
     ``form`` is how they are shown: as the judge does, or in one of FORMS, which should change no label. ``code`` is a
-    part of the diff that is shown before them; empty: none is.
+    part of the diff that is shown before them; empty: none is. ``diff`` is the whole diff, of which a judge may show
+    what its rule wants; ``pull_request`` names it already.
     """
 
     instance: str
@@ -45,30 +47,45 @@ class JudgeQuestion:
     gold: Gold
     form: str = ""
     code: str = ""
+    diff: str = ""
 
     @property
     def digest(self) -> str:
         """The digest that names the question."""
-        return serialization.digest(self)
+        return serialization.digest(dataclasses.replace(self, diff=""))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vote:
-    """One answer of a judge; ``label`` None: it is none of the labels, and ``reason`` says so."""
+    """One answer of a judge; ``label`` None: it is none of the labels, and ``reason`` says so.
+
+    ``actionability`` is from 1 to 5, where a judge is asked for it.
+    """
 
     label: str | None = None
     reason: str
+    actionability: int | None = None
     usage: Usage | None = None
     transcript: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VotedLabel:
-    """The label of a finding against one known issue; None is unknown, with the reason. ``votes`` are all answers."""
+    """The label of a finding against one known issue; None is unknown, with the reason. ``votes`` are all answers.
+
+    ``unreadable``: none of the answers was a label, though each was given.
+    """
 
     label: str | None
     reason: str
     votes: tuple[Vote, ...] = ()
+    unreadable: bool = False
+
+    @property
+    def actionability(self) -> float | None:
+        """The mean of the votes' actionability; None where none has it."""
+        known = [vote.actionability for vote in self.votes if vote.actionability is not None]
+        return sum(known) / len(known) if known else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,6 +186,8 @@ def decide(votes: Sequence[Vote]) -> VotedLabel:
     counts = Counter(vote.label for vote in votes)
     label, count = counts.most_common(1)[0]
     if 2 * count > len(votes):
-        return VotedLabel(label=label, reason=next(v.reason for v in votes if v.label == label), votes=tuple(votes))
+        reason = next(vote.reason for vote in votes if vote.label == label)
+        unreadable = label is None and count == len(votes)
+        return VotedLabel(label=label, reason=reason, votes=tuple(votes), unreadable=unreadable)
     split = ", ".join(f"{count} {label or 'without a label'}" for label, count in counts.most_common())
     return VotedLabel(label=None, reason=f"the votes are split: {split}", votes=tuple(votes))
