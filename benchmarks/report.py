@@ -22,6 +22,9 @@ import time
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
+from datetime import datetime
+from datetime import timedelta
+from datetime import timezone
 from pathlib import Path
 from typing import NamedTuple
 
@@ -47,6 +50,9 @@ SHORT, LONG = 20, 400
 
 #: Seconds until a page of so many trials is open, and milliseconds from a filter's keystroke to paint.
 OPENING, PAINTING, OPENED = 2.0, 100.0, 2_000
+
+#: When the first trial starts; the others follow at steps of three seconds.
+START = datetime(2026, 1, 2, tzinfo=timezone.utc)
 
 REVIEWERS = ("codex", "pr-agent", "claude-code", "human")
 KEYS = ("o", "ow", "owner3", "codex")
@@ -93,6 +99,7 @@ def made_up(count: int, lines: int) -> Iterator[Trial]:
             revision=Revision(diff=diff, usage=Usage(cost_usd=0.02)),
             results=results,
             seconds=12.5,
+            started=(START + timedelta(seconds=3 * at)).isoformat(),
         )
 
 

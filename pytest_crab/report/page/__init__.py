@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from contextlib import contextmanager
@@ -12,11 +13,18 @@ from typing import IO
 from typing import Any
 
 from pytest_crab.report.files import write_report_file
+from pytest_crab.report.page.charts import Bar
+from pytest_crab.report.page.charts import cost_plot
+from pytest_crab.report.page.charts import forest_plot
+from pytest_crab.report.page.charts import heat_map
+from pytest_crab.report.page.charts import overlap_plot
+from pytest_crab.report.page.charts import timeline
+from pytest_crab.report.page.figures import bar_of
 from pytest_crab.report.page.figures import findings_table
 from pytest_crab.report.page.figures import label_tables
 from pytest_crab.report.page.figures import near_words
 from pytest_crab.report.page.figures import overlaps_table
-from pytest_crab.report.page.figures import points
+from pytest_crab.report.page.figures import priced
 from pytest_crab.report.page.figures import repositories_table
 from pytest_crab.report.page.headline import Clock
 from pytest_crab.report.page.headline import banners
@@ -44,6 +52,9 @@ FILE = "index.html"
 #: The most transcripts of one trial that the page shows, and the most characters of all of them.
 TRANSCRIPTS, ROOM = 8, 32 << 20
 
+#: The page's scripts, in the order that they need each other in.
+SCRIPTS = ("elements.js", "tables.js", "charts.js", "diffs.js", "trial.js", "list.js")
+
 _CHUNK = 1 << 20
 
 
@@ -68,6 +79,7 @@ class Page:
         self._subjects: dict[str, int | None] = {}
         self._named: set[str] = set()
         self._clock = Clock()
+        self._bars: dict[TrialId, Bar] = {}
         self._room = ROOM
         self._count = 0
 
@@ -84,6 +96,9 @@ class Page:
         }
         self._near[key] = near_words(trial)
         self._clock.add(trial)
+        bar = bar_of(trial)
+        if bar is not None:
+            self._bars[key] = bar
 
     def write(self, summary: Summary) -> None:
         """Write index.html, with the numbers of ``summary``. Raises OSError."""
@@ -103,7 +118,7 @@ class Page:
         near: dict[str, Counter[str]] = {}
         for trial, words in self._near.items():
             near.setdefault(trial.reviewer, Counter()).update(words)
-        head, tail = _render(summary, self._clock.words(), near, list(self._rows.values()))
+        head, tail = _render(summary, self._clock.words(), near, self._bars.values(), list(self._rows.values()))
         yield head.encode()
         self._blocks.seek(0)
         while chunk := self._blocks.read(_CHUNK):
@@ -116,13 +131,28 @@ class Page:
         return self._count - 1
 
 
+def _charts(summary: Summary, bars: Iterable[Bar]) -> dict[str, Any]:
+    """Return the page's pictures by the names that the templates have for them."""
+    names = [label(one) for one in summary.reviewers]
+    return {
+        "forest": forest_plot({label(one): one.overall for one in summary.reviewers}),
+        "heat": {
+            dimension: heat_map(names, [(row["word"], row["cells"]) for row in rows])
+            for dimension, rows in label_tables(summary).items()
+        },
+        "costs": cost_plot(list(priced(summary.reviewers))) if any(one.cost_usd for one in summary.reviewers) else "",
+        "upset": overlap_plot(summary.together.reviewers, overlaps_table(summary)),
+        "timeline": timeline(bars),
+    }
+
+
 def _render(
-    summary: Summary, when: str, near: Mapping[str, Counter[str]], rows: list[dict[str, Any]]
+    summary: Summary, when: str, near: Mapping[str, Counter[str]], bars: Iterable[Bar], rows: list[dict[str, Any]]
 ) -> tuple[str, str]:
     """Return the page before and after the details."""
     return render_page(
         "page.html",
-        ("page.js",),
+        SCRIPTS,
         summary=summary,
         facts=list(run_facts(summary, when)),
         banners=list(banners(summary)),
@@ -136,7 +166,7 @@ def _render(
         labels={one.reviewer: label(one) for one in summary.reviewers},
         marks=list(_marks(summary)),
         notes=_notes(summary),
-        points=list(points(summary.reviewers)),
+        **_charts(summary, bars),
         firsts=list(dict.fromkeys(k for one in summary.reviewers for k in one.curve)),
         index=safe_json(rows),
         trials=len(rows),

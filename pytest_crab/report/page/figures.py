@@ -11,11 +11,16 @@ from fractions import Fraction
 from typing import Any
 
 from pytest_crab.report.comparisons import Overlap
+from pytest_crab.report.page.charts import Bar
+from pytest_crab.report.page.charts import Priced
+from pytest_crab.report.page.headline import parse_time
 from pytest_crab.report.page.rows import near
 from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
+from pytest_crab.report.terminal import label
 from pytest_crab.types import Category
 from pytest_crab.types import Trial
+from pytest_crab.types import Verdict
 
 #: What a finding is filed under that is near no comment.
 ELSEWHERE = "elsewhere"
@@ -84,15 +89,38 @@ def overlaps_table(summary: Summary) -> list[Overlap]:
     return [*(one for one in found if one.reviewers), nobody] if together.oracles else []
 
 
-def points(reviewers: Sequence[ReviewerSummary]) -> Iterator[dict[str, Any]]:
-    """Yield the points of the plot of cost per trial against rate; reviewers without a known cost or rate have none."""
-    priced = [one for one in reviewers if one.cost_usd is not None and one.overall.micro is not None and one.trials]
-    most = max((one.cost_usd or 0) / one.trials for one in priced) if priced else 0
-    for one in priced:
-        cost = (one.cost_usd or 0) / one.trials
-        yield {
-            "reviewer": one.reviewer,
-            "cost": cost,
-            "x": 60 + 500 * (cost / most if most else 0),
-            "y": 220 - 200 * (one.overall.micro or 0),
-        }
+def priced(reviewers: Sequence[ReviewerSummary]) -> Iterator[Priced]:
+    """Yield the reviewers whose cost and rate are known, with the cost per trial."""
+    for one in reviewers:
+        if one.cost_usd is not None and one.overall.micro is not None and one.trials:
+            yield Priced(name=label(one), cost=one.cost_usd / one.trials, rate=one.overall)
+
+
+def bar_of(trial: Trial) -> Bar | None:
+    """Return a trial's bar on the timeline; None where its start is not on record."""
+    start = parse_time(trial.started)
+    if start is None:
+        return None
+    counts = {verdict: len(trial.having(verdict)) for verdict in Verdict}
+    name = trial_name(trial)
+    steps = ", ".join(f"{one.step} {one.seconds:.1f} s" for one in trial.steps if not one.reused)
+    return Bar(
+        name=name,
+        words=f"{name}: {', '.join(f'{count} {verdict}' for verdict, count in counts.items())}, "
+        f"{trial.seconds:.1f} s ({steps or 'from the store'})",
+        start=start,
+        seconds=trial.seconds,
+        outcome=outcome_word(counts[Verdict.CAUGHT], counts[Verdict.MISSED]),
+    )
+
+
+def trial_name(trial: Trial) -> str:
+    """Return the name that the page and the commands know a trial by."""
+    return f"{trial.instance}::{trial.reviewer}" + (f"[{trial.repeat}]" if trial.repeat > 1 else "")
+
+
+def outcome_word(caught: int, missed: int) -> str:
+    """Return one word for a trial: caught or missed if all known oracles are, some if they differ, else unknown."""
+    if not caught and not missed:
+        return "unknown"
+    return "some" if caught and missed else "caught" if caught else "missed"

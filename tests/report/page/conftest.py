@@ -97,6 +97,7 @@ def _trial(
         revision=Revision(diff=DIFF if at % 2 else HOSTILE, usage=Usage(cost_usd=0.02), notes=HOSTILE),
         versions={"pytest_crab": HOSTILE},
         transcripts=(f"{at:064x}", "f" * 64),
+        started=f"2026-01-02T03:{at % 60:02}:00+00:00",
     )
 
 

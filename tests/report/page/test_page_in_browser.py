@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -135,8 +137,63 @@ def test_the_keyboard_is_enough(watched: Watched) -> None:
     page.wait_for_selector("#overview:not([hidden])")
 
 
+def test_marks_say_their_numbers_and_arrow_keys_move_between_them(watched: Watched) -> None:
+    page = watched.page
+    marks = page.locator("#categories svg.chart .mark")
+    assert [mark.get_attribute("tabindex") for mark in marks.all()].count("0") == 1, "one stop for Tab in a picture"
+    marks.nth(0).focus()
+    first = marks.nth(0).get_attribute("aria-label")
+    assert page.inner_text(".tip") == first
+    assert re.search(r", codex: [\d.]+%, 95% interval [\d.]+ to [\d.]+%, \d+ of \d+ oracles", first or "")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')") == marks.nth(3).get_attribute(
+        "aria-label"
+    )
+    page.keyboard.press("Escape")
+    assert page.is_hidden(".tip")
+    assert watched.said == []
+
+
+def test_the_matrix_and_the_timeline_lead_to_trials(watched: Watched) -> None:
+    page = watched.page
+    page.fill("#f-text", "name-7@")
+    page.wait_for_function("document.querySelectorAll('#cells tr').length === 1")
+    page.locator("#cells a").nth(1).click()
+    page.wait_for_selector("#trial:not([hidden]) .oracle")
+    assert page.inner_text("#h-trial") == "owner__name-7@abc::pr-agent"
+    page.go_back()
+    page.wait_for_selector("#overview:not([hidden])")
+    page.locator("#timeline a.mark").first.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#trial:not([hidden]) .oracle")
+    assert page.inner_text("#h-trial") == "owner__name-0@abc::codex"
+
+
+def test_tables_are_sorted_filtered_and_saved(watched: Watched) -> None:
+    page = watched.page
+    names = page.locator("table[data-table=rates] tbody th")
+    head = page.locator("table[data-table=rates] thead th", has_text="USD")
+    first = names.all_inner_texts()
+    head.locator("button").click()
+    assert head.get_attribute("aria-sort") == "descending"
+    costs = [float(cell) for cell in page.locator("table[data-table=rates] tbody td:last-child").all_inner_texts()]
+    assert costs == sorted(costs, reverse=True)
+    head.locator("button").click()
+    assert head.get_attribute("aria-sort") == "ascending"
+    assert sorted(names.all_inner_texts()) == sorted(first)
+    page.fill("#f-text", "name-11@")
+    with page.expect_download() as waiting:
+        page.locator("#list-tools button").click()
+    lines = list(csv.reader(waiting.value.path().read_text().splitlines()))
+    assert lines[0] == ["instance", "reviewer", "repeat", "caught", "missed", "unknown", "findings", "seconds"]
+    assert [line[:3] for line in lines[1:]] == [["owner__name-11@abc", name, "1"] for name in ("codex", "pr-agent")]
+    assert watched.said == []
+
+
 @pytest.mark.parametrize(
-    ("name", "scheme", "width"), [("light", "light", 1280), ("dark", "dark", 1280), ("narrow", "light", 390)]
+    ("name", "scheme", "width"),
+    [("light", "light", 1280), ("dark", "dark", 1280), ("narrow", "light", 400), ("narrow-dark", "dark", 400)],
 )
 def test_nothing_is_in_the_way_of_anyone(
     browser: Browser, url: str, shots: Path, name: str, scheme: str, width: int

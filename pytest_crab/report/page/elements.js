@@ -1,0 +1,21 @@
+const byId = (id) => document.getElementById(id);
+
+// Every text of the records goes through here, as text: nothing that a model wrote becomes markup.
+function make(tag, props, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(props || {})) {
+    if (value === null || value === undefined) continue;
+    if (name === "class") node.className = value;
+    else node.setAttribute(name, value);
+  }
+  node.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  return node;
+}
+
+// The packed data with this number, as the page's maker put it in.
+async function unpack(number) {
+  if (number === null || number === undefined) return null;
+  const packed = Uint8Array.from(atob(JSON.parse(byId("d" + number).textContent)), (char) => char.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return JSON.parse(await new Response(stream).text());
+}
