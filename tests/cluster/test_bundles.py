@@ -10,11 +10,15 @@ import pytest
 
 from pytest_crab.adapters import AdapterSpec
 from pytest_crab.campaign.cluster import bundles
+from pytest_crab.campaign.cluster.plan import RunPlan
+from pytest_crab.campaign.cluster.plan import fill_plan
 from pytest_crab.campaign.cluster.plan import key_in
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import load_instance
 from pytest_crab.instances import lock
 from pytest_crab.plugin.option_types import address
+from pytest_crab.settings import ModelSettings
+from pytest_crab.trial import CrewSpec
 
 QUICKSTART = Path(__file__).parents[2] / "instances" / "quickstart"
 
@@ -72,6 +76,24 @@ def test_a_key_is_found_by_its_name_and_short_values_are_none(monkeypatch: pytes
     monkeypatch.delenv("C_KEY", raising=False)
     assert key_in(b"x sk-0123456789abcdef y", ["B_KEY", "A_KEY", "C_KEY"]) == "A_KEY"
     assert key_in(b"there is no key", ["B_KEY", "A_KEY", "C_KEY"]) is None
+
+
+def test_a_plan_that_holds_a_key_is_refused_and_the_key_not_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = "sk-0123456789abcdef"
+    monkeypatch.setenv("ANTHROPIC_API_KEY", key)
+    plan = RunPlan(run="r", resume="t", runtime="local", base_image="b", proof_runs=1, models=ModelSettings())
+    own = {"command": ["./tell"], "env": {"TOKEN": key}}
+    spec = CrewSpec(
+        reviewer="tell",
+        reviewer_spec=AdapterSpec(path="pytest_crab.reviewers.command:CommandReviewer", settings=own),
+        agent="none",
+        agent_spec=AdapterSpec(path="pytest_crab.agents.reference:ReferenceAgent", settings={}),
+    )
+    with pytest.raises(BadInput, match="tell: the value of ANTHROPIC_API_KEY stands in it") as refused:
+        fill_plan(plan, [spec], tmp_path)
+    assert key not in str(refused.value)
 
 
 @pytest.mark.parametrize("text", ["nowhere", "nowhere://", "tcp://host", "http://host:1", "tcp://a b:1"])

@@ -1,4 +1,4 @@
-"""Dask spreads the trials of one instance over workers that have nothing else, also one that comes later."""
+"""Dask gives trials that wait at a busy worker to one that has nothing else, also if it comes later."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import dataclasses
 from typing import Any
 
 import pytest
+
+from pytest_crab.testing.dialogue import Reply
+from pytest_crab.testing.provider import Asked
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -15,11 +18,22 @@ def test_a_worker_that_comes_later_takes_trials_that_wait(
 ) -> None:
     cluster = make_cluster("w1", slots=1)
     room.write_settings(asker={"use": "single-shot", "model": "scripted-model"})
-    room.provider.script = lambda asked: dataclasses.replace(reviewing(asked), delay=2.0)
+
+    def asked_by(name: str) -> list[Asked]:
+        return [asked for asked in room.provider.asked if cluster.key(name) in str(asked.headers)]
+
+    def answer(asked: Asked) -> Reply:
+        """Never answer the first worker."""
+        return dataclasses.replace(reviewing(asked), delay=300.0 if cluster.key("w1") in str(asked.headers) else 0.0)
+
+    room.provider.script = answer
     cluster.until(there=1)
-    run = room.start(*("--reviewer=asker", "-k", "pots-1", "--crab-repeat=6"), f"--crab-cluster={cluster.address}")
-    waiting(lambda: room.provider.asked, "no model was asked")
+    run = room.start(*("--reviewer=asker", "-k", "pots-1", "--crab-repeat=3"), f"--crab-cluster={cluster.address}")
+    waiting(lambda: asked_by("w1"), "no model was asked")
     cluster.work("w2", slots=1)
+    waiting(lambda: len(asked_by("w2")) == 2, "the second worker did not take what waited at the first one")
+    cluster.kill("w1")
     output, _ = run.communicate(timeout=120)
     assert run.returncode == 0, output
-    assert {trial["versions"]["worker"] for trial in room.trials(".crab/report")} == {"w1", "w2"}
+    assert [trial["versions"]["worker"] for trial in room.trials(".crab/report")] == ["w2"] * 3
+    assert len(asked_by("w1")) == 1

@@ -11,6 +11,11 @@ from typing import Any
 
 import pytest
 
+from pytest_crab.campaign.cluster.connect import connect
+from pytest_crab.campaign.cluster.plan import RunPlan
+from pytest_crab.errors import EngineError
+from pytest_crab.settings import ModelSettings
+
 pytestmark = pytest.mark.bubblewrap
 
 #: What the reviewer that sleeps is started with, and no other of this machine.
@@ -36,6 +41,8 @@ def pytest_crab_make_reviewer(name):
     paths = {"ours": HERE, "installed": "crab_test_ours:Ours"}
     return AdapterSpec(path=paths[name], settings={}) if name in paths else None
 """
+
+PLAN = RunPlan(run="r", resume="t", runtime="local", base_image="b", proof_runs=1, models=ModelSettings())
 
 #: Give up soon: a scheduler that is not there, and one that was and is silent.
 NOBODY = "from pytest_crab.campaign.cluster import connection\nconnection.THERE = 0.5\n"
@@ -68,63 +75,60 @@ def test_an_encrypted_address_without_certificates(room: Any, certificate: str |
 
 def test_options_that_make_no_sense_together(room: Any) -> None:
     room.write_settings()
+    (room.folder / "conftest.py").write_text(CONFTEST + OURS)
     given = ("--crab-cluster=tcp://127.0.0.1:9", "-n2", "--crab-replay", "--crab-disk-budget=1G", "--crab-jobs=2")
-    done = room.run("--reviewer=human", *given, status=4)
+    done = room.run("--reviewer=ours", *given, status=4)
     assert "--crab-cluster and -n both spread trials" in done
     assert "--crab-disk-budget looks after images of this machine" in done
     assert "--crab-replay needs the recordings on every worker" in done
     assert "--crab-jobs is for trials of this machine" in done
+    assert "conftest (ours) is not on workers" in done
     planned = room.run("--reviewer=human", "--crab-cluster=tcp://127.0.0.1:9", "--crab-plan", status=0)
     assert "pans-2::human" in planned
 
 
-def test_workers_that_cannot_take_the_run(room: Any, make_cluster: Any, waiting: Any) -> None:
+def test_no_worker_takes_the_run(make_cluster: Any, tmp_path: Path) -> None:
     cluster = make_cluster("idle", slots=0)
-    (room.folder / "conftest.py").write_text(CONFTEST + OURS)
-    (cluster.folder / "crab_test_ours.py").write_text(OURS)  # in the folder that workers are started in
-    (room.folder / "crab_test_ours.py").write_text(OURS)
-    key = room.environment["ANTHROPIC_API_KEY"]
-    room.write_settings(
-        tell={"use": "command", "command": ["crew/tell"], "env": {"TOKEN": key}},
-        nap={"use": "command", "command": [sys.executable, "crew/nap.py", MARK], "files": ["crew/nap.py"]},
-    )
     cluster.until(there=1)
-    given = f"--crab-cluster={cluster.address}"
-    (error,) = errors(room.run("--reviewer=human", given, status=4))
-    assert "none of the 1 workers" in error
-    assert '--resources "crab=2"' in error
 
-    cluster.work("good")
-    cluster.until(there=2)
-    (error,) = errors(room.run("--reviewer=ours", given, status=4))
-    assert "conftest (ours) is not on workers" in error
-    assert "2 passed" in room.run("--reviewer=installed", "-k", "pots", given)
-    assert {trial.get("error") for trial in room.trials(".crab/report")} == {None}
-    (error,) = errors(room.run("--reviewer=tell", given, status=4))
-    assert "the value of ANTHROPIC_API_KEY stands in it" in error
-    assert key not in error
-    own = cluster.folder / f"pytest-crab-{os.getuid()}" / "bundles"
-    is_killed(room, cluster, waiting)
-    is_interrupted(room, cluster, waiting)
-    assert not list(own.iterdir())  # what a run sent goes with it, and with the last run what says that one lives
+    def refusal() -> str:
+        with pytest.raises(EngineError) as raised:
+            connect(cluster.address, PLAN, [], rootdir=tmp_path, store=tmp_path, heard=lambda *_: None)
+        return str(raised.value)
 
+    sentence = refusal()
+    assert "none of the 1 workers" in sentence
+    assert '--resources "crab=2"' in sentence
     for name in ("old", "older"):
         cluster.work(name, "--preload", str(cluster.folder / "other_harness.py"))
-    cluster.until(there=4)
-    output = room.run("--reviewer=human", "-k", "pots", given)
-    (sentence,) = [line for line in output.splitlines() if line.startswith("crab: left out: ")]
+    cluster.until(there=3)
+    (sentence,) = refusal().splitlines()  # one for both
     assert "workers old (tcp://" in sentence or "workers older (tcp://" in sentence
     assert "with harness f00df00df00d is installed, and this run has pytest-crab" in sentence
-    assert {trial["versions"]["worker"] for trial in room.trials(".crab/report")} == {"good"}
 
-    cluster.workers["good"].terminate()
-    cluster.workers["good"].wait(30)
-    (error,) = errors(room.run("--reviewer=human", given, status=4))
-    assert "older (tcp://" in error  # one sentence for both
-    for name in ("old", "older"):
-        cluster.kill(name)
-    assert not list(own.iterdir())
+
+def test_a_run_leaves_nothing_on_workers(room: Any, make_cluster: Any, waiting: Any) -> None:
+    cluster = make_cluster("good")
+    (room.folder / "conftest.py").write_text(SILENT + CONFTEST)
+    (cluster.folder / "crab_test_ours.py").write_text(OURS)  # in the folder that workers are started in
+    (room.folder / "crab_test_ours.py").write_text(OURS)
+    room.write_settings(
+        nap={"use": "command", "command": [sys.executable, "crew/nap.py", MARK], "files": ["crew/nap.py"]},
+    )
+    cluster.work("old", "--preload", str(cluster.folder / "other_harness.py"))
+    cluster.until(there=2)
+    output = room.run("--reviewer=installed", "-k", "pots", f"--crab-cluster={cluster.address}")
+    assert "2 passed" in output
+    assert "crab: left out: worker old (tcp://" in output
+    assert {(trial["versions"]["worker"], trial.get("error")) for trial in room.trials(".crab/report")} == {
+        ("good", None)
+    }
+    is_killed(room, cluster, waiting)
+    is_interrupted(room, cluster, waiting)
+    own = cluster.folder / f"pytest-crab-{os.getuid()}" / "bundles"
+    assert not list(own.iterdir())  # what a run sent goes with it, and with the last run what says that one lives
     loses_its_scheduler(room, cluster, waiting)
+    waiting(lambda: not list(own.iterdir()), "files of a run outlived the worker")
 
 
 def nappers() -> list[int]:
@@ -168,9 +172,6 @@ def is_interrupted(room: Any, cluster: Any, waiting: Any) -> None:
 
 def loses_its_scheduler(room: Any, cluster: Any, waiting: Any) -> None:
     """Unfinished trials are broken soon and say why; nothing is left running."""
-    (room.folder / "conftest.py").write_text(SILENT)
-    cluster.work("last")
-    cluster.until(there=4)
     process = room.start("--reviewer=nap", f"--crab-cluster={cluster.address}")
     waiting(nappers, "no trial began")
     cluster.kill_scheduler()
