@@ -32,6 +32,7 @@ COMMANDS = {
     "import": Subcommand("pytest_crab.cli.import_:import_", "Make a native set of another benchmark's release."),
     "shell": Subcommand("pytest_crab.cli.shell:shell", "Open a shell in the workspace of an instance."),
     "show": Subcommand("pytest_crab.cli.show:show", "Show one trial: findings on the diff, oracles, revision."),
+    "sweprbench": Subcommand("pytest_crab.cli.sweprbench:sweprbench", "Score stored reviews by SWE-PRBench's rule."),
     "report": Subcommand("pytest_crab.cli.report:report", "Print the report of a run, or recorded results."),
 }
 

@@ -15,6 +15,7 @@ from click.core import ParameterSource
 from pytest_crab import serialization
 from pytest_crab.cli.choices import store_option
 from pytest_crab.cli.judges import open_judges
+from pytest_crab.cli.judges import plan_line
 from pytest_crab.errors import CrabError
 from pytest_crab.formats import NOTHING
 from pytest_crab.formats import format_count
@@ -34,7 +35,6 @@ from pytest_crab.report.rulers import RulerPair
 from pytest_crab.report.rulers import compare_rulers as compare
 from pytest_crab.report.rulers import reviews_of
 from pytest_crab.scoring.judges.bench import JudgeBench
-from pytest_crab.scoring.judges.votes import JudgePlan
 from pytest_crab.scoring.location import RULES
 from pytest_crab.scoring.similarity import MEASURES
 from pytest_crab.scoring.similarity import missing_library
@@ -110,7 +110,7 @@ def compare_rulers(
             if plan:
                 questions = list(questions_of(reviews_of(file), file.parent))
                 for bench in benches:
-                    click.echo(_plan_line(bench.name, bench.plan(questions, check=check)))
+                    click.echo(plan_line(bench.name, bench.plan(questions, check=check)))
                 return
             decide = {bench.name: bench.decide for bench in benches}
             found = compare(file, similarities=similarity, judges=decide, location_rule=location_rule)
@@ -208,13 +208,6 @@ def _with_usage(found: RulerComparison, benches: Sequence[JudgeBench]) -> RulerC
 
 def _with_calibration(found: RulerComparison, labels: Mapping[tuple[str, int], str]) -> RulerComparison:
     return dataclasses.replace(found, judges=tuple(calibrate(judge, labels) for judge in found.judges))
-
-
-def _plan_line(name: str, plan: JudgePlan) -> str:
-    cost = "cost not known: no stored vote has one" if plan.cost_usd is None else f"{format_dollars(plan.cost_usd)} USD"
-    return (
-        f"{name}: {format_count(plan.votes, 'vote')}, {plan.stored} stored, {plan.votes - plan.stored} to ask, {cost}"
-    )
 
 
 def _cost_line(judge: JudgeReport) -> str:

@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from pytest_crab.errors import BadInput
+from pytest_crab.formats import format_count
+from pytest_crab.formats import format_dollars
 from pytest_crab.models import Gateway
 from pytest_crab.scoring.judges import JUDGES
 from pytest_crab.scoring.judges.bench import JudgeBench
+from pytest_crab.scoring.judges.votes import JudgePlan
 from pytest_crab.scoring.step_cache import StepCache
 from pytest_crab.scratch import scratch
 from pytest_crab.settings import Settings
@@ -71,3 +74,11 @@ def _build(name: str, settings: Settings, labels: Sequence[str]) -> Any:
     if provider not in settings.models.providers:
         raise BadInput(where, [f"provider is {provider!r}; it should be one of {', '.join(settings.models.providers)}"])
     return judge
+
+
+def plan_line(name: str, plan: JudgePlan) -> str:
+    """Return how many votes a judge has to give, and what they cost, as a line."""
+    cost = "cost not known: no stored vote has one" if plan.cost_usd is None else f"{format_dollars(plan.cost_usd)} USD"
+    return (
+        f"{name}: {format_count(plan.votes, 'vote')}, {plan.stored} stored, {plan.votes - plan.stored} to ask, {cost}"
+    )

@@ -34,7 +34,7 @@ def judge_lines(found: JudgeReport, *, by_label: bool = False) -> Iterator[str]:
     for check in found.checks:
         asked = format_count(check.compared, "question")
         yield f"  the label of {check.changed} of {asked} changes if the question is {check.form}"
-    yield f"  {_calibration(found.calibration)}"
+    yield f"  {calibration_line(found.calibration)}"
     for reason, count in list(found.unknown.items())[:_SHOWN]:
         yield f"  {count} unknown: {one_line(reason, 200)}"
     if by_label:
@@ -44,7 +44,8 @@ def judge_lines(found: JudgeReport, *, by_label: bool = False) -> Iterator[str]:
                 yield f"  {name}: recall by {one_line(dimension)}: {shares}"
 
 
-def _calibration(found: Calibration | None) -> str:
+def calibration_line(found: Calibration | None) -> str:
+    """Return how far a judge agrees with people, or the warning that nothing is known of it."""
     if found is None:
         return "not held against labels by people: how far these numbers can be trusted is not known"
     agree = "" if found.kappa is None else f", kappa {found.kappa:.2f}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -119,10 +120,10 @@ def judge_report(judge: str, trials: Sequence[Trial], judgements: Mapping[TrialI
     )
 
 
-def labels_of(trials: Sequence[Trial], dimension: str) -> dict[tuple[str, int], str]:
+def labels_of(trials: Sequence[Trial], dimension: str, labels: Sequence[str] = LABELS) -> dict[tuple[str, int], str]:
     """Return the labels that people gave findings in this dimension, by trial and finding.
 
-    Raises BadInput where there is none, and for a label that a judge does not have.
+    Raises BadInput where there is none, and for a label that is none of ``labels``, the judge's.
     """
     found = {
         (str(trial.id), int(score.subject)): score.label.upper()
@@ -130,8 +131,8 @@ def labels_of(trials: Sequence[Trial], dimension: str) -> dict[tuple[str, int], 
         for score in trial.scores
         if score.unit is Unit.FINDING and score.scorer == dimension and score.label is not None
     }
-    wrong = dict.fromkeys(label for label in found.values() if label not in LABELS)
-    problems = [f"{label} is no label of a judge; it should be one of {', '.join(LABELS)}" for label in wrong]
+    wrong = dict.fromkeys(label for label in found.values() if label not in labels)
+    problems = [f"{label} is no label of a judge; it should be one of {', '.join(labels)}" for label in wrong]
     if problems or not found:
         raise BadInput(
             f"labels {dimension}", problems or ["no finding of this report has one; see report --finding-labels"]
@@ -141,16 +142,20 @@ def labels_of(trials: Sequence[Trial], dimension: str) -> dict[tuple[str, int], 
 
 def calibrate(found: JudgeReport, labels: Mapping[tuple[str, int], str]) -> JudgeReport:
     """Return the report with the judge held against labels by people."""
-    own = {(finding.trial, finding.finding): finding.label for finding in found.findings}
+    return dataclasses.replace(found, calibration=calibrate_findings(found.findings, labels))
+
+
+def calibrate_findings(findings: Iterable[JudgedFinding], labels: Mapping[tuple[str, int], str]) -> Calibration:
+    """Return how far a judge's labels agree with those by people."""
+    own = {(finding.trial, finding.finding): finding.label for finding in findings}
     both = [(own[key], label) for key, label in labels.items() if key in own]
     known = [(one, other) for one, other in both if one is not None]
-    calibration = Calibration(
+    return Calibration(
         compared=len(known),
         agreed=sum(one == other for one, other in known),
         unknown=len(both) - len(known),
         kappa=kappa([one for one, _ in known], [other for _, other in known]),
     )
-    return dataclasses.replace(found, calibration=calibration)
 
 
 def questions_by_trial(trials: Sequence[Trial], report: Path) -> dict[TrialId, dict[Cell, JudgeQuestion]]:

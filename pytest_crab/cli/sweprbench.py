@@ -1,0 +1,176 @@
+"""The sweprbench command: stored reviews scored by SWE-PRBench's rule."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from pytest_crab import serialization
+from pytest_crab.cli.choices import store_option
+from pytest_crab.cli.judges import open_judges
+from pytest_crab.cli.judges import plan_line
+from pytest_crab.errors import CrabError
+from pytest_crab.formats import NOTHING
+from pytest_crab.formats import format_count
+from pytest_crab.formats import format_dollars
+from pytest_crab.formats import format_table
+from pytest_crab.report.files import read_trials
+from pytest_crab.report.judge_text import calibration_line
+from pytest_crab.report.judging import labels_of
+from pytest_crab.report.judging import questions_of
+from pytest_crab.report.loading import trials_file
+from pytest_crab.report.swe_prbench import LabelAgreement
+from pytest_crab.report.swe_prbench import PrbenchReport
+from pytest_crab.report.swe_prbench import PrbenchReviewer
+from pytest_crab.report.swe_prbench import label_agreements
+from pytest_crab.report.swe_prbench import score_trials
+from pytest_crab.scoring.judges.bench import JudgeBench
+from pytest_crab.scoring.swe_prbench import Similar
+from pytest_crab.scoring.swe_prbench import embedding_similarity
+from pytest_crab.scoring.swe_prbench import missing_embedding
+from pytest_crab.scoring.swe_prbench import word_overlap
+from pytest_crab.statistics.swe_prbench import LABELS
+from pytest_crab.statistics.swe_prbench import RELEASE
+from pytest_crab.statistics.swe_prbench import RULES
+from pytest_crab.statistics.swe_prbench import ScoreSummary
+from pytest_crab.text import one_line
+
+_HEADS = (
+    "reviewer", "reviews", "weighted", "95%", "mean", "recall", "precision", "alignment", "actionability",
+    "hallucination", "redundancy", "plausible", "F1",
+)  # fmt: skip
+
+
+@click.command("sweprbench")
+@click.argument("report", type=click.Path(exists=True, path_type=Path))
+@click.option(
+    "--judge", "judges", multiple=True, required=True, metavar="NAME", help="A judge of crab.yaml; repeatable."
+)
+@click.option(
+    "--rule",
+    type=click.Choice(RULES),
+    default=RULES[0],
+    show_default=True,
+    help="Score as the paper says, or as its release.",
+)
+@click.option(
+    "--embedding", metavar="MODEL", help="Compare texts by this sentence-transformers model, not by their words."
+)
+@click.option("--judge-labels", "labels", metavar="DIMENSION", help="Labels by people to hold the judges against.")
+@click.option("--budget", type=click.FloatRange(min=0, min_open=True), help="Spend so many US dollars on judgements.")
+@click.option("--jobs", type=click.IntRange(min=1), default=4, show_default=True, help="Questions at a time.")
+@click.option("--plan", is_flag=True, help="Print how many votes are stored and needed; ask nothing.")
+@click.option("--replay", is_flag=True, help="Answer from recordings alone.")
+@store_option("The folder in which judgements are kept.")
+@click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
+def sweprbench(
+    report: Path,
+    *,
+    judges: tuple[str, ...],
+    rule: str,
+    embedding: str | None,
+    labels: str | None,
+    budget: float | None,
+    jobs: int,
+    plan: bool,
+    replay: bool,
+    store: Path,
+    as_json: bool,
+) -> None:
+    """Score the reviews that REPORT holds by SWE-PRBench's equation 2, with every component.
+
+    REPORT is a report's folder, a store, or a trials.jsonl. Nothing is reviewed again; a judge labels each finding
+    against each human comment, and its judgements are stored.
+    """
+    similar = _similarity(embedding)
+    try:
+        file = trials_file(report)
+        trials = list({trial.id: trial for trial in read_trials(file)}.values())
+        known = None if labels is None else labels_of(trials, labels, LABELS)
+        with open_judges(judges, store, jobs=jobs, budget=budget, replay=replay, labels=LABELS) as benches:
+            if plan:
+                questions = list(questions_of([trial for trial in trials if trial.arm is None], file.parent))
+                for bench in benches:
+                    click.echo(plan_line(bench.name, bench.plan(questions)))
+                return
+            found = [
+                score_trials(bench.name, trials, file.parent, bench.decide, similar, rule=rule, labels=known)
+                for bench in benches
+            ]
+    except CrabError as error:
+        raise click.ClickException(str(error)) from error
+    agreements = list(label_agreements(found))
+    if as_json:
+        data = {"similarity": embedding or "words", "reports": found, "agreements": agreements}
+        click.echo(json.dumps(serialization.dump(data), indent=1, allow_nan=False))
+        return
+    click.echo(f"rule {rule}; texts compared by {embedding or 'their common words'}; numbers from 0 to 1")
+    for own, bench in zip(found, benches, strict=True):
+        click.echo("\n".join([*_lines(own), _cost_line(bench)]))
+    click.echo("\n".join(map(_agreement_line, agreements)), nl=bool(agreements))
+
+
+def _similarity(embedding: str | None) -> Similar:
+    if embedding is None:
+        return word_overlap
+    if (missing := missing_embedding()) is not None:
+        raise click.UsageError(f"--embedding needs {missing}; install the extra pytest-crab[embedding]")
+    try:
+        return embedding_similarity(embedding)
+    except (OSError, ValueError, RuntimeError) as error:
+        raise click.UsageError(f"--embedding {embedding} cannot be loaded: {one_line(str(error), 200)}") from error
+
+
+def _lines(found: PrbenchReport) -> Iterator[str]:
+    reviews = format_count(len(found.reviews), "review")
+    headline = "mean" if found.rule == RELEASE else "weighted"
+    yield f"{one_line(found.judge)}: {reviews}; {headline} is the rule's result"
+    rows = [row for one in found.reviewers for row in _rows(one)]
+    yield from format_table([_HEADS, *rows])
+    for one in found.reviewers:
+        counts = {
+            "without a finding, which score 0": one.silent,
+            "that could not be read, which score 0": one.unreadable,
+            "with an answer of the judge that could not be read, which score half": one.fallbacks,
+        }
+        for what, count in counts.items():
+            if count:
+                yield f"  {one_line(one.reviewer)}: {format_count(count, 'review')} {what}"
+    for reason, count in found.left_out.items():
+        yield f"  {format_count(count, 'review')} not scored: {one_line(reason, 200)}"
+    yield f"  {calibration_line(found.calibration)}"
+
+
+def _rows(one: PrbenchReviewer) -> Iterator[list[str]]:
+    yield [one_line(one.reviewer, 60), *_cells(one.summary)]
+    for difficulty, summary in one.by_difficulty.items():
+        yield [f"  {one_line(difficulty, 60)}", *_cells(summary)]
+
+
+def _cells(own: ScoreSummary) -> Iterator[str]:
+    yield str(own.reviews)
+    yield f"{own.weighted:.3f}"
+    yield NOTHING if own.low is None else f"{own.low:.3f} to {own.high:.3f}"
+    numbers: Sequence[float] = (
+        own.overall, own.recall, own.precision, own.alignment, own.actionability, own.hallucination, own.redundancy,
+        own.plausible_penalty, own.f1,
+    )  # fmt: skip
+    yield from (f"{number:.3f}" for number in numbers)
+
+
+def _agreement_line(own: LabelAgreement) -> str:
+    first, second = map(one_line, own.judges)
+    value = "" if own.kappa is None else f", kappa {own.kappa:.3f}"
+    return f"{first} and {second}: the same label for {own.agreed} of {format_count(own.findings, 'finding')}{value}"
+
+
+def _cost_line(bench: JudgeBench) -> str:
+    if not bench.asked:
+        return "  no model was asked, every judgement was stored"
+    usd = None if bench.usage is None else bench.usage.cost_usd
+    cost = "cost not known" if usd is None else f"{format_dollars(usd)} USD"
+    return f"  {format_count(len(bench.asked), 'judgement')} asked and stored, {cost}"

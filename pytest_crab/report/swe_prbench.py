@@ -1,0 +1,230 @@
+"""Stored reviews scored by SWE-PRBench's rule: judged finding by finding, matched in two stages, summed by reviewer."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import field
+from pathlib import Path
+
+from pytest_crab.clients.status_table import Status
+from pytest_crab.report.judging import Calibration
+from pytest_crab.report.judging import calibrate_findings
+from pytest_crab.report.judging import questions_by_trial
+from pytest_crab.report.pull_requests import read_subject
+from pytest_crab.scoring.judges.reviews import Cell
+from pytest_crab.scoring.judges.reviews import JudgedFinding
+from pytest_crab.scoring.judges.reviews import label_of_finding
+from pytest_crab.scoring.judges.votes import Decide
+from pytest_crab.scoring.judges.votes import VotedLabel
+from pytest_crab.scoring.location import Place
+from pytest_crab.scoring.swe_prbench import MIDDLE_ACTIONABILITY
+from pytest_crab.scoring.swe_prbench import JudgedComment
+from pytest_crab.scoring.swe_prbench import Similar
+from pytest_crab.scoring.swe_prbench import match_review
+from pytest_crab.statistics.paired import kappa
+from pytest_crab.statistics.swe_prbench import CONFIRMED
+from pytest_crab.statistics.swe_prbench import LABELS
+from pytest_crab.statistics.swe_prbench import PAPER
+from pytest_crab.statistics.swe_prbench import PLAUSIBLE
+from pytest_crab.statistics.swe_prbench import ReviewCounts
+from pytest_crab.statistics.swe_prbench import ReviewScore
+from pytest_crab.statistics.swe_prbench import ScoreSummary
+from pytest_crab.statistics.swe_prbench import score_review
+from pytest_crab.statistics.swe_prbench import summarise_scores
+from pytest_crab.types import Finding
+from pytest_crab.types import Trial
+from pytest_crab.types import TrialId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrbenchReview:
+    """One scored review; ``labels`` are those of its findings after matching."""
+
+    trial: str
+    instance: str
+    reviewer: str
+    difficulty: str
+    labels: tuple[str, ...]
+    counts: ReviewCounts
+    score: ReviewScore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrbenchReviewer:
+    """One reviewer's summary, over all its reviews and by difficulty; ``silent`` reviews have no finding."""
+
+    reviewer: str
+    summary: ScoreSummary
+    by_difficulty: Mapping[str, ScoreSummary]
+    silent: int
+    unreadable: int
+    fallbacks: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrbenchReport:
+    """All reviews by one judge; ``left_out`` counts the trials that are not scored, by their reason.
+
+    ``findings`` have the judge's own labels, before matching; ``calibration`` holds them against labels by people.
+    """
+
+    judge: str
+    rule: str
+    reviewers: tuple[PrbenchReviewer, ...]
+    reviews: tuple[PrbenchReview, ...]
+    findings: tuple[JudgedFinding, ...]
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    calibration: Calibration | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelAgreement:
+    """Two judges on the findings that both labelled: how many, how many alike, and Cohen's kappa."""
+
+    judges: tuple[str, str]
+    findings: int
+    agreed: int
+    kappa: float | None
+
+
+def score_trials(
+    judge: str,
+    trials: Sequence[Trial],
+    report: Path,
+    decide: Decide,
+    similar: Similar,
+    *,
+    rule: str = PAPER,
+    labels: Mapping[tuple[str, int], str] | None = None,
+) -> PrbenchReport:
+    """Score the last record of every trial of a contestant on a pull request with human comments.
+
+    ``labels`` are those that people gave findings. Raises BadInput, and what ``decide`` raises.
+    """
+    wanted = [trial for trial in trials if trial.arm is None and trial.comments]
+    asked = questions_by_trial(wanted, report)
+    decisions = decide(question for own in asked.values() for question in own.values())
+    cells = {name: {cell: decisions[question.digest] for cell, question in own.items()} for name, own in asked.items()}
+    reviews: list[PrbenchReview] = []
+    left_out: Counter[str] = Counter()
+    for trial in wanted:
+        reason = _why_not(trial, cells)
+        if reason is None:
+            reviews.append(_review(trial, report, cells.get(trial.id, {}), similar, rule))
+        else:
+            left_out[reason] += 1
+    findings = [finding for trial in wanted for finding in _findings(trial, cells.get(trial.id, {}))]
+    return PrbenchReport(
+        judge=judge,
+        rule=rule,
+        reviewers=tuple(
+            _reviewer(name, [review for review in reviews if review.reviewer == name], rule)
+            for name in dict.fromkeys(review.reviewer for review in reviews)
+        ),
+        reviews=tuple(reviews),
+        findings=tuple(findings),
+        left_out=dict(left_out.most_common()),
+        calibration=None if labels is None else calibrate_findings(findings, labels),
+    )
+
+
+def label_agreements(reports: Sequence[PrbenchReport]) -> Iterator[LabelAgreement]:
+    """Yield the agreement of each two judges on the labels of findings, before matching."""
+    for one, other in itertools.combinations(reports, 2):
+        first, second = (
+            {(finding.trial, finding.finding): finding.label for finding in found.findings if finding.label is not None}
+            for found in (one, other)
+        )
+        pairs = [(first[key], second[key]) for key in first.keys() & second.keys()]
+        yield LabelAgreement(
+            judges=(one.judge, other.judge),
+            findings=len(pairs),
+            agreed=sum(a == b for a, b in pairs),
+            kappa=kappa([a for a, _ in pairs], [b for _, b in pairs]),
+        )
+
+
+def _why_not(trial: Trial, cells: Mapping[TrialId, Mapping[Cell, VotedLabel]]) -> str | None:
+    """Return the reason for which a trial cannot be scored; None if it can, as 0 where its answer was unreadable."""
+    if trial.review is None:
+        return None if trial.status == Status.BAD_OUTPUT else "there is no review"
+    if trial.review.count:
+        return "the findings are not on record"
+    if trial.id not in cells:
+        return "the pull request is not on record"
+    own = cells[trial.id].values()
+    if len(own) < len(trial.review.findings) * len(trial.comments):
+        return "a comment is not on record"
+    return next((voted.reason for voted in own if voted.label is None and not voted.unreadable), None)
+
+
+def _review(trial: Trial, report: Path, cells: Mapping[Cell, VotedLabel], similar: Similar, rule: str) -> PrbenchReview:
+    labels: tuple[str, ...] = ()
+    counts = ReviewCounts(human=len(trial.comments), unreadable=True)
+    if trial.review is not None:
+        subject = read_subject(report, trial.instance)
+        texts = {} if subject is None else {comment.id: comment.body for comment in subject.comments}
+        humans = [(texts.get(one.id, ""), Place(path=one.path, lines=one.lines)) for one in trial.comments]
+        order = {comment.id: at for at, comment in enumerate(trial.comments)}
+        findings = [
+            _judged(finding, {order[comment]: voted for (number, comment), voted in cells.items() if number == at})
+            for at, finding in enumerate(trial.review.findings)
+        ]
+        matched = match_review(findings, humans, similar, rule)
+        counts, labels = matched.counts, matched.labels
+    return PrbenchReview(
+        trial=str(trial.id),
+        instance=trial.instance,
+        reviewer=trial.reviewer,
+        difficulty=next((one.labels["difficulty"] for one in trial.comments if "difficulty" in one.labels), ""),
+        labels=labels,
+        counts=counts,
+        score=score_review(counts, rule),
+    )
+
+
+def _judged(finding: Finding, cells: Mapping[int, VotedLabel]) -> JudgedComment:
+    """Return a finding with its label; answers that cannot be read make it plausible, of middling actionability."""
+    label = label_of_finding([voted for voted in cells.values() if voted.label is not None], LABELS) or PLAUSIBLE
+    ratings = [voted.actionability for voted in cells.values() if voted.label == label]
+    known = [rating for rating in ratings if rating is not None]
+    return JudgedComment(
+        text=finding.body if finding.title is None else f"{finding.title}\n{finding.body}",
+        place=Place(
+            path=finding.path, lines=None if finding.start is None else (finding.start, finding.end or finding.start)
+        ),
+        label=label,
+        matched=tuple(at for at, voted in cells.items() if voted.label == CONFIRMED),
+        actionability=sum(known) / len(known) if known else MIDDLE_ACTIONABILITY,
+        unreadable=any(voted.unreadable for voted in cells.values()),
+    )
+
+
+def _findings(trial: Trial, cells: Mapping[Cell, VotedLabel]) -> Iterator[JudgedFinding]:
+    for at in range(0 if trial.review is None else len(trial.review.findings)):
+        own = [voted for (number, _), voted in cells.items() if number == at]
+        label = label_of_finding(own, LABELS)
+        reason = next((voted.reason for voted in own if voted.label == label), "it was not asked about")
+        yield JudgedFinding(trial=str(trial.id), finding=at, label=label, reason=reason)
+
+
+def _reviewer(name: str, reviews: Sequence[PrbenchReview], rule: str) -> PrbenchReviewer:
+    def summary(some: Sequence[PrbenchReview]) -> ScoreSummary:
+        return summarise_scores([review.score for review in some], [review.instance for review in some], rule)
+
+    difficulties = sorted({review.difficulty for review in reviews if review.difficulty})
+    return PrbenchReviewer(
+        reviewer=name,
+        summary=summary(reviews),
+        by_difficulty={
+            one: summary([review for review in reviews if review.difficulty == one]) for one in difficulties
+        },
+        silent=sum(not review.counts.agent and not review.counts.unreadable for review in reviews),
+        unreadable=sum(review.counts.unreadable for review in reviews),
+        fallbacks=sum(review.counts.fallback for review in reviews),
+    )
