@@ -158,7 +158,7 @@ def test_marks_say_their_numbers_and_arrow_keys_move_between_them(watched: Watch
 def test_the_matrix_and_the_timeline_lead_to_trials(watched: Watched) -> None:
     page = watched.page
     page.fill("#f-text", "name-7@")
-    page.wait_for_function("document.querySelectorAll('#cells tr').length === 1")
+    page.wait_for_selector("#cells tr:only-child")
     page.locator("#cells a").nth(1).click()
     page.wait_for_selector("#trial:not([hidden]) .oracle")
     assert page.inner_text("#h-trial") == "owner__name-7@abc::pr-agent"
