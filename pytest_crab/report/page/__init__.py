@@ -53,7 +53,7 @@ FILE = "index.html"
 TRANSCRIPTS, ROOM = 8, 32 << 20
 
 #: The page's scripts, in the order that they need each other in.
-SCRIPTS = ("elements.js", "tables.js", "charts.js", "diffs.js", "trial.js", "list.js")
+SCRIPTS = ("elements.js", "tables.js", "charts.js", "markdown.js", "diffs.js", "trial.js", "list.js")
 
 _CHUNK = 1 << 20
 

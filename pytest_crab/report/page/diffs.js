@@ -1,4 +1,4 @@
-// Diffs with the findings and the human comments at their lines.
+// Diffs with the findings and the human comments at their lines. A remark is {path, lines or start and end, side, ...}.
 const at = (remark) => remark.lines ? remark.lines[1] : remark.end || remark.start;
 
 function place(remark) {
@@ -7,37 +7,82 @@ function place(remark) {
   return (remark.path || "the whole pull request") + lines + (remark.side === "left" ? " (removed side)" : "");
 }
 
+const badge = (verdict, words) => make("span", { class: "badge " + verdict }, words || verdict);
+
 function box(remark, human) {
   const who = (human ? "Human " + remark.id : "Finding") + (remark.head ? " · " + remark.head : "");
-  return make("div", { class: human ? "human" : "finding" }, make("strong", null, who), make("span", { class: "quiet" }, place(remark)),
-    make("p", { class: "text" }, remark.body));
+  return make("div", { class: human ? "human" : "finding" }, make("strong", null, who),
+    human && remark.verdict ? badge(remark.verdict) : null,
+    remark.led?.length ? badge("caught", "led to " + remark.led.join(", ")) : null,
+    make("span", { class: "quiet" }, place(remark)), markdown(remark.body, human));
 }
 
 const MARKS = { "+": "add", "-": "cut", "@": "hunk", "#": "hunk", "…": "hunk" };
+
+function line([mark, old, fresh, text]) {
+  return make("tr", { class: MARKS[mark] || null }, make("td", { class: "no" }, old ? String(old) : ""), make("td", { class: "no" }, fresh ? String(fresh) : ""),
+    make("td", null, (mark === "@" || mark === "#" ? "" : mark) + text));
+}
 
 // Remarks are put below the last line that they name; what names no line that is shown goes above the file.
 function file(data, remarks, what) {
   const body = make("tbody");
   const waiting = new Set(remarks);
-  const rows = data.rows.map(([mark, old, fresh, text]) => {
-    body.append(make("tr", { class: MARKS[mark] || null }, make("td", { class: "no" }, old ? String(old) : ""), make("td", { class: "no" }, fresh ? String(fresh) : ""),
-      make("td", null, (mark === "@" || mark === "#" ? "" : mark) + text)));
-    for (const [remark, human] of waiting) {
-      if ((remark.side === "left" ? old : fresh) === at(remark) && at(remark)) {
+  for (const each of data.rows) {
+    body.append(line(each));
+    for (const one of waiting) {
+      const [remark, human] = one;
+      if (at(remark) && (remark.side === "left" ? each[1] : each[2]) === at(remark)) {
         body.append(make("tr", null, make("td", { class: "remark", colspan: "3" }, box(remark, human))));
-        for (const one of waiting) if (one[0] === remark) waiting.delete(one);
+        waiting.delete(one);
       }
     }
-    return body;
-  });
-  return make("div", { class: "file" }, make("h4", null, data.path || "not a git diff"),
-    ...[...waiting].map(([remark, human]) => make("div", { class: "remark" }, box(remark, human))),
-    rows.length ? make("div", { class: "code", tabindex: "0", role: "region", "aria-label": what + ", " + (data.path || "not a git diff") }, make("table", { role: "presentation" }, body)) : null);
+  }
+  const name = data.path || "not a git diff";
+  return make("div", { class: "file" }, make("h4", null, name),
+    [...waiting].map(([remark, human]) => make("div", { class: "remark" }, box(remark, human))),
+    data.rows.length ? make("div", { class: "code", tabindex: "0", role: "region", "aria-label": what + ", " + name }, make("table", { role: "presentation" }, body)) : null);
 }
 
-function diff(files, remarks, what) {
-  const paths = new Set(files.map((one) => one.path));
-  const loose = remarks.filter(([remark]) => !paths.has(remark.path));
-  return [...loose.map(([remark, human]) => make("div", { class: "remark" }, box(remark, human))),
-    ...files.map((one) => file(one, remarks.filter(([remark]) => remark.path === one.path), what))];
+const counted = (count, noun) => count + " " + noun + (count === 1 ? "" : "s");
+const changedLines = (data, mark) => data ? data.rows.filter((each) => each[0] === mark).length : 0;
+
+// One file of the pull request, with its revision beside it.
+function pair(path, changed, revised, remarks, absent) {
+  const quiet = (words) => make("p", { class: "quiet nothing" }, words);
+  return make("section", { class: changed && revised ? "pair" : "pair alone", "aria-label": path || "not a git diff" },
+    changed ? file(changed, remarks, "Pull request") : quiet("The pull request does not touch " + path + "."),
+    revised ? file(revised, [], "Revision") : quiet(absent));
+}
+
+function tree(pairs) {
+  const folders = new Map();
+  for (const one of pairs) {
+    const cut = one.path ? one.path.lastIndexOf("/") + 1 : 0;
+    const folder = one.path ? one.path.slice(0, cut) : "";
+    folders.set(folder, [...(folders.get(folder) || []), [one.path ? one.path.slice(cut) : "not a git diff", one]]);
+  }
+  const entry = ([words, one]) => {
+    const humans = one.remarks.filter(([, human]) => human).length;
+    const button = make("button", { type: "button" }, words);
+    button.addEventListener("click", () => { one.node.scrollIntoView(); one.node.querySelector(".code")?.focus({ preventScroll: true }); });
+    return make("li", null, button, make("span", { class: "quiet" }, " +" + changedLines(one.changed, "+") + " −" + changedLines(one.changed, "-")
+      + (humans ? ", " + counted(humans, "comment") : "") + (one.remarks.length - humans ? ", " + counted(one.remarks.length - humans, "finding") : "")
+      + (one.revised ? ", revised" : "")));
+  };
+  return make("nav", { class: "tree", "aria-label": "Changed files" },
+    make("ul", null, [...folders].map(([folder, own]) => make("li", null, folder || null, make("ul", null, own.map(entry))))));
+}
+
+// The files of a pull request and of its revision, each pair side by side, below the tree that leads to them.
+function changes(files, revision, remarks, absent) {
+  const paths = [...new Set([...files, ...(revision || [])].map((one) => one.path))];
+  const pairs = paths.map((path) => {
+    const [changed, revised] = [files, revision || []].map((all) => all.find((one) => one.path === path));
+    const own = changed ? remarks.filter(([remark]) => remark.path === path) : [];
+    return { path, changed, revised, remarks: own, node: pair(path, changed, revised, own, absent) };
+  });
+  const shown = new Set(pairs.flatMap((one) => one.remarks));
+  const loose = remarks.filter((remark) => !shown.has(remark));
+  return [pairs.length > 1 ? tree(pairs) : null, loose.map(([remark, human]) => make("div", { class: "remark" }, box(remark, human))), pairs.map((one) => one.node)];
 }

@@ -8,7 +8,7 @@ function make(tag, props, ...children) {
     if (name === "class") node.className = value;
     else node.setAttribute(name, value);
   }
-  node.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
   return node;
 }
 

@@ -102,7 +102,7 @@ def bar_of(trial: Trial) -> Bar | None:
     if start is None:
         return None
     counts = {verdict: len(trial.having(verdict)) for verdict in Verdict}
-    name = trial_name(trial)
+    name = str(trial.id)
     steps = ", ".join(f"{one.step} {one.seconds:.1f} s" for one in trial.steps if not one.reused)
     return Bar(
         name=name,
@@ -112,11 +112,6 @@ def bar_of(trial: Trial) -> Bar | None:
         seconds=trial.seconds,
         outcome=outcome_word(counts[Verdict.CAUGHT], counts[Verdict.MISSED]),
     )
-
-
-def trial_name(trial: Trial) -> str:
-    """Return the name that the page and the commands know a trial by."""
-    return f"{trial.instance}::{trial.reviewer}" + (f"[{trial.repeat}]" if trial.repeat > 1 else "")
 
 
 def outcome_word(caught: int, missed: int) -> str:

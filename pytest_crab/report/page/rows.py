@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
 from typing import Any
 
-from pytest_crab import serialization
+from pytest_crab.formats import NOTHING
+from pytest_crab.formats import format_dollars
 from pytest_crab.report.explain import NEAR
 from pytest_crab.report.explain import review_faults
 from pytest_crab.report.pull_requests import Subject
@@ -19,7 +21,10 @@ from pytest_crab.text import escape_controls
 from pytest_crab.text import label_words
 from pytest_crab.types import CommentResult
 from pytest_crab.types import Finding
+from pytest_crab.types import Review
+from pytest_crab.types import Revision
 from pytest_crab.types import Trial
+from pytest_crab.types import Usage
 from pytest_crab.types import Verdict
 
 #: Longest line, text and diff that the page shows; what is longer ends with a note, and is whole in trials.jsonl.
@@ -69,10 +74,14 @@ def trial_detail(trial: Trial, transcripts: Sequence[Transcript] = ()) -> dict[s
         "error": safe(trial.error or trial.skipped) or None,
         "damage": trial.damage,
         "results": [_result(result) for result in trial.results],
-        "findings": [_finding(finding) for finding in findings[:FINDINGS]],
+        "findings": [
+            {**_finding(finding), "led": _led_to(trial, place)} for place, finding in enumerate(findings[:FINDINGS])
+        ],
         "unshown": max(0, len(findings) - FINDINGS),
         "files": None if trial.revision is None else list(diff_files(trial.revision.diff)),
         "notes": safe(None if trial.revision is None else trial.revision.notes) or None,
+        "steps": list(_steps(trial)),
+        "commands": list(_commands(trial)),
         "facts": list(_facts(trial)),
         "transcripts": [{"head": safe(one.heading), "text": safe(one.text)} for one in transcripts],
         "unheard": max(0, len(trial.transcripts) - len(transcripts)),
@@ -153,7 +162,7 @@ def _result(result: CommentResult) -> dict[str, Any]:
         "resolvable": result.resolvable,
         "path": safe(result.path) or None,
         "detail": safe(result.detail) or None,
-        "tests": [[safe(test.id), test.outcome, safe(test.exception)] for test in result.tests[:50]],
+        "tests": [[safe(test.id), test.outcome, safe(test.exception), safe(test.where)] for test in result.tests[:50]],
     }
 
 
@@ -179,17 +188,46 @@ def _comment(comment: SubjectComment) -> dict[str, Any]:
     }
 
 
+def _led_to(trial: Trial, place: int) -> list[str]:
+    """Return the comments that were caught because of the finding at this place alone, where that was asked for."""
+    return [safe(comment) for comment, places in (trial.attribution or {}).items() if place in places]
+
+
+def _steps(trial: Trial) -> Iterator[list[str]]:
+    """Yield a row for each step: name, seconds, who made it, requests, tokens in and out, dollars, models."""
+    made: dict[str, Review | Revision | None] = {"review": trial.review, "revision": trial.revision}
+    timed = {one.step: one for one in trial.steps}
+    for step in dict.fromkeys([*timed, *(name for name, own in made.items() if own is not None)]):
+        record, own = timed.get(step), made.get(step)
+        usage = (own and own.usage) or Usage()
+        amounts = (usage.requests, usage.input_tokens, usage.output_tokens)
+        yield [
+            safe(step),
+            NOTHING if record is None else "from the store" if record.reused else f"{record.seconds:.1f}",
+            safe(None if own is None else own.version) or NOTHING,
+            *(NOTHING if amount is None else f"{amount:,}" for amount in amounts),
+            NOTHING if usage.cost_usd is None else format_dollars(usage.cost_usd, 4),
+            safe(", ".join(usage.models or ())) or NOTHING,
+        ]
+
+
+def _commands(trial: Trial) -> Iterator[list[str]]:
+    """Yield the commands that show and repeat a trial, each with its purpose."""
+    name, file = str(trial.id), f"SET/{trial.instance}/instance.yaml"
+    again = ["pytest", f"--reviewer={trial.reviewer}", f"--agent={trial.agent}", file]
+    for purpose, words in (
+        ("Run it again; SET is the folder of the set, and finished steps come from the store", again),
+        ("Show it in a terminal", ["pytest-crab", "show", name]),
+        ("Read all that was asked and said", ["pytest-crab", "show", name, "--transcript"]),
+        ("Open a shell where its revision is applied", ["pytest-crab", "shell", name]),
+    ):
+        yield [purpose, safe(shlex.join(words))]
+
+
 def _facts(trial: Trial) -> Iterator[list[str]]:
-    for name, step in (("review", trial.review), ("revision", trial.revision)):
-        if step is not None and step.version:
-            yield [f"{name} by", safe(step.version)]
-        if step is not None and step.usage is not None:
-            used = {key: value for key, value in serialization.dump(step.usage).items() if value is not None}
-            yield [f"{name} used", safe(", ".join(f"{key} {value}" for key, value in used.items()))]
+    """Yield what else is on record, in pairs: parts of the review that were set aside, and versions."""
     for fault in review_faults(trial):
         what, _, details = fault.partition(": ")
         yield [what, safe(details)]
-    for record in trial.steps:
-        yield [record.step, f"{record.seconds:.1f} s{', from the store' if record.reused else ''}"]
     for key, value in trial.versions.items():
         yield [safe(key), safe(str(value))]

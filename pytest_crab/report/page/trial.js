@@ -1,10 +1,19 @@
-// The page of one trial.
+// The page of one trial: the pull request under review, what was said of it, and what became of that.
+const OUTCOME_WORDS = { true: "; the agent resolves it from the human comment", false: "; the agent does not resolve it from the human comment" };
+
+function testRow([id, outcome, exception, where]) {
+  return make("tr", null, make("th", { scope: "row" }, id), make("td", { class: outcome === "passed" ? "caught" : "missed" }, outcome),
+    make("td", null, [exception, where && "at " + where].filter(Boolean).join(" ") || "-"));
+}
+
 function oracle(result) {
-  return make("div", { class: "oracle" },
-    make("strong", null, result.comment + " "), make("span", { class: result.verdict }, result.verdict + " (" + result.reason + ")"),
-    make("span", { class: "quiet" }, " " + (result.labels ? result.labels + ", " : "") + place(result) + (result.resolvable === true ? "; the agent resolves it from the human comment" : result.resolvable === false ? "; the agent does not resolve it from the human comment" : "")),
-    result.detail ? make("p", { class: "text" }, result.detail) : null,
-    ...result.tests.map(([id, outcome, exception]) => make("div", { class: "quiet" }, outcome + " " + id + (exception ? " (" + exception + ")" : ""))));
+  const tests = result.tests.length ? make("details", null, make("summary", null, counted(result.tests.length, "test")),
+    make("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Tests of " + result.comment },
+      make("table", { class: "tests" }, make("thead", null, make("tr", null, ["Test", "Outcome", "Stopped with"].map((head) => make("th", { scope: "col" }, head)))),
+        make("tbody", null, result.tests.map(testRow))))) : null;
+  return make("div", { class: "oracle" }, make("strong", null, result.comment + " "), badge(result.verdict, result.verdict + " (" + result.reason + ")"),
+    make("span", { class: "quiet" }, " " + (result.labels ? result.labels + ", " : "") + place(result) + (OUTCOME_WORDS[result.resolvable] || "")),
+    result.detail ? make("p", { class: "text" }, result.detail) : null, tests);
 }
 
 function transcript(one) {
@@ -12,28 +21,55 @@ function transcript(one) {
     make("div", { class: "code", tabindex: "0", role: "region", "aria-label": "Transcript of " + one.head }, make("pre", null, one.text)));
 }
 
+function stepTable(steps) {
+  const heads = ["Step", "Seconds", "Made by", "Requests", "Tokens in", "Tokens out", "USD", "Models"];
+  return make("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Steps of the trial" }, make("table", null,
+    make("thead", null, make("tr", null, heads.map((head) => make("th", { scope: "col" }, head)))),
+    make("tbody", null, steps.map(([step, ...cells]) => make("tr", null, make("th", { scope: "row" }, step), cells.map((text) => make("td", null, text)))))));
+}
+
+function summaryOf(trial, detail) {
+  const counts = OUTCOMES.map((word, nth) => trial.v[nth] ? badge(word, trial.v[nth] + " " + word) : null);
+  const damage = { true: "the revision broke passing tests", false: "passing tests still pass" }[detail.damage];
+  return make("p", null, counts, " ", [trial.p, "agent " + detail.agent, "on " + detail.runtime, damage].filter(Boolean).join("; "));
+}
+
+function others(trial) {
+  const own = trials.filter((one) => one.i === trial.i && one !== trial);
+  return own.length ? make("p", { class: "others" }, "Same pull request: ", own.map((one) => [make("a", { href: address(one) }, one.r + (one.n > 1 ? " [" + one.n + "]" : "")), " "])) : null;
+}
+
+function discussion(detail, subject) {
+  const verdicts = new Map(detail.results.map((result) => [result.comment, result.verdict]));
+  const humans = (subject?.comments || []).map((one) => [{ ...one, verdict: verdicts.get(one.id) }, true]);
+  const remarks = [...detail.findings.map((one) => [one, false]), ...humans];
+  const absent = detail.files === null ? "There is no revision." : detail.files.length ? "The revision does not touch this file." : "The revision is empty.";
+  return [make("h3", null, "Changes, and the revision beside them"),
+    subject ? null : make("p", { class: "quiet" }, "The pull request is not in this report."),
+    detail.unshown ? make("p", { class: "warn" }, detail.unshown + " more findings are in trials.jsonl") : null,
+    changes(subject ? subject.files : [], detail.files, remarks, absent),
+    subject || detail.files?.length ? null : make("p", { class: "quiet" }, absent),
+    detail.notes ? [make("h4", null, "The agent's notes"), markdown(detail.notes)] : null];
+}
+
 async function show(trial) {
   const [detail, subject] = await Promise.all([unpack(trial.d), unpack(trial.q)]);
-  const remarks = [...detail.findings.map((one) => [one, false]), ...(subject ? subject.comments.map((one) => [one, true]) : [])];
-  const changed = subject ? diff(subject.files, remarks, "Pull request")
-    : [make("p", { class: "quiet" }, "The pull request is not in this report."), ...remarks.map(([one, human]) => make("div", { class: "remark" }, box(one, human)))];
-  byId("trial").replaceChildren(...[
+  const facts = (pairs) => pairs.flatMap(([key, value]) => [make("dt", null, key), make("dd", null, value)]);
+  byId("trial").replaceChildren(...make("div", null,
     make("p", null, make("a", { href: "#trials" }, "← All trials")),
     make("h2", { id: "h-trial" }, name(trial)),
-    make("p", null, trial.p + ", agent " + detail.agent + ", on " + detail.runtime + (detail.damage === true ? "; the revision broke passing tests" : detail.damage === false ? "; passing tests still pass" : "")),
+    summaryOf(trial, detail), others(trial),
     detail.error ? make("p", { class: "unknown text" }, detail.error) : null,
-    make("h3", null, "Oracles"), ...detail.results.map(oracle),
     make("h3", null, subject ? "Pull request: " + subject.title : "Pull request"),
     subject?.url ? make("p", null, make("a", { href: subject.url, rel: "noreferrer" }, subject.url)) : null,
-    subject?.body ? make("p", { class: "text" }, subject.body) : null,
-    detail.unshown ? make("p", { class: "warn" }, detail.unshown + " more findings are in trials.jsonl") : null,
-    ...changed,
-    make("h3", null, "Revision"),
-    ...(detail.files === null ? [make("p", { class: "quiet" }, "There is none.")] : detail.files.length ? diff(detail.files, [], "Revision") : [make("p", { class: "quiet" }, "It is empty.")]),
-    detail.notes ? make("p", { class: "text" }, detail.notes) : null,
+    subject?.body ? make("div", { class: "description" }, markdown(subject.body, true)) : null,
+    make("h3", null, "Oracles"), detail.results.map(oracle),
+    discussion(detail, subject),
+    detail.steps.length ? [make("h3", null, "Steps"), stepTable(detail.steps)] : null,
     detail.transcripts.length || detail.unheard ? make("h3", null, "Transcripts") : null,
-    ...detail.transcripts.map(transcript),
+    detail.transcripts.map(transcript),
     detail.unheard ? make("p", { class: "quiet" }, detail.unheard + " not on this page: pytest-crab show " + name(trial) + " --transcript") : null,
-    make("h3", null, "Facts"),
-    make("dl", null, ...detail.facts.flatMap(([key, value]) => [make("dt", null, key), make("dd", null, value)]))].filter((node) => node !== null));
+    make("h3", null, "Commands"),
+    make("dl", { class: "commands" }, detail.commands.flatMap(([purpose, words]) => [make("dt", null, purpose), make("dd", null, make("code", null, words))])),
+    detail.facts.length ? [make("h3", null, "Facts"), make("dl", null, facts(detail.facts))] : null).childNodes);
 }

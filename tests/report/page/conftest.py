@@ -41,6 +41,11 @@ HOSTILE = (
     "\x1b[31mred\x1b]0;title\x07 user\u202etxt.exe \u2066 <!-- --> {{ 7*7 }} javascript:alert(1) \ud800 &amp;"
 )
 
+DESCRIPTION = (
+    "\n\n- one\n- two <b>\n\n`<img src=x>` **bold** [docs](https://example.org/a) [bad](javascript:alert(2))\n"
+    "```python\nf()  <i>\n```\n"
+)
+
 DIFF = (
     "diff --git a/src/m.py b/src/m.py\n--- a/src/m.py\n+++ b/src/m.py\n@@ -1,3 +1,5 @@ def f():\n"
     " one\n+two = load('<b>')\n+three = two\n-old\n last\n"
@@ -110,7 +115,7 @@ def _subject(instance: str) -> Subject:
         repo="owner/name",
         language="python",
         title=HOSTILE,
-        body=HOSTILE,
+        body=HOSTILE + DESCRIPTION,
         url="javascript:alert(1)",
         diff=DIFF,
         comments=(comment,),

@@ -58,6 +58,37 @@ def test_hostile_records_are_text_and_nothing_is_fetched(watched: Watched, url: 
     assert {asked.partition("#")[0] for asked in watched.asked} == {url}
 
 
+def test_descriptions_are_rendered_and_lead_only_where_they_say(watched: Watched) -> None:
+    watched.open_trial(2)
+    description = watched.page.locator("#trial .description")
+    assert description.locator("li").all_inner_texts() == ["one", "two <b>"]
+    assert description.locator("code").all_inner_texts() == ["<img src=x>"]
+    assert description.locator("b").all_inner_texts() == ["bold"]
+    assert "f()  <i>\n" in (description.locator("pre").text_content() or "")
+    (link,) = description.locator("a").all()
+    assert (link.inner_text(), link.get_attribute("href")) == ("docs", "https://example.org/a")
+    assert "[bad](javascript:alert(2))" in description.inner_text()
+    assert watched.page.locator("#trial .finding a").count() == 0, "reviewers place no links"
+
+
+def test_a_trial_is_a_pull_request_under_review(watched: Watched) -> None:
+    watched.open_trial(2)
+    page = watched.page
+    verdict = page.locator("#trial .oracle").first.locator(".badge").inner_text().split()[0]
+    assert page.locator("#trial .human").first.locator(".badge").inner_text() == verdict
+    pair = page.locator("#trial section.pair").first
+    assert pair.locator(".code").count() == 2, "the revision lies beside the file that it changes"
+    steps = page.locator("[aria-label='Steps of the trial'] tbody tr").all_inner_texts()
+    assert [row.split("\t")[0] for row in steps] == ["review", "revision"]
+    assert "0.02" in steps[0]
+    commands = page.locator("#trial .commands code").all_inner_texts()
+    assert commands[0] == "pytest --reviewer=codex --agent=claude-code SET/owner__name-1@abc/instance.yaml"
+    assert commands[1] == "pytest-crab show owner__name-1@abc::codex"
+    page.locator("#trial .others a").click()
+    page.wait_for_selector("#h-trial:text('pr-agent')")
+    assert page.inner_text("#h-trial") == "owner__name-1@abc::pr-agent"
+
+
 def test_a_transcript_is_unfolded_and_is_text(watched: Watched) -> None:
     watched.open_trial(2)
     first = watched.page.locator("#trial details.transcript").first
