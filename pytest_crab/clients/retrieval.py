@@ -47,9 +47,11 @@ class FilePart:
 Search = Callable[[str, int], Sequence[FilePart]]
 
 
-def pieces_of(tree: Path) -> Iterator[FilePart]:
-    """The text files of a checkout in pieces, by path; links are not followed: a pull request may have laid them."""
-    count = 0
+def text_files(tree: Path) -> Iterator[tuple[str, str]]:
+    """Yield path and text of each text file of a checkout, by path.
+
+    Links are not followed, since a pull request may have laid them.
+    """
     for folder, folders, files in os.walk(tree):
         folders[:] = sorted(name for name in folders if name != ".git")
         for name in sorted(files):
@@ -57,16 +59,22 @@ def pieces_of(tree: Path) -> Iterator[FilePart]:
             if path.is_symlink() or not path.is_file() or path.stat().st_size > LARGEST_FILE:
                 continue
             content = path.read_bytes()
-            if b"\0" in content:
-                continue
-            lines = content.decode(errors="replace").splitlines()
-            for at in range(0, max(1, len(lines) - LINES + _STEP), _STEP):
-                if count >= MOST_PIECES:
-                    return
-                count += 1
-                text = "\n".join(lines[at : at + LINES])
-                if text.strip():
-                    yield FilePart(path=path.relative_to(tree).as_posix(), start=at + 1, text=text)
+            if b"\0" not in content:
+                yield path.relative_to(tree).as_posix(), content.decode(errors="replace")
+
+
+def pieces_of(tree: Path) -> Iterator[FilePart]:
+    """Yield the text files of a checkout in pieces, by path, and no more than MOST_PIECES."""
+    count = 0
+    for path, content in text_files(tree):
+        lines = content.splitlines()
+        for at in range(0, max(1, len(lines) - LINES + _STEP), _STEP):
+            if count >= MOST_PIECES:
+                return
+            count += 1
+            text = "\n".join(lines[at : at + LINES])
+            if text.strip():
+                yield FilePart(path=path, start=at + 1, text=text)
 
 
 def words_of(text: str) -> list[str]:

@@ -33,8 +33,8 @@ class Part:
 
     @property
     def tokens(self) -> int:
-        """About how many tokens the text has."""
-        return count_tokens(self.text)
+        """About how many tokens the text has, with the empty line behind it."""
+        return count_tokens(f"{self.text}\n\n")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

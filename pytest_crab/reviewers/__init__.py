@@ -21,6 +21,7 @@ REVIEWERS = Family(
         "devin": "pytest_crab.reviewers.devin:DevinReviewer",
         "human": "pytest_crab.reviewers.human:HumanReviewer",
         "hunks": "pytest_crab.reviewers.hunks:HunksReviewer",
+        "layered": "pytest_crab.reviewers.layered:LayeredReviewer",
         "none": "pytest_crab.reviewers.none:NoReviewer",
         "reflexion": "pytest_crab.reviewers.reflexion:ReflexionReviewer",
         "pr-agent": "pytest_crab.reviewers.pr_agent:PrAgentReviewer",

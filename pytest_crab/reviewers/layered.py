@@ -1,0 +1,83 @@
+"""One question to a model with one of SWE-PRBench's contexts A, B and C (arXiv 2603.26130, section 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from typing import ClassVar
+
+from pytest_crab import serialization
+from pytest_crab.clients.chat import Chat
+from pytest_crab.clients.chat import ChatSettings
+from pytest_crab.clients.context_layers import BUDGETS
+from pytest_crab.clients.context_layers import LayeredContext
+from pytest_crab.clients.context_layers import assemble
+from pytest_crab.clients.context_layers import layers
+from pytest_crab.clients.prompting import as_data
+from pytest_crab.clients.prompting import instructions
+from pytest_crab.clients.prompting import prompt
+from pytest_crab.clients.retrieval import text_files
+from pytest_crab.clients.status_table import Status
+from pytest_crab.diffs import touched_paths
+from pytest_crab.errors import ModelError
+from pytest_crab.protocols import Checkout
+from pytest_crab.reviewers.chat import ask_for_findings
+from pytest_crab.reviewers.chat import with_usage
+from pytest_crab.types import PullRequest
+from pytest_crab.types import Review
+
+#: Said once more to a model whose answer could not be read.
+_AGAIN = "Your answer could not be read. Answer with the JSON array alone."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayeredReviewer(ChatSettings):
+    """Asks once with a context of layers, and once more if the answer cannot be read.
+
+    ``summary``: the model is asked for a summary of the change before, which is a layer of every context.
+    """
+
+    role: ClassVar[str] = "layered"
+
+    context: LayeredContext = LayeredContext.A
+    summary: bool = True
+
+    def identity(self) -> Mapping[str, Any] | None:
+        """Return the settings, with the budgets of the layers and the digest of the prompt for the summary."""
+        known = ChatSettings.identity(self) or {}
+        return {
+            **known,
+            "budgets": dict(BUDGETS[self.context]),
+            "summary": serialization.digest(_summary_instructions()) if self.summary else None,
+        }
+
+    def review(self, pull_request: PullRequest, checkout: Checkout) -> Review:
+        """Ask with the context. Raises ModelError, GatewayError, Cancelled."""
+        tree = None
+        if self.context is not LayeredContext.A:
+            with checkout.clone() as workspace:
+                tree = dict(text_files(Path(workspace.root)))
+        with self.chat(checkout.services) as chat:
+            summary = None
+            if self.summary:
+                asked = {"role": "user", "content": prompt(_summary_instructions(), pull_request)}
+                summary = chat.ask([asked]).strip()
+            shown = assemble(layers(pull_request, summary, tree), BUDGETS[self.context])
+            content = as_data(self.instructions(), shown.text)
+            return with_usage(_ask(chat, content, touched_paths(pull_request.diff)), chat, self.model)
+
+
+def _ask(chat: Chat, content: str, files: set[str]) -> Review:
+    messages = [{"role": "user", "content": content}]
+    try:
+        return ask_for_findings(chat, messages, files=files)[1]
+    except ModelError as error:
+        if error.status != Status.BAD_OUTPUT:
+            raise
+    return ask_for_findings(chat, [{"role": "user", "content": f"{content}\n{_AGAIN}\n"}], files=files)[1]
+
+
+def _summary_instructions() -> str:
+    return instructions("key-changes", None, ".")
