@@ -33,6 +33,8 @@ from pytest_crab.instances import load_instances
 from pytest_crab.instances.recorded import FOLDER
 from pytest_crab.report.label_changes import label_table
 from pytest_crab.report.loading import load_summary
+from pytest_crab.report.page.comparison import ComparedReviewer
+from pytest_crab.report.page.comparison import write_comparison
 from pytest_crab.report.recorded_results import labels_of
 from pytest_crab.report.recorded_results import measured_of
 from pytest_crab.report.summary import ReviewerSummary
@@ -82,6 +84,13 @@ UNITS = (REPOSITORY, PULL_REQUEST.replace(" ", "-"))
     help="BEFORE and AFTER are tools of this set's, or of c-CRAB's release's, recorded verdicts.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
+@click.option(
+    "--html",
+    "page",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Also write a page: rates, labels, and each lost or gained oracle with the revisions of both runs.",
+)
 def compare(
     before: str,
     after: str,
@@ -93,6 +102,7 @@ def compare(
     unit: str,
     allow_difference: str | None,
     recorded: Path | None,
+    page: Path | None,
     *,
     part: bool,
     as_json: bool,
@@ -101,13 +111,16 @@ def compare(
 
     BEFORE and AFTER are a summary.json, a trials.jsonl, or the folder of a report or a store.
     """
+    if page is not None and recorded is not None:
+        raise click.UsageError("--html compares runs, and --recorded names tools; leave one of them out")
     terms = _gate_terms(margins, allow_difference, looks, unit)
+    pairs: list[tuple[str, str]] = []
     try:
         if recorded is not None:
             against = [_recorded(recorded, before, after, terms)]
             counts = [OracleCounts(reviewer=after, caught=1, missed=0)]
         else:
-            against, counts = _measured(Path(before), Path(after), names, terms, whole=terms.gated and not part)
+            against, counts, pairs = _measured(Path(before), Path(after), names, terms, whole=terms.gated and not part)
     except BadInput as error:
         raise click.UsageError(str(error)) from error  # 2, since 1 is a gate that failed
     decision = decide(
@@ -120,10 +133,13 @@ def compare(
             baselines=tuple(against),
         )
     )
+    paragraph = decision.paragraph if terms.gated else None
+    if page is not None:
+        _write_page(page, Path(before), Path(after), against, pairs, paragraph)
     if as_json:
         click.echo(json.dumps({one.reviewer: serialization.dump(one) for one in against}, indent=1, allow_nan=False))
     else:
-        _print_text(against, decision.paragraph if terms.gated else None)
+        _print_text(against, paragraph)
     if terms.gated:
         sys.exit(decision.exit_code)
 
@@ -151,6 +167,35 @@ def _print_text(against: Sequence[BaselineComparison], paragraph: str | None) ->
                 click.echo(line)
 
 
+def _write_page(
+    page: Path,
+    before: Path,
+    after: Path,
+    against: Sequence[BaselineComparison],
+    pairs: Sequence[tuple[str, str]],
+    paragraph: str | None,
+) -> None:
+    """Write the page of the comparison. Raises ClickException."""
+    rulings = rule_on_baselines(against)
+    compared = [
+        ComparedReviewer(
+            before=was,
+            after=now,
+            comparison=one.comparison,
+            labels=one.labels if one.problem is None else (),
+            ruling=ruling.result.value if one.gated else "",
+            explanation=explain_baseline(one, ruling),
+        )
+        for one, ruling, (was, now) in zip(against, rulings, pairs, strict=True)
+    ]
+    try:
+        write_comparison(page, before, after, compared, paragraph)
+    except BadInput as error:
+        raise click.ClickException(str(error)) from error
+    except OSError as error:
+        raise click.ClickException(f"{page} cannot be written: {error.strerror}") from error
+
+
 def _points(text: str) -> float:
     number = float(text)
     if not 0 <= number <= 100:
@@ -171,8 +216,8 @@ def _read_margins(texts: Sequence[str]) -> dict[str, float]:
 
 def _measured(
     before: Path, after: Path, names: Sequence[str], terms: GateTerms, *, whole: bool
-) -> tuple[list[BaselineComparison], list[OracleCounts]]:
-    """Compare each reviewer of the second run with its counterpart. Raises BadInput."""
+) -> tuple[list[BaselineComparison], list[OracleCounts], list[tuple[str, str]]]:
+    """Compare each reviewer of the second run with its counterpart, whose names are last. Raises BadInput."""
     first, second = load_summary(before), load_summary(after)
     pairs = list(_pairs(first, second, names))
     against = [pair(first, was, second, now, path=before, terms=terms, whole=whole) for was, now in pairs]
@@ -181,7 +226,7 @@ def _measured(
         OracleCounts.of(now.reviewer, now.outcomes, absent=lacking)
         for (_, now), lacking in zip(pairs, missing, strict=True)
     ]
-    return against, counts
+    return against, counts, [("" if was is None else was.reviewer, now.reviewer) for was, now in pairs]
 
 
 def _pairs(
