@@ -136,10 +136,7 @@ def compare(
     paragraph = decision.paragraph if terms.gated else None
     if page is not None:
         _write_page(page, Path(before), Path(after), against, pairs, paragraph)
-    if as_json:
-        click.echo(json.dumps({one.reviewer: serialization.dump(one) for one in against}, indent=1, allow_nan=False))
-    else:
-        _print_text(against, paragraph)
+    _print_comparisons(against, paragraph, as_json=as_json)
     if terms.gated:
         sys.exit(decision.exit_code)
 
@@ -155,7 +152,10 @@ def _gate_terms(margins: Mapping[str, float], allowed: str | None, looks: int, u
     )
 
 
-def _print_text(against: Sequence[BaselineComparison], paragraph: str | None) -> None:
+def _print_comparisons(against: Sequence[BaselineComparison], paragraph: str | None, *, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps({one.reviewer: serialization.dump(one) for one in against}, indent=1, allow_nan=False))
+        return
     if paragraph is not None:
         click.echo(_visible(paragraph))
     for one, ruling in zip(against, rule_on_baselines(against), strict=True):
