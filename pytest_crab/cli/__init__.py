@@ -34,6 +34,7 @@ COMMANDS = {
     "show": Subcommand("pytest_crab.cli.show:show", "Show one trial: findings on the diff, oracles, revision."),
     "sweprbench": Subcommand("pytest_crab.cli.sweprbench:sweprbench", "Score stored reviews by SWE-PRBench's rule."),
     "report": Subcommand("pytest_crab.cli.report:report", "Print the report of a run, or recorded results."),
+    "view": Subcommand("pytest_crab.cli.view:view", "Show reports in a browser, also of a run under way."),
 }
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 from typing import Any
@@ -31,6 +32,7 @@ from pytest_crab.report.page.headline import banners
 from pytest_crab.report.page.headline import idle_share
 from pytest_crab.report.page.headline import role
 from pytest_crab.report.page.headline import run_facts
+from pytest_crab.report.page.rendering import Rendered
 from pytest_crab.report.page.rendering import packed_block
 from pytest_crab.report.page.rendering import render_page
 from pytest_crab.report.page.rendering import safe_json
@@ -56,6 +58,15 @@ TRANSCRIPTS, ROOM = 8, 32 << 20
 SCRIPTS = ("elements.js", "tables.js", "charts.js", "markdown.js", "diffs.js", "trial.js", "list.js")
 
 _CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Live:
+    """The state of the records behind a served page, in words and as a tag that changes with them."""
+
+    state: str
+    words: str
+    several: bool = False
 
 
 @contextmanager
@@ -102,8 +113,33 @@ class Page:
 
     def write(self, summary: Summary) -> None:
         """Write index.html, with the numbers of ``summary``. Raises OSError."""
-        write_report_file(self._report / FILE, self._chunks(summary))
+        rendered = self.render(summary)
+        write_report_file(self._report / FILE, self.chunks(rendered))
         drop_transcripts(self._report, self._named)
+
+    def render(self, summary: Summary, live: Live | None = None) -> Rendered:
+        """Return the page around its details; ``live``: it is served and follows its records."""
+        near: dict[str, Counter[str]] = {}
+        for trial, words in self._near.items():
+            near.setdefault(trial.reviewer, Counter()).update(words)
+        return render_page(
+            "page.html",
+            SCRIPTS if live is None else (*SCRIPTS, "live.js"),
+            connects=live is not None,
+            live=live,
+            **_values(summary, self._clock.words(), near),
+            **_charts(summary, self._bars.values()),
+            index=safe_json(list(self._rows.values())),
+            trials=len(self._rows),
+        )
+
+    def chunks(self, rendered: Rendered) -> Iterator[bytes]:
+        """Yield the whole page in pieces."""
+        yield rendered.head.encode()
+        self._blocks.seek(0)
+        while chunk := self._blocks.read(_CHUNK):
+            yield chunk
+        yield rendered.tail.encode()
 
     def _transcripts(self, trial: Trial) -> Iterator[Transcript]:
         """The copies of a trial's transcripts in the report, as long as there is room for them."""
@@ -113,17 +149,6 @@ class Page:
             if found is not None:
                 self._room -= len(found.text)
                 yield found
-
-    def _chunks(self, summary: Summary) -> Iterator[bytes]:
-        near: dict[str, Counter[str]] = {}
-        for trial, words in self._near.items():
-            near.setdefault(trial.reviewer, Counter()).update(words)
-        head, tail = _render(summary, self._clock.words(), near, self._bars.values(), list(self._rows.values()))
-        yield head.encode()
-        self._blocks.seek(0)
-        while chunk := self._blocks.read(_CHUNK):
-            yield chunk
-        yield tail.encode()
 
     def _block(self, data: Any) -> int:
         self._blocks.write(packed_block(self._count, data))
@@ -146,31 +171,24 @@ def _charts(summary: Summary, bars: Iterable[Bar]) -> dict[str, Any]:
     }
 
 
-def _render(
-    summary: Summary, when: str, near: Mapping[str, Counter[str]], bars: Iterable[Bar], rows: list[dict[str, Any]]
-) -> tuple[str, str]:
-    """Return the page before and after the details."""
-    return render_page(
-        "page.html",
-        SCRIPTS,
-        summary=summary,
-        facts=list(run_facts(summary, when)),
-        banners=list(banners(summary)),
-        role=role,
-        idle_share=idle_share,
-        label_tables=label_tables(summary),
-        overlaps=overlaps_table(summary),
-        repositories=repositories_table(summary),
-        findings=findings_table(near),
-        finders=list(near),
-        labels={one.reviewer: label(one) for one in summary.reviewers},
-        marks=list(_marks(summary)),
-        notes=_notes(summary),
-        **_charts(summary, bars),
-        firsts=list(dict.fromkeys(k for one in summary.reviewers for k in one.curve)),
-        index=safe_json(rows),
-        trials=len(rows),
-    )
+def _values(summary: Summary, when: str, near: Mapping[str, Counter[str]]) -> dict[str, Any]:
+    """Return what the templates show of a summary, by name."""
+    return {
+        "summary": summary,
+        "facts": list(run_facts(summary, when)),
+        "banners": list(banners(summary)),
+        "role": role,
+        "idle_share": idle_share,
+        "label_tables": label_tables(summary),
+        "overlaps": overlaps_table(summary),
+        "repositories": repositories_table(summary),
+        "findings": findings_table(near),
+        "finders": list(near),
+        "labels": {one.reviewer: label(one) for one in summary.reviewers},
+        "marks": list(_marks(summary)),
+        "notes": _notes(summary),
+        "firsts": list(dict.fromkeys(k for one in summary.reviewers for k in one.curve)),
+    }
 
 
 def _notes(summary: Summary) -> list[str]:

@@ -83,7 +83,7 @@ def write_comparison(
     names = {one.after: one.before for one in compared}
     blocks: list[bytes] = []
     changed = [_filled(one, names, first, second, _folder(after), blocks) for one in wanted]
-    head, tail = render_page(
+    page = render_page(
         "comparison.html",
         SCRIPTS,
         before=str(before),
@@ -93,7 +93,7 @@ def write_comparison(
         ruling=ruling,
         recorded=bool(first and second),
     )
-    write_report_file(file, itertools.chain([head.encode()], blocks, [tail.encode()]))
+    write_report_file(file, itertools.chain([page.head.encode()], blocks, [page.tail.encode()]))
 
 
 def _folder(run: Path) -> Path:

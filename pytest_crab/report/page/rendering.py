@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from importlib import resources
 from operator import attrgetter
 from typing import Any
+from typing import NamedTuple
 
 from pytest_crab.formats import format_dollars
 from pytest_crab.formats import format_interval
@@ -27,9 +28,19 @@ from pytest_crab.text import escape_controls
 #: Stands in a template where the packed data of trials belong, which are too long to pass through it.
 DETAILS = "<!-- details -->"
 
+_CONNECT = "connect-src 'self'; "
 
-def render_page(template: str, scripts: Sequence[str], **values: Any) -> tuple[str, str]:
-    """Return the page before and after its packed data, from a template and scripts of this folder."""
+
+class Rendered(NamedTuple):
+    """A page before and after its packed data, and the content security policy that it states."""
+
+    head: str
+    tail: str
+    policy: str
+
+
+def render_page(template: str, scripts: Sequence[str], *, connects: bool = False, **values: Any) -> Rendered:
+    """Return a page from a template and scripts of this folder; ``connects``: it may ask the server that it is from."""
     from jinja2 import Environment
     from jinja2 import PackageLoader
     from jinja2 import StrictUndefined
@@ -48,11 +59,13 @@ def render_page(template: str, scripts: Sequence[str], **values: Any) -> tuple[s
     environment.filters.update(unit=attrgetter("basis"))
     environment.globals.update(of=of, of_findings=of_findings, label=label, label_table=label_table)
     script, style = _script(tuple(scripts)), _asset("page.css")
-    text = environment.get_template(template).render(
-        **values, script=script, style=style, script_hash=_hash(script), style_hash=_hash(style)
+    policy = (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
+        f"{_CONNECT if connects else ''}base-uri 'none'; form-action 'none'"
     )
+    text = environment.get_template(template).render(**values, script=script, style=style, policy=policy)
     head, _, tail = text.partition(DETAILS)
-    return head, tail
+    return Rendered(head, tail, policy)
 
 
 def packed_block(number: int, data: Any) -> bytes:

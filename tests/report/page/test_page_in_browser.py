@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import csv
 import re
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
+from pytest_crab.report.files import TrialLog
+from pytest_crab.report.view_server import ViewServer
+from pytest_crab.types import Reason
+from pytest_crab.types import Trial
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -248,3 +254,23 @@ def test_the_numbers_are_there_without_scripts(browser: Browser, url: str) -> No
     page.goto(url)
     assert page.locator("[data-table=rates] tbody tr").count() == 2
     assert "needs a browser that runs scripts" in page.inner_text("noscript")
+
+
+def test_a_served_page_offers_new_records(
+    browser: Browser, make_report: Callable[[Path, int], Path], make_trial: Callable[..., Trial], tmp_path: Path
+) -> None:
+    make_report(tmp_path, 2)
+    with ViewServer(tmp_path) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        watched = Watched(browser.new_page(), server.url)
+        watched.page.fill("#f-text", "name-")
+        watched.open_trial(2)
+        with TrialLog(tmp_path / "trials.jsonl", resume=True) as log:
+            log.append(make_trial("codex", "name-new", Reason.GREEN))
+        watched.page.click("#live button")
+        watched.page.wait_for_selector("#live[data-state]:has-text('5 trials')")
+        watched.page.evaluate("location.hash = '#trials'")
+        watched.page.wait_for_selector("#list tr:has-text('name-new')")
+        assert watched.page.input_value("#f-text") == "name-", "filters are kept"
+        assert watched.said == []
+        server.shutdown()

@@ -1,0 +1,37 @@
+"""The view command: reports in a browser, also while their run goes on."""
+
+from __future__ import annotations
+
+import webbrowser
+from pathlib import Path
+
+import click
+
+from pytest_crab.errors import BadInput
+from pytest_crab.report.view_server import ViewServer
+
+
+@click.command()
+@click.argument("place", type=click.Path(exists=True, path_type=Path), default=Path(".crab"))
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port to listen on.  [default: a free one]")
+@click.option("--open", "opens", is_flag=True, help="Also open the page in a browser.")
+def view(place: Path, port: int, *, opens: bool) -> None:
+    """Show a report in a browser, and follow its run.
+
+    PLACE is a report's folder, a store, or a folder of such; .crab if not given. The server listens on the loopback
+    address only, and its address has a token. It runs until Ctrl-C and writes nothing.
+    """
+    try:
+        server = ViewServer(place, port)
+    except BadInput as error:
+        raise click.UsageError(str(error)) from error
+    except OSError as error:
+        raise click.ClickException(f"port {port} cannot be listened on: {error.strerror}") from error
+    with server:
+        click.echo(f"{server.url}\nCtrl-C ends it.")
+        if opens:
+            webbrowser.open(server.url)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            click.echo("")

@@ -1,0 +1,131 @@
+"""The server of reports: who is answered, with what, and that a page follows its records."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import threading
+from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from click.testing import CliRunner
+
+from pytest_crab.cli import main
+from pytest_crab.errors import BadInput
+from pytest_crab.report.files import TrialLog
+from pytest_crab.report.files import write_trials
+from pytest_crab.report.live import LiveReport
+from pytest_crab.report.live import find_reports
+from pytest_crab.report.view_server import ViewServer
+from pytest_crab.report.write_report import remake
+from pytest_crab.types import Reason
+from pytest_crab.types import Trial
+
+HOSTILE = "<script>alert(1)</script>"
+
+
+@pytest.fixture
+def report(tmp_path: Path, make_trial: Callable[..., Trial]) -> Path:
+    folder = tmp_path / "store" / "report"
+    write_trials(folder / "trials.jsonl", [make_trial("mine", "one", Reason.GREEN, error=HOSTILE)])
+    return folder
+
+
+@contextmanager
+def serving(place: Path) -> Iterator[ViewServer]:
+    with ViewServer(place) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def get(server: ViewServer, path: str, method: str = "GET", host: str | None = None) -> tuple[int, dict[str, str], str]:
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=30)
+    connection.request(method, path, headers={"Host": host or f"127.0.0.1:{server.server_port}"})
+    answer = connection.getresponse()
+    body = answer.read().decode()
+    connection.close()
+    return answer.status, dict(answer.getheaders()), body
+
+
+def test_only_the_address_with_the_token_is_answered(report: Path) -> None:
+    with serving(report.parent) as server:
+        assert server.server_address[0] == "127.0.0.1"
+        path = urlsplit(server.url).path
+        assert get(server, path)[0] == 200
+        for wrong in ("/", "//", "/state", f"/{'x' * 32}/", path[:-2] + "/", path.rstrip("/"), f"/x{path}"):
+            status, _, body = get(server, wrong)
+            assert (status, "mine" in body) == (403, False), wrong
+        assert get(server, path, host="evil.example")[0] == 403, "a name that was made to point here"
+        assert get(server, path, "POST")[0] == 501
+        for absent in ("nothing", "state/x", "trials.jsonl", "../trials.jsonl", "..%2f..", "0/"):
+            assert get(server, path + absent)[0] == 404, absent
+
+
+def test_a_page_has_a_strict_policy_and_its_records_as_text(report: Path) -> None:
+    with serving(report) as server:
+        _, headers, body = get(server, urlsplit(server.url).path)
+    policy = dict(part.split(" ", 1) for part in headers["Content-Security-Policy"].split("; "))
+    assert policy["default-src"] == "'none'"
+    assert policy["connect-src"] == "'self'"
+    assert policy["script-src"].startswith("'sha256-")
+    assert policy["frame-ancestors"] == "'none'"
+    assert "unsafe" not in headers["Content-Security-Policy"]
+    assert (headers["Referrer-Policy"], headers["Cache-Control"]) == ("no-referrer", "no-store")
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert HOSTILE not in body
+    assert not (report / "index.html").exists(), "looking writes nothing"
+
+
+def test_a_page_follows_its_records(report: Path, make_trial: Callable[..., Trial]) -> None:
+    with serving(report) as server:
+        path = urlsplit(server.url).path
+        before = json.loads(get(server, path + "state")[2])
+        assert before["words"] == "The run is under way or was ended early: 1 trial on record so far."
+        assert '"i":"two"' not in get(server, path)[2]
+        with TrialLog(report / "trials.jsonl", resume=True) as log:
+            log.append(make_trial("mine", "two", Reason.FAILED))
+        after = json.loads(get(server, path + "state")[2])
+        assert after["state"] != before["state"]
+        assert '"i":"two"' in get(server, path)[2]
+        remake(report, errors_as_misses=False)
+        later = (report / "trials.jsonl").stat().st_mtime + 1
+        os.utime(report / "summary.json", (later, later))
+        assert json.loads(get(server, path + "state")[2])["words"] == "The run is complete: 2 trials on record."
+
+
+def test_a_half_written_record_is_left_out(report: Path) -> None:
+    with (report / "trials.jsonl").open("ab") as file:
+        file.write(b'{"schema": 2, "inst')
+    assert b'"i":"one"' in LiveReport(report).page(several=False).body
+
+
+def test_several_reports_are_listed(report: Path, make_trial: Callable[..., Trial]) -> None:
+    place = report.parent.parent
+    write_trials(place / "other" / "trials.jsonl", [make_trial("ours", "one", Reason.FAILED)])
+    assert find_reports(place) == [place / "other", report]
+    with serving(place) as server:
+        path = urlsplit(server.url).path
+        body = get(server, path)[2]
+        assert '<a href="0/">other</a>' in body
+        assert '<a href="1/">store/report</a>' in body
+        assert "ours 0.0" in body
+        assert '<a href="../">All reports</a>' in get(server, path + "1/")[2]
+        assert [get(server, path + wrong)[0] for wrong in ("2/", "-1/", "x/", "1")] == [404] * 4
+
+
+def test_a_place_without_records_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"trials\.jsonl"):
+        ViewServer(tmp_path)
+    done = CliRunner().invoke(main, ["view", str(tmp_path)])
+    assert done.exit_code == 2
+    assert "trials.jsonl" in done.output
