@@ -23,8 +23,12 @@ ASSUMED_DIFFERENCE_CORRELATION = 0.1
 #: The smallest design effect: clusters that look evener than chance are luck.
 LEAST_EFFECT = 0.5
 
-#: Differences are judged as if so many more clusters pulled against what is to be shown (see ``widening``).
-PRUDENCE = 3
+#: Differences are judged as if so many more average clusters pulled against what is claimed (see ``widening``): to
+#: rule out a drop takes more prudence than to show one, since what fell in few clusters only is easily missed.
+PRUDENCE_AGAINST_DROP, PRUDENCE_FOR_DROP = 10, 3
+
+#: Prudence widens an interval by at most this share: with few clusters, degrees of freedom widen it already.
+MOST_WIDENING = 0.8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,29 +107,35 @@ def rate_interval(values: Sequence[float], clusters: Sequence[Hashable], level: 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DifferenceEstimate:
-    """An estimate of a mean of paired differences; ``error`` is its standard error, ``df`` that of Student's t."""
+    """An estimate of a mean of paired differences.
+
+    ``error`` is its standard error, ``df`` are Student's degrees of freedom, and ``below`` and ``above`` the factors
+    by which prudence widens the interval on either side.
+    """
 
     middle: float
     error: float
     df: float
+    below: float
+    above: float
 
     def interval(self, level: float = LEVEL) -> tuple[float, float]:
         """Return the two-sided interval, within -1 to 1."""
         if not self.df:
             return -1.0, 1.0
         half = t_quantile((1 + level) / 2, self.df) * self.error
-        return max(-1.0, self.middle - half), min(1.0, self.middle + half)
+        return max(-1.0, self.middle - self.below * half), min(1.0, self.middle + self.above * half)
 
     def p_below(self, limit: float) -> float:
         """Return the one-sided p of a mean at least ``limit``: the chance of an estimate as low as this one."""
-        return t_cdf((self.middle - limit) / self.error, self.df) if self.df else 1.0
+        return t_cdf((self.middle - limit) / (self.above * self.error), self.df) if self.df else 1.0
 
 
 def difference_estimate(values: Sequence[float], clusters: Sequence[Hashable]) -> DifferenceEstimate:
     """Estimate the mean of differences from -1 to 1 between pairs.
 
     Bonett and Price (2012) add one pair to each side, so that runs without a difference do not look certain; their
-    variance is multiplied by the design effect, and Student's t takes the place of the normal. The error is widened
+    variance is multiplied by the design effect, and Student's t takes the place of the normal. The interval is widened
     (see ``widening``). One cluster alone shows nothing.
     """
     own = clustered_mean(values, clusters, assumed=ASSUMED_DIFFERENCE_CORRELATION)
@@ -134,7 +144,11 @@ def difference_estimate(values: Sequence[float], clusters: Sequence[Hashable]) -
     variance = (math.fsum(value * value for value in values) + 2 - total * mean) / count**2
     sizes = list(_groups(values, clusters)[0].values())
     return DifferenceEstimate(
-        middle=mean, error=widening(sizes) * math.sqrt(own.effect * variance), df=own.df if own.clusters > 1 else 0.0
+        middle=mean,
+        error=math.sqrt(own.effect * variance),
+        df=own.df if own.clusters > 1 else 0.0,
+        below=widening(crowding(sizes) / own.count, PRUDENCE_AGAINST_DROP),
+        above=widening(crowding(sizes) / own.count, PRUDENCE_FOR_DROP),
     )
 
 
@@ -145,14 +159,14 @@ def difference_interval(
     return difference_estimate(values, clusters).interval(level)
 
 
-def widening(sizes: Sequence[int]) -> float:
-    """Return the factor on the error of a difference over clusters of these sizes.
+def widening(share: float, prudence: float) -> float:
+    """Return the factor on one side of the interval of a difference; ``share`` is that of an average cluster.
 
     A drop that sits in a few clusters is often missed together with the variance that it would bring. The factor is
-    what it takes to move the mean towards the limit to be ruled out as PRUDENCE more average clusters at that limit
-    would: 1 + PRUDENCE / (effective number of clusters).
+    what it takes to move the mean towards the limit of a claim as ``prudence`` more average clusters at that limit
+    would: 1 + prudence * share, and not above 1 + MOST_WIDENING.
     """
-    return 1 + PRUDENCE * crowding(sizes) / sum(sizes)
+    return 1 + min(MOST_WIDENING, prudence * share)
 
 
 def crowding(sizes: Sequence[int]) -> float:

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 
 from pytest_crab.statistics.clusters import ASSUMED_DIFFERENCE_CORRELATION
 from pytest_crab.statistics.clusters import LEVEL
-from pytest_crab.statistics.clusters import PRUDENCE
+from pytest_crab.statistics.clusters import PRUDENCE_AGAINST_DROP
+from pytest_crab.statistics.clusters import PRUDENCE_FOR_DROP
 from pytest_crab.statistics.clusters import crowding
 from pytest_crab.statistics.clusters import degrees_of_freedom
+from pytest_crab.statistics.clusters import widening
 from pytest_crab.statistics.distributions import normal_cdf
 from pytest_crab.statistics.distributions import t_quantile
 
@@ -105,7 +107,7 @@ def _power(design: Design, drop: float, count: int, df: float) -> float:
     hope += design.unknown * design.unknown_before
     mean = hope - _known(design) * drop
     second = _known(design) * min(1.0, design.noise + drop) + hope
-    return _chance(design, -mean, second, drop, count, df)
+    return _chance(design, -mean, second, drop, count, _critical(design, count, df, PRUDENCE_FOR_DROP), df)
 
 
 def _unchanged(design: Design, margin: float, count: int, df: float, shift: float = 0.0) -> float:
@@ -118,29 +120,36 @@ def _unchanged(design: Design, margin: float, count: int, df: float, shift: floa
         return 1.0
     mean = _known(design) * shift - doubt
     second = _known(design) * min(1.0, design.noise + abs(shift)) + doubt
-    return _chance(design, mean, second, max(0.0, -shift), count, df, margin)
+    critical = _critical(design, count, df, PRUDENCE_AGAINST_DROP)
+    return _chance(design, mean, second, max(0.0, -shift), count, critical, df, margin)
 
 
 def _chance(
-    design: Design, shift: float, second: float, drop: float, count: int, df: float, margin: float = 0.0
+    design: Design,
+    shift: float,
+    second: float,
+    drop: float,
+    count: int,
+    critical: float,
+    df: float,
+    margin: float = 0.0,
 ) -> float:
     """Return the chance that a mean difference lies farther from ``-margin`` than its interval reaches.
 
     ``shift`` is the mean, seen in the direction that is to be shown, and ``second`` the mean square, both over all
-    pairs.
+    pairs; the interval reaches ``critical`` standard errors.
     """
     own = max(1e-12, second + 2 / count - shift**2)
     between = _known(design) ** 2 * _between(design, drop)
     true = (own + (crowding(design.sizes) - 1) * between) / count
     seen = (own + (_seen_crowd(design) - 1) * between) / count
-    critical = _critical(design, count, df)
     spread = true + seen * critical**2 / (2 * max(1.0, df))
     return normal_cdf((shift + margin - critical * math.sqrt(max(seen, 1e-12))) / math.sqrt(max(spread, 1e-12)))
 
 
-def _critical(design: Design, count: int, df: float) -> float:
+def _critical(design: Design, count: int, df: float, prudence: float) -> float:
     """Return how many standard errors an interval over so many oracles reaches; see clusters.widening."""
-    return t_quantile((1 + design.level) / 2, max(1.0, df)) * (1 + PRUDENCE * crowding(design.sizes) / count)
+    return t_quantile((1 + design.level) / 2, max(1.0, df)) * widening(crowding(design.sizes) / count, prudence)
 
 
 def _known(design: Design) -> float:
@@ -148,9 +157,9 @@ def _known(design: Design) -> float:
 
 
 def _half_width(design: Design, count: int, df: float) -> float:
-    """Return half of the interval of differences that are all 0; see clusters.difference_estimate."""
+    """Return how far below 0 the interval of differences that are all 0 reaches; see clusters.difference_estimate."""
     effect = 1 + ASSUMED_DIFFERENCE_CORRELATION * (crowding(design.sizes) - 1)
-    return _critical(design, count, df) * math.sqrt(2 * effect) / (count + 2)
+    return _critical(design, count, df, PRUDENCE_AGAINST_DROP) * math.sqrt(2 * effect) / (count + 2)
 
 
 def _seen_crowd(design: Design) -> float:

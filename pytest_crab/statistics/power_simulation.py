@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 from pytest_crab.statistics.clusters import ASSUMED_DIFFERENCE_CORRELATION
 from pytest_crab.statistics.clusters import LEAST_EFFECT
+from pytest_crab.statistics.clusters import PRUDENCE_AGAINST_DROP
+from pytest_crab.statistics.clusters import PRUDENCE_FOR_DROP
 from pytest_crab.statistics.clusters import crowding
 from pytest_crab.statistics.clusters import degrees_of_freedom
 from pytest_crab.statistics.clusters import widening
@@ -65,12 +67,12 @@ def simulate_power(design: Design, *, draws: int | None = None, seed: int = SEED
     shape = _Shape.of(design.sizes)
     often = draws or max(_LEAST, min(_MOST, _ORACLES // count))
     labels = [label for label, size in enumerate(shape.sizes) for _ in range(size)]
-    critical = widening(shape.sizes) * t_quantile((1 + design.level) / 2, degrees_of_freedom(shape.sizes))
+    critical, share = t_quantile((1 + design.level) / 2, degrees_of_freedom(shape.sizes)), shape.crowd / count
     drops, margins = [], []
     for _ in range(often):
         pairs = _Pairs(design, shape, labels, source)
-        margins.append(pairs.margin(critical))
-        drops.append(pairs.drop(critical))
+        margins.append(pairs.margin(critical * widening(share, PRUDENCE_AGAINST_DROP)))
+        drops.append(pairs.drop(critical * widening(share, PRUDENCE_FOR_DROP)))
     return PowerSimulation(drops=sorted(drops), margins=sorted(margins))
 
 

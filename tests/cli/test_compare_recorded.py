@@ -28,7 +28,8 @@ def test_codex_against_pr_agent() -> None:
     assert found["p"] == pytest.approx(stats.binomtest(14, 35).pvalue, rel=1e-12)
     assert found["difference"] == pytest.approx(7 / 234)
     assert (found["interval"]["by"], found["interval"]["clusters"]) == ("repository", 67)
-    told = CliRunner().invoke(compare, [*arguments[:-1], "--margin=5"])
+    assert CliRunner().invoke(compare, [*arguments[:-1], "--margin=5"]).exit_code == 8
+    told = CliRunner().invoke(compare, [*arguments[:-1], "--margin=6"])
     assert told.exit_code == 0
     assert "Gate passed, exit status 0. pr-agent: up 3.0 points against codex, from 20.1% to 23.1%" in told.output
 

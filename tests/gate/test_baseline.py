@@ -65,7 +65,8 @@ def gated(before: str, after: str, *, margin: float = 5.0, status: int = 1, alon
 
 TABLE = {
     # name: before, after, margin, exit status
-    "no change, n 60, margin 5": ("c" * 30 + "m" * 30, "c" * 30 + "m" * 30, 5, 0),
+    "no change, n 64, margin 5": ("c" * 32 + "m" * 32, "c" * 32 + "m" * 32, 5, 0),
+    "no change, n 60, margin 5": ("c" * 30 + "m" * 30, "c" * 30 + "m" * 30, 5, 8),
     "no change, n 240, 8 flips, margin 5": ("c" * 84 + "m" * 156, "c" * 80 + "m" * 4 + "c" * 4 + "m" * 152, 5, 0),
     "improvement, n 60, 12 gained, margin 5": ("c" * 20 + "m" * 40, "c" * 32 + "m" * 28, 5, 0),
     "drop, n 60, 12 lost, margin 5": ("c" * 30 + "m" * 30, "c" * 18 + "m" * 42, 5, 1),

@@ -9,11 +9,8 @@ from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from pytest_crab.statistics.clusters import degrees_of_freedom
-from pytest_crab.statistics.clusters import difference_interval
+from pytest_crab.statistics.clusters import difference_estimate
 from pytest_crab.statistics.clusters import rate_interval
-from pytest_crab.statistics.clusters import widening
-from pytest_crab.statistics.distributions import t_quantile
 from pytest_crab.statistics.power import Design
 from pytest_crab.statistics.power import oracles_needed
 from pytest_crab.statistics.power import power
@@ -38,9 +35,8 @@ def test_the_interval_is_the_gates(clusters: list[list[int]]) -> None:
     for label, value in zip(labels, values, strict=True):
         sums.move(label, 0, 1)
         sums.move(label, 1, value)
-    middle, half = sums.interval(widening(shape.sizes) * t_quantile(0.975, degrees_of_freedom(shape.sizes)))
-    low, high = difference_interval([float(value) for value in values], labels)
-    assert (max(-1.0, middle - half), min(1.0, middle + half)) == pytest.approx((low, high))
+    estimate = difference_estimate([float(value) for value in values], labels)
+    assert sums.interval(1.0) == pytest.approx((estimate.middle, estimate.error))
 
 
 def test_the_same_seed_foresees_the_same() -> None:
