@@ -13,12 +13,14 @@ from __future__ import annotations
 import argparse
 import functools
 import random
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import NormalDist
 
 from pytest_crab.gate.pairing import ASSUMED_FLIPS
 from pytest_crab.gate.pairing import design
+from pytest_crab.gate.terms import GateTerms
 from pytest_crab.report.summary import summarise
 from pytest_crab.statistics.clusters import difference_estimate
 from pytest_crab.statistics.clusters import difference_interval
@@ -31,6 +33,7 @@ from pytest_crab.statistics.paired import holm
 from pytest_crab.statistics.power import Design
 from pytest_crab.statistics.power_simulation import PowerSimulation
 from pytest_crab.statistics.power_simulation import simulate_power
+from pytest_crab.statistics.sequential import parts_in_random_order
 from pytest_crab.testing.trials import comment_result
 from pytest_crab.testing.trials import trial_of
 from pytest_crab.types import Category
@@ -398,6 +401,38 @@ def looks_rows(count: int) -> Iterator[str]:
             yield f"| {looks} | {100 * margin:g} | {100 * plain / count:.1f} | {100 * gate / count:.1f} |"
 
 
+def stop_rows(count: int) -> Iterator[str]:
+    """A run that ends once its gate is decided (--crab-gate-stop), c-CRAB's layout; in brackets the oracles run."""
+    yield "| looks | margin | drop of the margin: passes | unchanged: fails | unchanged: ends | drop of 20: ends |"
+    yield "|---|---|---|---|---|---|"
+    for looks in (1, 2, 5):
+        for margin in (0.05, 0.1):
+            cells = []
+            for drop, wanted in ((margin, "passed"), (0.0, "failed"), (0.0, ""), (0.2, "")):
+                ends = [stopped(seed, looks, margin, drop) for seed in range(count)]
+                share = sum(ruling == wanted if wanted else bool(ruling) for ruling, _ in ends) / count
+                ran = sum(own for _, own in ends) / count
+                cells.append(f"{100 * share:.1f} ({100 * ran:.0f})")
+            yield f"| {looks} | {100 * margin:g} | {' | '.join(cells)} |"
+
+
+@functools.cache
+def stopped(seed: int, looks: int, margin: float, drop: float) -> tuple[str, float]:
+    """Return how one run ends that looks after each part of its repositories, and the share of oracles that it took."""
+    source = random.Random(f"{seed} {looks} {margin} {drop}")
+    values, labels = differences(source, 67, Truth(0.35, 0.1), drop)
+    parts = parts_in_random_order(Counter(map(str, labels)), looks, f"{seed}")
+    for look in range(1, looks + 1):
+        own = [(value, label) for value, label in zip(values, labels, strict=True) if parts[f"{label}"] <= look]
+        if not own:
+            continue
+        chosen, clusters = zip(*own, strict=True)
+        low, high = difference_interval(chosen, clusters, GateTerms(looks=looks, look=look).level)
+        if low >= -margin or high < 0:
+            return "passed" if low >= -margin else "failed", len(own) / len(values)
+    return "", 1.0
+
+
 def _p_of_looks(source: random.Random, looks: int) -> list[float]:
     return [difference_estimate(values, labels).p_below(0.0) for values, labels in _looks(source, looks, 0.0)]
 
@@ -442,6 +477,7 @@ TABLES = {
     "margin": margin_rows,
     "alarms": alarm_rows,
     "looks": looks_rows,
+    "stop": stop_rows,
     "power": power_rows,
     "unchanged": unchanged_rows,
     "sizes": size_rows,

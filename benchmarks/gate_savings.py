@@ -3,7 +3,7 @@
     python benchmarks/gate_savings.py ../shared/data/ccrab [--orders 200]
 
 The tools on record, and the human comments as an upper bound, are set against each other. Repositories come in random
-order; after each of N equal parts of them the gate is asked with --crab-gate-looks N, and the run ends once it has
+order, as --crab-gate-stop has them; after each of N equal parts of them the gate is asked, and the run ends once it has
 passed or failed. The share of oracles that were run by then is what it took.
 """
 
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import random
+from collections import Counter
 from collections.abc import Iterator
 from collections.abc import Mapping
 from pathlib import Path
@@ -27,6 +28,7 @@ from pytest_crab.report.recorded_results import measured_of
 from pytest_crab.statistics.comparison import Key
 from pytest_crab.statistics.comparison import Measured
 from pytest_crab.statistics.comparison import compare
+from pytest_crab.statistics.sequential import parts_in_random_order
 
 LOOKS, MARGINS = (1, 2, 5), (5.0, 10.0)
 
@@ -34,9 +36,9 @@ LOOKS, MARGINS = (1, 2, 5), (5.0, 10.0)
 Verdicts = Mapping[Key, Measured]
 
 
-def rule(before: Verdicts, after: Verdicts, margin: float, looks: int) -> GateResult:
-    """Return what the gate says of these oracles, at one of so many looks."""
-    found = compare(before, after, level=GateTerms(looks=looks).level)
+def rule(before: Verdicts, after: Verdicts, margin: float, terms: GateTerms) -> GateResult:
+    """Return what the gate says of these oracles, at one of its looks."""
+    found = compare(before, after, level=terms.level)
     (ruling,) = rule_on_baselines([BaselineComparison(reviewer="x", baseline="y", margin=margin, comparison=found)])
     return ruling.result
 
@@ -45,12 +47,10 @@ def run_in_looks(
     before: Verdicts, after: Verdicts, margin: float, looks: int, source: random.Random
 ) -> tuple[GateResult, float]:
     """Return the gate's ruling and the share of oracles that it took, repositories in random order."""
-    repos = sorted({own.repo for own in before.values()})
-    source.shuffle(repos)
+    parts = parts_in_random_order(Counter(own.repo for own in before.values()), looks, f"{source.random()}")
     for look in range(1, looks + 1):
-        chosen = set(repos[: len(repos) * look // looks])
-        first, second = ({key: own for key, own in run.items() if own.repo in chosen} for run in (before, after))
-        result = rule(first, second, margin, looks)
+        first, second = ({key: own for key, own in run.items() if parts[own.repo] <= look} for run in (before, after))
+        result = rule(first, second, margin, GateTerms(looks=looks, look=look))
         if result is not GateResult.INCONCLUSIVE or look == looks:
             return result, len(first) / len(before)
     raise AssertionError("the last look returns")

@@ -72,7 +72,7 @@ class RunOutcome:
     ``status`` is pytest's own; ``only_trials_failed`` is whether every failed or errored report is a trial's.
     ``fail_under`` None means that there is no floor, ``baselines`` None that there is no baseline; with neither there
     is no gate. ``objections`` are sentences of hooks, each of which fails the gate; ``given_up``
-    are those on reviewers whose trials were not all run, so that no gate passes.
+    are those on reviewers whose trials were not all run, so that no gate passes. ``account`` is said of the whole.
     """
 
     status: int
@@ -85,6 +85,7 @@ class RunOutcome:
     baselines: tuple[BaselineComparison, ...] | None = None
     objections: tuple[str, ...] = ()
     given_up: tuple[str, ...] = ()
+    account: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +126,7 @@ def decide(outcome: RunOutcome) -> Decision:
     if on_run or not rulings:
         rulings.append(_worst(None, on_run or [(GateResult.INCONCLUSIVE, "No reviewer was measured.")]))
     worst = min((ruling.result for ruling in rulings), key=ORDER.index)
-    account = " ".join(ruling.paragraph for ruling in rulings)
+    account = " ".join(filter(None, (outcome.account, *(ruling.paragraph for ruling in rulings))))
     if outcome.status not in _REPLACEABLE:
         return _stands(outcome, f"pytest itself ended with {outcome.status}", account, rulings)
     if outcome.status != 0 and not outcome.only_trials_failed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,8 @@ from pytest_crab.gate.exit import OracleCounts
 from pytest_crab.gate.exit import RunOutcome
 from pytest_crab.gate.exit import decide
 from pytest_crab.gate.exit import refuse
+from pytest_crab.gate.looks import GateLooks
+from pytest_crab.gate.looks import seed_of
 from pytest_crab.gate.pairing import conditions
 from pytest_crab.gate.pairing import contestants
 from pytest_crab.gate.pairing import counterpart
@@ -29,6 +32,7 @@ from pytest_crab.gate.pairing import flips
 from pytest_crab.gate.pairing import pair
 from pytest_crab.gate.power_statement import power_statement
 from pytest_crab.gate.results import GateResult
+from pytest_crab.gate.terms import GateTerms
 from pytest_crab.instances import lock
 from pytest_crab.instances.resolved import settings_digest
 from pytest_crab.plugin.contestants import Contestants
@@ -46,14 +50,17 @@ from pytest_crab.report.summary import Summary
 class RunGate:
     """Decides the exit status by a floor, a baseline or both; registered on the controller if one is asked for."""
 
-    def __init__(self, options: Options, contestants: Contestants, config: pytest.Config) -> None:
+    def __init__(self, options: Options, crews: Contestants, config: pytest.Config) -> None:
         self._options = options
-        self._contestants = contestants
+        self._contestants = crews
         self._config = config
+        self.looks: GateLooks | None = None
         self._items: list[TrialItem] = []
         self._foreign_failures = 0
         self._refuse()
         self._before = None if options.baseline is None else _load_baseline(options.baseline)
+        if options.gate_stop and self._before is not None:
+            self.looks = GateLooks(looks=options.gate_looks, seed=seed_of(list(contestants(self._before).values())))
 
     # --- before the run ---------------------------------------------------------------------------------------------
 
@@ -65,6 +72,8 @@ class RunGate:
         rest = f"; the {terms.allowed} may differ" if terms.allowed else ""
         margins = "".join(f", {name} {points:g} points" for name, points in terms.margins.items())
         looks = f"; one of at most {terms.looks} looks" if terms.looks > 1 else ""
+        if self.looks is not None:
+            looks = f"; {terms.looks} looks, repositories in random order (seed {self.looks.seed})"
         line = f"crab: baseline {self._options.baseline}; margin {terms.margin:g} points{margins}{looks}{rest}"
         changes = dict.fromkeys(self._changes(self._before))
         return [line, *(f"crab: warning: not as in the baseline: {change}" for change in changes)]
@@ -96,7 +105,7 @@ class RunGate:
         opponents = {} if self._before is None or not self._items else self._opponents(self._before)
         for name, own in opponents.items():
             chosen = (item.instance.id for item in self._items if item.trial_id[1:] == (name, 1))
-            ahead = design(own, chosen, repeats=self._options.repeat, terms=self._options.terms)
+            ahead = design(own, chosen, repeats=self._options.repeat, terms=self._terms(self._options.gate_looks))
             if ahead is None:
                 lines.append(f"crab: gate: {name}: the baseline knows nothing of what was selected")
                 continue
@@ -124,7 +133,9 @@ class RunGate:
         given_up: tuple[str, ...],
     ) -> tuple[int, Gate | None]:
         """Return the exit status of the run, and the decision for the summary."""
-        options = self._options
+        options, looks = self._options, self.looks
+        if looks is not None:
+            planned = [one for one in planned if looks.is_due(one.instance.repo)]
         objections = self._config.hook.pytest_crab_gate(summary=summary, config=self._config)
         against = None if self._before is None else self._against(self._before, summary, planned)
         absent = _absent_oracles(summary, planned)
@@ -148,9 +159,14 @@ class RunGate:
                 baselines=against,
                 objections=tuple(text for text in objections if text),
                 given_up=given_up,
+                account="" if looks is None else looks.account,
             )
         )
-        return decision.exit_code, _gate_record(decision, options, against or ())
+        return decision.exit_code, _gate_record(decision, options, against or (), looks)
+
+    def _terms(self, look: int) -> GateTerms:
+        """Return the terms of the gate at this look, if the run looks at it and may end."""
+        return self._options.terms if self.looks is None else replace(self._options.terms, look=look)
 
     def _against(self, before: Summary, summary: Summary, planned: Sequence[Planned]) -> tuple[BaselineComparison, ...]:
         """Compare every contestant with its baseline."""
@@ -163,7 +179,7 @@ class RunGate:
                 summary,
                 own,
                 path=options.baseline,
-                terms=options.terms,
+                terms=self._terms(1 if self.looks is None else self.looks.look),
                 planned={one.instance.id for one in planned if one.trial_id.reviewer == name},
                 whole=True,
             )
@@ -253,7 +269,9 @@ def _changes_of(who: str, part: str, spec: AdapterSpec, adapter: object, before:
         yield f"{who}: {'; '.join(found)}"
 
 
-def _gate_record(decision: Decision, options: Options, against: Sequence[BaselineComparison]) -> Gate | None:
+def _gate_record(
+    decision: Decision, options: Options, against: Sequence[BaselineComparison], looks: GateLooks | None
+) -> Gate | None:
     """Return the decision for summary.json; None: there was no gate."""
     if decision.verdict is GateResult.NO_GATE:
         return None
@@ -271,4 +289,5 @@ def _gate_record(decision: Decision, options: Options, against: Sequence[Baselin
             for one in decision.rulings
         ),
         warnings=tuple(f"{one.reviewer}: {remark}" for one in against for remark in one.remarks),
+        look=None if looks is None else looks.record,
     )

@@ -132,6 +132,12 @@ class Options:
     gate_looks: int = _option(
         kinds.COUNT, 1, "divide the gate's chance of an error among so many runs or repeats after which it is looked at"
     )
+    gate_stop: bool = _option(
+        kinds.SWITCH,
+        False,
+        "take repositories in random order, look at the gate after each of --crab-gate-looks equal parts of them, and "
+        "run no more once it is decided",
+    )
     gate_unit: str = _option(
         kinds.UNIT,
         "repository",

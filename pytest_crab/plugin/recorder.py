@@ -15,6 +15,7 @@ import pytest
 from pytest_crab import serialization
 from pytest_crab.campaign.giving_up import was_given_up
 from pytest_crab.errors import CrabError
+from pytest_crab.gate.results import GateResult
 from pytest_crab.instances.recorded import FOLDER
 from pytest_crab.plugin.contestants import Contestants
 from pytest_crab.plugin.gate import RunGate
@@ -28,6 +29,7 @@ from pytest_crab.report.files import TrialLog
 from pytest_crab.report.files import write_summary
 from pytest_crab.report.files import write_trials
 from pytest_crab.report.junit import write_junit
+from pytest_crab.report.summary import Gate
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.summary import summarise
 from pytest_crab.report.transcripts import write_transcripts
@@ -176,8 +178,9 @@ class Recorder:
             self._write(report / "summary.json", lambda: write_summary(report / "summary.json", summary))
         self._write_junit(trials, summary)
         if self._gate is not None:
-            planned = [one for one in map(self.planned, self._expected) if one is not None]
-            status, record = self._gate.decide(status, summary, planned, self.problems, tuple(self.given_up))
+            if self._gate.looks is not None:
+                self._gate.looks.end()
+            status, record = self._decide(self._gate, status, summary)
             summary = ruled = dataclasses.replace(summary, gate=record)
             self._write_junit(trials, ruled)
             if is_reported:
@@ -189,6 +192,16 @@ class Recorder:
             except CrabError as error:
                 self._note_problem(f"{report}: the pages cannot be written: {error}")
         return status
+
+    def rule_so_far(self, gate: RunGate) -> GateResult:
+        """Return the gate's ruling on the trials that are recorded."""
+        summary = summarise(self.trials.values(), errors_as_misses=self._options.errors_as_misses)
+        record = self._decide(gate, int(pytest.ExitCode.OK), summary)[1]
+        return GateResult.NO_GATE if record is None else GateResult(record.ruling)
+
+    def _decide(self, gate: RunGate, status: int, summary: Summary) -> tuple[int, Gate | None]:
+        planned = [one for one in map(self.planned, self._expected) if one is not None]
+        return gate.decide(status, summary, planned, self.problems, tuple(self.given_up))
 
     def _write_junit(self, trials: Sequence[Trial], summary: Summary) -> None:
         path, misses = self._options.junit, self._options.junit_misses

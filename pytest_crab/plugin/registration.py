@@ -8,6 +8,8 @@ from pytest_crab.plugin.contestants import build_contestants
 from pytest_crab.plugin.forecast import Forecaster
 from pytest_crab.plugin.gate import RunGate
 from pytest_crab.plugin.items import Items
+from pytest_crab.plugin.looks import EarlyEnd
+from pytest_crab.plugin.looks import require_looks
 from pytest_crab.plugin.option_table import Options
 from pytest_crab.plugin.options import read_options
 from pytest_crab.plugin.options import runs_items
@@ -43,10 +45,12 @@ def register(config: pytest.Config) -> None:
     resources = Resources(options, contestants.settings, config)
     if measures and not is_worker:
         resources.choice  # noqa: B018 - decided now, so that a runtime that cannot work is a usage error
+    require_looks(options, config)
     gate = RunGate(options, contestants, config) if options.gated and not is_worker else None
     shards = None if options.shard is None else Shards(options.shard)
     recorder = Recorder(options, contestants, resources, gate, shards, config) if measures and not is_worker else None
-    runner = Runner(options, contestants, resources, config) if measures else None
+    looks = None if gate is None else gate.looks
+    runner = Runner(options, contestants, resources, looks, config) if measures else None
 
     named = {name: name in options.reviewers for name in contestants.by_reviewer}
     plugins: dict[str, object | None] = {
@@ -65,6 +69,7 @@ def register(config: pytest.Config) -> None:
         "agreement": RecordedAgreement(recorder) if recorder is not None and contestants.replays else None,
         "recorder": recorder,
         "runner": runner,
+        "early-end": None if gate is None or looks is None or recorder is None else EarlyEnd(looks, gate, recorder),
     }
     for name, plugin in plugins.items():
         if plugin is not None:

@@ -22,6 +22,7 @@ from pytest_crab.campaign.trial_pool import Notice
 from pytest_crab.campaign.trial_pool import TrialPool
 from pytest_crab.campaign.trial_pool import TrialWork
 from pytest_crab.errors import CrabError
+from pytest_crab.gate.looks import GateLooks
 from pytest_crab.plugin.contestants import Contestants
 from pytest_crab.plugin.items import TrialItem
 from pytest_crab.plugin.items import Unmeasured
@@ -34,6 +35,7 @@ from pytest_crab.runtimes.slots import Slots
 from pytest_crab.text import one_line
 from pytest_crab.trial import run_trial
 from pytest_crab.trial import unmeasured_trial
+from pytest_crab.trial import unneeded_trial
 from pytest_crab.types import Instance
 from pytest_crab.types import PullRequest
 from pytest_crab.types import Reason
@@ -50,8 +52,16 @@ log = logging.getLogger(__name__)
 class Runner:
     """Submits trials, waits for them and ends them; registered in every process that runs items."""
 
-    def __init__(self, options: Options, contestants: Contestants, resources: Resources, config: pytest.Config) -> None:
+    def __init__(
+        self,
+        options: Options,
+        contestants: Contestants,
+        resources: Resources,
+        looks: GateLooks | None,
+        config: pytest.Config,
+    ) -> None:
         self._options = options
+        self._looks = looks
         self._contestants = contestants
         self._resources = resources
         self._config = config
@@ -96,12 +106,17 @@ class Runner:
                 runtime=self._options.runtime,
                 shard=self._options.part,
             )
+        if trial is None and self._needless is not None:
+            crew = self._contestants.by_reviewer[trial_id.reviewer]
+            return unneeded_trial(instance, crew, self._needless, repeat=trial_id.repeat, shard=self._options.part)
         if trial is None:
             raise CrabError("the run was stopped before this trial was finished; run again, finished steps are kept")
         return trial
 
     def _submit(self, instance: Instance, trial_id: TrialId) -> None:
-        """Start a trial unless it was started, its reviewer was given up, or the run is over."""
+        """Start a trial unless it was started, its reviewer was given up, it is not needed, or the run is over."""
+        if self._needless is not None:
+            return
         with self._guard:
             if self._closed or self._giving_up.sentence(trial_id.reviewer) is not None:
                 return
@@ -200,7 +215,7 @@ class Runner:
             return
         place = self._places[item]
         until = place + (1 if self._is_worker else self._ahead)
-        ahead = [each for each in self._items[place:until] if each not in self._submitted]
+        ahead = [each for each in self._items[place:until] if each not in self._submitted and self._is_due(each)]
         for each in ahead:
             self._submit(each.instance, each.trial_id)
         self._submitted.update(ahead)
@@ -284,6 +299,15 @@ class Runner:
     def losses(self) -> str | None:
         """Return how many workers were lost and trials given again; None: none."""
         return None if self._cluster is None else self._cluster.events.summary()
+
+    @property
+    def _needless(self) -> str | None:
+        """The sentence of the trials that are not run since the gate is decided; None: it is not."""
+        return None if self._looks is None else self._looks.needless
+
+    def _is_due(self, item: TrialItem) -> bool:
+        """Return True if the item's trial is run before the next look at the gate."""
+        return self._looks is None or self._looks.is_due(item.instance.repo)
 
     @property
     def _ahead(self) -> int:

@@ -144,10 +144,27 @@ class GateRuling:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GateLook:
+    """The look that a gate was decided at, of a run that looks after each of ``looks`` parts of its repositories.
+
+    The order of repositories is drawn from ``seed``. ``repositories`` were measured by then, and ``left_out`` were not.
+    ``spent`` is the share of the chance of an error that looks up to this one have.
+    """
+
+    look: int
+    looks: int
+    seed: str
+    repositories: int
+    left_out: int
+    spent: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
     """A gate's decision: ``comparisons`` and ``labels`` are by reviewer, shares; ``margin`` is in points.
 
-    ``warnings`` say what differs from the baseline and may: clients' versions, or what was allowed to.
+    ``warnings`` say what differs from the baseline and may: clients' versions, or what was allowed to. ``look`` is
+    there if the run looks at its gate and ends once it is decided.
     """
 
     exit_code: int
@@ -160,6 +177,7 @@ class Gate:
     labels: Mapping[str, tuple[LabelComparison, ...]] = field(default_factory=dict)
     rulings: tuple[GateRuling, ...] = ()
     warnings: tuple[str, ...] = ()
+    look: GateLook | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -71,7 +71,7 @@ def oracles_needed(design: Design, drop: float, chance: float = POWER) -> int | 
 def smallest_margin(design: Design) -> float | None:
     """Return the smallest margin that is met where no verdict differs or is unknown; None with one cluster or none."""
     df = degrees_of_freedom(design.sizes)
-    return _half_width(design, sum(design.sizes), df) if df else None
+    return min(1.0, _half_width(design, sum(design.sizes), df)) if df else None
 
 
 def oracles_to_pass(design: Design, margin: float, chance: float = POWER, shift: float = 0.0) -> int | None:

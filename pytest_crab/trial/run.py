@@ -93,6 +93,13 @@ def unmeasured_trial(
     )
 
 
+def unneeded_trial(
+    instance: Instance, crew: Crew, sentence: str, *, repeat: int = 1, shard: str | None = None
+) -> Trial:
+    """The record of a trial that nothing depends on any more: skipped, and without a score for any comment."""
+    return Trial(**_identity(instance, crew, repeat), runtime="none", skipped=sentence, versions=versions_here(shard))
+
+
 class TrialRun:
     """One trial under way: what is known of it so far."""
 

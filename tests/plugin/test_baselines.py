@@ -171,3 +171,42 @@ def test_findings_of_another_pull_request(lab: Any, measured: Path) -> None:
     rows = {row["reviewer"]: row for row in summary(lab.path / "now")["reviewers"]}
     assert rows["both@placebo"]["arm"] == "placebo"
     assert rows["both@placebo"]["comments"] == rows["both"]["comments"]
+
+
+def test_a_run_ends_once_its_gate_is_decided(lab: Any, measured: Path) -> None:
+    """With a margin of 100 points the first look decides; with one of 5 none does."""
+    stop = ("--reviewer=both", f"--crab-baseline={measured}", "--crab-gate-stop", "--crab-gate-looks=2", *MINE)
+    result = lab.run("--crab-margin=100", "--crab-report=now", "-rs", *stop)
+    result.assert_outcomes(passed=1, skipped=1)
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["crab: baseline *; 2 looks, repositories in random order (seed *)", "*not needed: *"])
+    gate = summary(lab.path / "now")["gate"]
+    look = gate["look"]
+    assert (look["look"], look["looks"], look["repositories"], look["left_out"]) == (1, 2, 1, 1)
+    assert look["spent"] == 0.25
+    assert f"Look 1 of 2, after 1 of 2 repositories in random order (seed {look['seed']})" in gate["paragraph"]
+    ran, skipped = map(json.loads, (lab.path / "now" / "trials.jsonl").read_text().splitlines())
+    assert (len(ran["scores"]), ran.get("skipped")) == (2, None)
+    assert (skipped["scores"], skipped["skipped"]) == ([], "not needed: the gate passed at look 1 of 2")
+    (both,) = summary(lab.path / "now")["reviewers"]
+    assert (both["overall"]["oracles"], both["overall"].get("unknown", 0)) == (2, 0)
+
+    result = lab.run("--crab-margin=5", "--crab-report=all", *stop)
+    result.assert_outcomes(passed=2)
+    assert result.ret == 8
+    again = summary(lab.path / "all")["gate"]["look"]
+    assert (again["look"], again["left_out"], again["spent"], again["seed"]) == (2, 0, 1.0, look["seed"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fault"),
+    [
+        (("--crab-gate-looks=2",), "it needs --crab-baseline"),
+        (("--crab-baseline=base",), "it needs --crab-gate-looks=N"),
+        (("--crab-baseline=base", "--crab-gate-looks=2", "--crab-fail-under=0.5"), "a floor "),
+    ],
+)
+def test_a_run_that_cannot_end_early_is_refused(lab: Any, arguments: tuple[str, ...], fault: str) -> None:
+    result = lab.run("--reviewer=both", "--crab-gate-stop", *arguments, *MINE)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert f"--crab-gate-stop cannot end this run early: {fault}" in result.stderr.str()

@@ -54,6 +54,7 @@ RECORDS = [
     Pair,
     LabelComparison,
     summary.Gate,
+    summary.GateLook,
     summary.GateRuling,
 ]
 
