@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import NamedTuple
@@ -122,6 +123,31 @@ def counts(diff: str) -> tuple[int, int]:
     """Return how many lines ``diff`` adds and how many it removes."""
     files = parse(normalise(diff))
     return sum(len(file.added) for file in files), sum(len(file.removed) for file in files)
+
+
+#: So many lines of a hunk are shown around the lines that are looked for.
+EXCERPT = 20
+
+
+def excerpt(
+    files: Sequence[tuple[ChangedFile, Sequence[Hunk]]], path: str | None, lines: tuple[int, int] | None, side: Side
+) -> str:
+    """Return the part of a file's hunks that lies within EXCERPT lines of these lines of a side, numbered.
+
+    Empty where no line or no such hunk is named.
+    """
+    if lines is None:
+        return ""
+    left = side is Side.LEFT
+    shown: list[HunkLine] = []
+    for file, hunks in files:
+        for hunk in hunks if path == (file.old if left else file.new) else ():
+            numbers = [line.old if left else line.new for line in hunk.lines]
+            known = [number for number in numbers if number is not None]
+            if known and known[0] <= lines[1] and lines[0] <= known[-1]:
+                near = [at for at, n in enumerate(numbers) if n and lines[0] - EXCERPT <= n <= lines[1] + EXCERPT]
+                shown += hunk.lines[near[0] : near[-1] + 1]
+    return "\n".join(f"{(line.old if left else line.new) or '':>6} {line.mark}{line.text}" for line in shown)
 
 
 def outside_paths(diff: str) -> Iterator[str]:

@@ -26,6 +26,7 @@ COMMANDS = {
         "pytest_crab.cli.compare_rulers:compare_rulers", "Measure stored reviews by several rulers."
     ),
     "doctor": Subcommand("pytest_crab.cli.doctor:doctor", "Say what of this machine a run can use."),
+    "match": Subcommand("pytest_crab.cli.match:match", "Match stored reviews with comments by place and concern."),
     "merge": Subcommand("pytest_crab.cli.merge:merge", "Make one report of those of several shards."),
     "new": Subcommand("pytest_crab.cli.new:new", "Write the skeleton of an instance."),
     "prune": Subcommand("pytest_crab.cli.prune:prune", "Remove what dead runs left, and on request what is stored."),

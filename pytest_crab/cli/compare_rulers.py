@@ -10,20 +10,20 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
-from click.core import ParameterSource
 
 from pytest_crab import serialization
 from pytest_crab.cli.choices import store_option
+from pytest_crab.cli.judges import OPTIONS_OF_JUDGES
+from pytest_crab.cli.judges import cost_line
 from pytest_crab.cli.judges import open_judges
 from pytest_crab.cli.judges import plan_line
+from pytest_crab.cli.judges import require_judge
 from pytest_crab.errors import CrabError
 from pytest_crab.formats import NOTHING
 from pytest_crab.formats import format_count
-from pytest_crab.formats import format_dollars
 from pytest_crab.formats import format_percent
 from pytest_crab.formats import format_table
 from pytest_crab.report.judge_text import judge_lines
-from pytest_crab.report.judging import JudgeReport
 from pytest_crab.report.judging import calibrate
 from pytest_crab.report.judging import labels_of
 from pytest_crab.report.judging import questions_of
@@ -46,15 +46,7 @@ from pytest_crab.types.reviews import FREE
 SHOWN = 10
 
 #: The options that need a judge, by their parameters.
-ABOUT_JUDGES = {
-    "plan": "--plan",
-    "check": "--check-judge",
-    "labels": "--judge-labels",
-    "budget": "--budget",
-    "jobs": "--jobs",
-    "replay": "--replay",
-    "store": "--store",
-}
+ABOUT_JUDGES = {**OPTIONS_OF_JUDGES, "labels": "--judge-labels"}
 
 
 @click.command("compare-rulers")
@@ -130,10 +122,7 @@ def _require_rulers(judges: Sequence[str], *, similarity: bool) -> None:
         raise click.UsageError(f"--similarity needs {missing}; install the extra pytest-crab[similarity]")
     if taken := {*BINARY, *MEASURES} & {*judges}:
         raise click.UsageError(f"--judge {min(taken)}: a ruler has this name; give the judge another in crab.yaml")
-    source = click.get_current_context().get_parameter_source
-    for parameter, option in ABOUT_JUDGES.items():
-        if not judges and source(parameter) is ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"{option} is about a judge; name one with --judge")
+    require_judge(ABOUT_JUDGES, named=bool(judges))
 
 
 def _lines(found: RulerComparison, *, everything: bool) -> Iterator[str]:
@@ -151,7 +140,8 @@ def _lines(found: RulerComparison, *, everything: bool) -> Iterator[str]:
         yield f"and {len(found.differing) - most} more; --all prints them"
     for judge in found.judges:
         yield from judge_lines(judge, by_label=everything)
-    yield from map(_cost_line, found.judges)
+    for judge in found.judges:
+        yield cost_line(judge.judge, judge.asked, judge.usage)
 
 
 def _rate_table(found: RulerComparison) -> Iterator[str]:
@@ -208,11 +198,3 @@ def _with_usage(found: RulerComparison, benches: Sequence[JudgeBench]) -> RulerC
 
 def _with_calibration(found: RulerComparison, labels: Mapping[tuple[str, int], str]) -> RulerComparison:
     return dataclasses.replace(found, judges=tuple(calibrate(judge, labels) for judge in found.judges))
-
-
-def _cost_line(judge: JudgeReport) -> str:
-    if not judge.asked:
-        return f"{judge.judge}: no model was asked, every judgement was stored"
-    usd = None if judge.usage is None else judge.usage.cost_usd
-    cost = "cost not known" if usd is None else f"{format_dollars(usd)} USD"
-    return f"{judge.judge}: {format_count(judge.asked, 'judgement')} asked and stored, {cost}"

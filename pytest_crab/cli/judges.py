@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import click
+from click.core import ParameterSource
 
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_count
@@ -21,6 +25,42 @@ from pytest_crab.settings import Settings
 from pytest_crab.settings import load_settings
 from pytest_crab.store import FileStore
 from pytest_crab.trial.run_context import secrets_of
+from pytest_crab.types import Usage
+
+#: The options that say how judges are asked, by their parameters.
+OPTIONS_OF_JUDGES = {
+    "plan": "--plan",
+    "check": "--check-judge",
+    "budget": "--budget",
+    "jobs": "--jobs",
+    "replay": "--replay",
+    "store": "--store",
+}
+
+
+def require_judge(options: Mapping[str, str], *, named: bool) -> None:
+    """Raise UsageError where the command line has one of these options and names no judge."""
+    source = click.get_current_context().get_parameter_source
+    for parameter, option in options.items():
+        if not named and source(parameter) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{option} is about a judge; name one with --judge")
+
+
+def plan_line(name: str, plan: JudgePlan) -> str:
+    """Return the sentence on the votes that a judge's questions need."""
+    cost = "cost not known: no stored vote has one" if plan.cost_usd is None else f"{format_dollars(plan.cost_usd)} USD"
+    return (
+        f"{name}: {format_count(plan.votes, 'vote')}, {plan.stored} stored, {plan.votes - plan.stored} to ask, {cost}"
+    )
+
+
+def cost_line(name: str, asked: int, usage: Usage | None) -> str:
+    """Return the sentence on what a judge was asked, and what that cost."""
+    if not asked:
+        return f"{name}: no model was asked, every judgement was stored"
+    usd = None if usage is None else usage.cost_usd
+    cost = "cost not known" if usd is None else f"{format_dollars(usd)} USD"
+    return f"{name}: {format_count(asked, 'judgement')} asked and stored, {cost}"
 
 
 @contextmanager
@@ -74,11 +114,3 @@ def _build(name: str, settings: Settings, labels: Sequence[str]) -> Any:
     if provider not in settings.models.providers:
         raise BadInput(where, [f"provider is {provider!r}; it should be one of {', '.join(settings.models.providers)}"])
     return judge
-
-
-def plan_line(name: str, plan: JudgePlan) -> str:
-    """Return how many votes a judge has to give, and what they cost, as a line."""
-    cost = "cost not known: no stored vote has one" if plan.cost_usd is None else f"{format_dollars(plan.cost_usd)} USD"
-    return (
-        f"{name}: {format_count(plan.votes, 'vote')}, {plan.stored} stored, {plan.votes - plan.stored} to ask, {cost}"
-    )

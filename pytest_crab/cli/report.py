@@ -11,6 +11,8 @@ from typing import Any
 import click
 
 from pytest_crab import serialization
+from pytest_crab.benchmarks.aacr_submissions import has_submissions
+from pytest_crab.benchmarks.aacr_submissions import read_submissions
 from pytest_crab.benchmarks.ccrab import recording_at
 from pytest_crab.benchmarks.judged import is_judged
 from pytest_crab.benchmarks.judged import read_judged
@@ -25,6 +27,8 @@ from pytest_crab.report.judged_results import judged_lines
 from pytest_crab.report.judged_results import summarise_judged
 from pytest_crab.report.loading import SUMMARY
 from pytest_crab.report.loading import trials_file
+from pytest_crab.report.match_text import match_lines
+from pytest_crab.report.matching import match_reviews
 from pytest_crab.report.page import FILE as PAGE
 from pytest_crab.report.recorded_results import recorded_lines
 from pytest_crab.report.recorded_results import summarise_recording
@@ -39,7 +43,7 @@ from pytest_crab.report.write_report import remake
     "--recorded",
     "folder",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="A set that was imported, or the release of c-CRAB, Martian or BC-Bench: its records, and nothing is run.",
+    help="An imported set, AACR-Bench's leaderboard, or the release of c-CRAB, Martian or BC-Bench: runs nothing.",
 )
 @click.option(
     "--against",
@@ -93,6 +97,9 @@ def _again(place: Path, labels: Path | None) -> tuple[Any, Iterable[str]]:
 
 
 def _recorded(folder: Path, trials: Path | None) -> tuple[Any, Iterable[str]]:
+    if has_submissions(folder) and trials is None:
+        matched = match_reviews(read_submissions(folder), "paper")
+        return matched, match_lines(matched)
     if is_judged(folder):
         if trials is not None:
             raise click.UsageError(f"--against compares verdicts of oracles, and {folder} holds judgements only")

@@ -48,6 +48,11 @@ class Subject:
     diff: str
     comments: tuple[SubjectComment, ...] = ()
 
+    @property
+    def digest(self) -> str:
+        """The digest that names the pull request in a judge's questions."""
+        return serialization.digest([self.repo, self.title, self.body, self.diff])
+
 
 def subject_of(instance: Instance, diff: str) -> Subject:
     """The subject of an instance, whose pull request has this diff."""

@@ -1,0 +1,107 @@
+"""The match command: stored reviews against known comments by place and by concern, as AACR-Bench measures them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import click
+
+from pytest_crab import serialization
+from pytest_crab.benchmarks.aacr_submissions import has_submissions
+from pytest_crab.benchmarks.aacr_submissions import read_submissions
+from pytest_crab.benchmarks.stored_reviews import StoredReview
+from pytest_crab.cli.choices import store_option
+from pytest_crab.cli.judges import OPTIONS_OF_JUDGES
+from pytest_crab.cli.judges import cost_line
+from pytest_crab.cli.judges import open_judges
+from pytest_crab.cli.judges import plan_line
+from pytest_crab.cli.judges import require_judge
+from pytest_crab.errors import CrabError
+from pytest_crab.formats import format_names
+from pytest_crab.report.loading import trials_file
+from pytest_crab.report.match_sources import stored_reviews
+from pytest_crab.report.match_text import match_lines
+from pytest_crab.report.matching import EQUAL_TEXTS
+from pytest_crab.report.matching import concern_questions
+from pytest_crab.report.matching import equal_texts
+from pytest_crab.report.matching import match_reviews
+from pytest_crab.scoring.judges.same_concern import CONCERNS
+from pytest_crab.scoring.location import RULES
+from pytest_crab.types.reviews import FREE
+
+
+@click.command()
+@click.argument("place", type=click.Path(exists=True, path_type=Path))
+@click.option(
+    "--location-rule", "rule", type=click.Choice(list(RULES)), default="paper", show_default=True,
+    help="How places match: as AACR-Bench's paper says, or as one of its releases computes.",
+)  # fmt: skip
+@click.option(
+    "--judge", metavar="NAME",
+    help=f"This same-concern judge of crab.yaml compares concerns; {EQUAL_TEXTS} compares the texts and asks nobody.",
+)  # fmt: skip
+@click.option("--by", "dimensions", multiple=True, metavar="DIMENSION", help="Slice by this dimension; repeatable.")
+@click.option("--budget", type=click.FloatRange(min=0, min_open=True), help="Spend so many US dollars on the judge.")
+@click.option("--jobs", type=click.IntRange(min=1), default=4, show_default=True, help="Questions at a time.")
+@click.option("--plan", is_flag=True, help="Print how many votes are stored and needed; ask nothing.")
+@click.option("--check-judge", "check", is_flag=True, help="Also count the answers that order or length change.")
+@click.option("--replay", is_flag=True, help="Answer from recordings alone.")
+@store_option("The folder in which judgements are kept.")
+@click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
+def match(
+    place: Path,
+    *,
+    rule: str,
+    judge: str | None,
+    dimensions: tuple[str, ...],
+    budget: float | None,
+    jobs: int,
+    plan: bool,
+    check: bool,
+    replay: bool,
+    store: Path,
+    as_json: bool,
+) -> None:
+    """Match the findings of stored reviews with the known comments of their pull requests.
+
+    PLACE is a report's folder, a store or a trials.jsonl; or a checkout of AACR-Bench's leaderboard, or an imported
+    set, with submissions. Prints recall, precision and F1 by place, with --judge also by place and concern, and each
+    by language, context level and category.
+    """
+    asks = judge is not None and judge != EQUAL_TEXTS
+    require_judge(OPTIONS_OF_JUDGES, named=asks)
+    try:
+        reviews = _reviews_at(place)
+        _require_dimensions(reviews, dimensions)
+        names = [judge] if asks and judge is not None else []
+        with open_judges(names, store, jobs=jobs, budget=budget, replay=replay, labels=CONCERNS) as benches:
+            if plan:
+                for bench in benches:
+                    click.echo(plan_line(bench.name, bench.plan(concern_questions(reviews, rule), check=check)))
+                return
+            decide = benches[0].decide if benches else equal_texts if judge else None
+            found = match_reviews(reviews, rule, judge, decide)
+            for bench in benches:
+                checks = bench.check_forms() if check else ()
+                found = dataclasses.replace(found, checks=checks, asked=len(bench.asked), usage=bench.usage or FREE)
+    except (CrabError, ValueError) as error:
+        raise click.ClickException(str(error)) from error
+    lines = list(match_lines(found, dimensions))
+    if asks and judge is not None:
+        lines += ["", cost_line(judge, found.asked, found.usage)]
+    click.echo(json.dumps(serialization.dump(found), indent=1, allow_nan=False) if as_json else "\n".join(lines))
+
+
+def _reviews_at(place: Path) -> list[StoredReview]:
+    if place.is_dir() and has_submissions(place):
+        return read_submissions(place)
+    return stored_reviews(trials_file(place))
+
+
+def _require_dimensions(reviews: list[StoredReview], dimensions: tuple[str, ...]) -> None:
+    known = sorted({name for review in reviews for comment in review.comments for name in comment.labels} | {"repo"})
+    for name in dimensions:
+        if name not in known:
+            raise click.UsageError(f"no comment has a label of {name!r}; the dimensions are {format_names(known, 20)}")

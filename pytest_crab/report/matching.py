@@ -1,0 +1,238 @@
+"""Stored reviews matched with known comments by place and by concern, with AACR-Bench's measures by reviewer and label.
+
+The concern of a pair is a judge's answer (see scoring.judges.same_concern), or the equality of the texts. A finding and
+a comment that are not matched are unknown where a question about them has no answer; they count neither way.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import field
+
+from pytest_crab.benchmarks.stored_reviews import OF_PULL_REQUESTS
+from pytest_crab.benchmarks.stored_reviews import StoredReview
+from pytest_crab.diffs import ChangedFile
+from pytest_crab.diffs import Hunk
+from pytest_crab.diffs import excerpt
+from pytest_crab.diffs import parse_hunks
+from pytest_crab.scoring.judges.same_concern import DIFFERENT
+from pytest_crab.scoring.judges.same_concern import SAME
+from pytest_crab.scoring.judges.votes import Decide
+from pytest_crab.scoring.judges.votes import FormCheck
+from pytest_crab.scoring.judges.votes import Gold
+from pytest_crab.scoring.judges.votes import JudgeQuestion
+from pytest_crab.scoring.judges.votes import VotedLabel
+from pytest_crab.scoring.location import RULES
+from pytest_crab.scoring.location import LocationRule
+from pytest_crab.scoring.location import Place
+from pytest_crab.scoring.location import place_of_finding
+from pytest_crab.statistics.matched import Hit
+from pytest_crab.statistics.matched import MatchMeasures
+from pytest_crab.statistics.matched import measure
+from pytest_crab.statistics.matched import measure_by
+from pytest_crab.types import Usage
+
+#: Compares texts instead of asking a model.
+EQUAL_TEXTS = "equal-texts"
+
+#: The reason of a pair's concern that cannot be compared.
+_NO_TEXT = "the text of a comment is not on record"
+
+#: The answers by the positions of a finding and a comment.
+_Concerns = Mapping[tuple[int, int], VotedLabel]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewerMatches:
+    """The measures of one reviewer over its reviews, together and by the labels of each dimension.
+
+    ``absent`` are pull requests without a review, whose comments count as missed. ``per_patch`` is the mean number of
+    findings for each hunk of the diffs, None where a diff is not on record.
+    """
+
+    reviewer: str
+    reviews: int
+    absent: int
+    findings: int
+    per_pull_request: float | None
+    per_patch: float | None
+    overall: MatchMeasures
+    by_label: Mapping[str, Mapping[str, MatchMeasures]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchReport:
+    """All reviewers by one rule and one judge; ``judge`` None: concerns were not compared.
+
+    ``dropped`` are pull requests without a finding, where the rule does not count these. ``pairs`` are those whose
+    concerns were to be compared, and ``unknown`` counts the reasons of those without an answer. ``checks`` are those of
+    other forms of the questions, ``asked`` the judgements that were not stored, and ``usage`` is what they used.
+    """
+
+    rule: str
+    judge: str | None
+    reviewers: tuple[ReviewerMatches, ...]
+    dropped: int = 0
+    pairs: int = 0
+    unknown: Mapping[str, int] = field(default_factory=dict)
+    checks: tuple[FormCheck, ...] = ()
+    asked: int = 0
+    usage: Usage | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _MatchedReview:
+    review: StoredReview
+    patches: int | None
+    findings: tuple[Hit, ...]
+    comments: tuple[Hit, ...]
+
+
+def concern_questions(reviews: Iterable[StoredReview], rule: str) -> Iterator[JudgeQuestion]:
+    """Yield every question that ``match_reviews`` asks. Raises ValueError for a diff that is none."""
+    for review in reviews:
+        yield from _questions(review, RULES[rule], _hunks(review)).values()
+
+
+def equal_texts(questions: Iterable[JudgeQuestion]) -> dict[str, VotedLabel]:
+    """Decide by the texts: a finding raises the concern of a comment if it has exactly its words."""
+    found = {}
+    for question in questions:
+        same = question.finding.body.strip() == question.gold.body.strip()
+        found[question.digest] = VotedLabel(label=SAME if same else DIFFERENT, reason="the texts were compared")
+    return found
+
+
+def match_reviews(
+    reviews: Sequence[StoredReview], rule: str, judge: str | None = None, decide: Decide | None = None
+) -> MatchReport:
+    """Match by the rule of this name; ``decide`` answers all questions at once. Raises what it raises, and ValueError.
+
+    A pull request that a reviewer has several reviews of counts once for each.
+    """
+    chosen = RULES[rule]
+    counted = [review for review in reviews if review.findings or not chosen.drops_empty]
+    hunks = [_hunks(review) for review in counted]
+    asked = [
+        {} if decide is None else _questions(review, chosen, own) for review, own in zip(counted, hunks, strict=True)
+    ]
+    answers = {} if decide is None else decide(question for own in asked for question in own.values())
+    matched, unknown, pairs = [], Counter[str](), 0
+    for review, own, files in zip(counted, asked, hunks, strict=True):
+        concerns = None
+        if decide is not None:
+            concerns = _textless(review, chosen) | {pair: answers[question.digest] for pair, question in own.items()}
+        matched.append(_match(review, chosen, concerns, None if files is None else sum(len(own) for _, own in files)))
+        pairs += len(concerns or ())
+        unknown.update(answer.reason for answer in (concerns or {}).values() if answer.label is None)
+    names = dict.fromkeys(review.reviewer for review in reviews)
+    return MatchReport(
+        rule=rule,
+        judge=judge,
+        reviewers=tuple(_reviewer(name, [one for one in matched if one.review.reviewer == name]) for name in names),
+        dropped=len(reviews) - len(counted),
+        pairs=pairs,
+        unknown=dict(unknown.most_common()),
+    )
+
+
+def _hunks(review: StoredReview) -> list[tuple[ChangedFile, tuple[Hunk, ...]]] | None:
+    return None if review.diff is None else list(parse_hunks(review.diff))
+
+
+def _places(review: StoredReview) -> tuple[list[Place], list[Place]]:
+    comments = [Place(path=each.path, lines=each.lines, side=each.side) for each in review.comments]
+    return [place_of_finding(finding) for finding in review.findings or ()], comments
+
+
+def _questions(
+    review: StoredReview, rule: LocationRule, files: Sequence[tuple[ChangedFile, Sequence[Hunk]]] | None
+) -> dict[tuple[int, int], JudgeQuestion]:
+    """Return a question for each finding and comment that the rule may match by place."""
+    findings, comments = _places(review)
+    return {
+        (at, number): JudgeQuestion(
+            instance=review.instance,
+            pull_request=review.pull_request,
+            finding=finding,
+            gold=Gold(body=comment.body, path=comment.path, lines=comment.lines, side=comment.side),
+            code=excerpt(files or (), finding.path, findings[at].lines, finding.side),
+        )
+        for at, finding in enumerate(review.findings or ())
+        for number, comment in enumerate(review.comments)
+        if comment.body is not None and rule.at_place(findings[at], comments[number])
+    }
+
+
+def _textless(review: StoredReview, rule: LocationRule) -> dict[tuple[int, int], VotedLabel]:
+    """Return the pairs at one place of which no question can be asked."""
+    findings, comments = _places(review)
+    return {
+        (at, number): VotedLabel(label=None, reason=_NO_TEXT)
+        for number, comment in enumerate(review.comments)
+        if comment.body is None
+        for at, finding in enumerate(findings)
+        if rule.at_place(finding, comments[number])
+    }
+
+
+def _match(review: StoredReview, rule: LocationRule, concerns: _Concerns | None, patches: int | None) -> _MatchedReview:
+    findings, comments = _places(review)
+    known = concerns or {}
+
+    def same(at: int, number: int) -> bool:
+        return (at, number) in known and known[at, number].label == SAME
+
+    found = rule.match(findings, comments, same)
+    open_pairs = [pair for pair, answer in known.items() if answer.label is None]
+    shared = {name: label for name, label in _shared_labels(review).items() if name in OF_PULL_REQUESTS}
+
+    def hits(count: int, side: int, labels: Sequence[Mapping[str, str]]) -> tuple[Hit, ...]:
+        line, semantic = ({pair[side] for pair in pairs} for pairs in (found.line, found.semantic))
+        unknown = {pair[side] for pair in open_pairs} - semantic
+        return tuple(
+            Hit(
+                line=at in line,
+                semantic=None if concerns is None or at in unknown else at in semantic,
+                labels={"repo": review.repo, **shared, **labels[at]},
+            )
+            for at in range(count)
+        )
+
+    return _MatchedReview(
+        review=review,
+        patches=patches,
+        findings=hits(len(findings), 0, [review.labels.get(at, {}) for at in range(len(findings))]),
+        comments=hits(len(comments), 1, [comment.labels for comment in review.comments]),
+    )
+
+
+def _shared_labels(review: StoredReview) -> dict[str, str]:
+    """Return the labels of the first comment; of those that pull requests have, every comment has the same."""
+    return dict(review.comments[0].labels) if review.comments else {}
+
+
+def _reviewer(name: str, matched: Sequence[_MatchedReview]) -> ReviewerMatches:
+    findings = [hit for one in matched for hit in one.findings]
+    comments = [hit for one in matched for hit in one.comments]
+    given = [one for one in matched if one.review.findings is not None]
+    patches = [one.patches for one in given]
+    known = [count for count in patches if count is not None]
+    return ReviewerMatches(
+        reviewer=name,
+        reviews=len(given),
+        absent=len(matched) - len(given),
+        findings=len(findings),
+        per_pull_request=len(findings) / len(given) if given else None,
+        per_patch=len(findings) / sum(known) if sum(known) and len(known) == len(patches) else None,
+        overall=measure(findings, comments),
+        by_label={
+            dimension: dict(measure_by(dimension, findings, comments))
+            for dimension in sorted({dimension for hit in comments for dimension in hit.labels})
+        },
+    )

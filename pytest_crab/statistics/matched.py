@@ -1,0 +1,100 @@
+"""AACR-Bench's measures of matched reviews (arXiv 2601.19494, section 4): recall, precision and F1, and noise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import field
+
+from pytest_crab.statistics.signal import Measure
+from pytest_crab.statistics.signal import f_measure
+
+NO_FINDING, NO_COMMENT = "there is no finding", "there is no comment"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """The outcome of a finding or of a known comment: matched by place, and by place and concern; None is unknown.
+
+    ``labels`` are its labels by dimension.
+    """
+
+    line: bool
+    semantic: bool | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchRates:
+    """Recall is ``matched_comments`` of ``comments``, precision ``matched_findings`` of ``findings``; known ones alone.
+
+    The two numbers of matches differ only in a slice, and where some are unknown.
+    """
+
+    comments: int
+    matched_comments: int
+    findings: int
+    matched_findings: int
+    recall: Measure
+    precision: Measure
+    f1: Measure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchMeasures:
+    """The measures by place and by place and concern; ``noise`` is the share of findings without a semantic match."""
+
+    line: MatchRates
+    semantic: MatchRates
+    noise: Measure
+    unknown_findings: int = 0
+    unknown_comments: int = 0
+
+
+def measure(findings: Iterable[Hit], comments: Iterable[Hit], no_finding: str = NO_FINDING) -> MatchMeasures:
+    """Return the measures of these findings and comments; ``no_finding`` is the reason where there are none."""
+    findings, comments = list(findings), list(comments)
+    semantic = _rates([one.semantic for one in findings], [one.semantic for one in comments], no_finding)
+    precision = semantic.precision
+    return MatchMeasures(
+        line=_rates([one.line for one in findings], [one.line for one in comments], no_finding),
+        semantic=semantic,
+        noise=precision if precision.value is None else Measure(value=1 - precision.value),
+        unknown_findings=sum(one.semantic is None for one in findings),
+        unknown_comments=sum(one.semantic is None for one in comments),
+    )
+
+
+def measure_by(dimension: str, findings: Sequence[Hit], comments: Sequence[Hit]) -> Iterator[tuple[str, MatchMeasures]]:
+    """Yield the measures of each label that a known comment has in this dimension, sorted.
+
+    Findings without a label there count in no slice, and where none has one, precision is undefined.
+    """
+    labelled = any(dimension in one.labels for one in findings)
+    reason = NO_FINDING if labelled or not findings else f"no finding has a label of {dimension}"
+    for label in sorted({one.labels[dimension] for one in comments if dimension in one.labels}):
+        said, known = ([one for one in side if one.labels.get(dimension) == label] for side in (findings, comments))
+        yield label, measure(said, known, reason)
+
+
+def _rates(findings: Sequence[bool | None], comments: Sequence[bool | None], no_finding: str) -> MatchRates:
+    known_findings, known_comments = (len(side) - side.count(None) for side in (findings, comments))
+    recall = _share(comments.count(True), known_comments, NO_COMMENT if not comments else "no comment is known")
+    precision = _share(findings.count(True), known_findings, no_finding if not findings else "no finding is known")
+    f1 = f_measure(precision.value, recall.value)
+    return MatchRates(
+        comments=known_comments,
+        matched_comments=comments.count(True),
+        findings=known_findings,
+        matched_findings=findings.count(True),
+        recall=recall,
+        precision=precision,
+        f1=Measure(value=f1, undefined=recall.undefined or precision.undefined),
+    )
+
+
+def _share(part: int, whole: int, undefined: str) -> Measure:
+    return Measure(value=part / whole) if whole else Measure(value=None, undefined=undefined)

@@ -1,0 +1,59 @@
+"""AACR-Bench's measures on random outcomes, against counts that are made here."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+
+from pytest_crab.statistics.matched import Hit
+from pytest_crab.statistics.matched import measure
+from pytest_crab.statistics.matched import measure_by
+
+
+def near(value: float | None, part: int, whole: int) -> bool:
+    return value is None if whole == 0 else value is not None and abs(value - Fraction(part, whole)) < 1e-9
+
+
+def some_hits(source: random.Random) -> list[Hit]:
+    outcomes = ((source.random() < 0.6, source.choice([True, False, None])) for _ in range(source.randint(0, 6)))
+    return [Hit(line=line, semantic=semantic) for line, semantic in outcomes]
+
+
+def test_rates_are_shares_of_what_is_known() -> None:
+    source = random.Random(2601)
+    for _ in range(300):
+        sides = [
+            [
+                Hit(line=source.random() < 0.6, semantic=source.choice([True, False, None]))
+                for _ in range(source.randint(0, 6))
+            ]
+            for _ in range(2)
+        ]
+        findings, comments = sides
+        found = measure(findings, comments)
+        right, wrong = (sum(hit.semantic is value for hit in findings) for value in (True, False))
+        there, missed = (sum(hit.semantic is value for hit in comments) for value in (True, False))
+        assert near(found.semantic.precision.value, right, right + wrong)
+        assert near(found.noise.value, wrong, right + wrong)
+        assert near(found.semantic.recall.value, there, there + missed)
+        assert near(found.line.precision.value, sum(hit.line for hit in findings), len(findings))
+        assert near(found.line.recall.value, sum(hit.line for hit in comments), len(comments))
+        precision, recall = found.semantic.precision.value, found.semantic.recall.value
+        if precision and recall:
+            assert found.semantic.f1.value is not None
+            assert abs(found.semantic.f1.value - 2 / (1 / precision + 1 / recall)) < 1e-9
+        assert (found.unknown_findings, found.unknown_comments) == (
+            len(findings) - right - wrong,
+            len(comments) - there - missed,
+        )
+
+
+def test_a_slice_has_precision_only_where_findings_have_labels() -> None:
+    comments = [Hit(line=True, semantic=True, labels={"context": "file"}), Hit(line=False, semantic=False)]
+    (slice_,) = measure_by("context", [Hit(line=True, semantic=True)], comments)
+    assert slice_[0] == "file"
+    assert (slice_[1].line.recall.value, slice_[1].line.precision.value) == (1.0, None)
+    assert "no finding has a label" in (slice_[1].line.precision.undefined or "")
+    findings = [Hit(line=True, semantic=False, labels={"context": "file"}), Hit(line=True, labels={"context": "repo"})]
+    (slice_,) = measure_by("context", findings, comments)
+    assert (slice_[1].line.precision.value, slice_[1].semantic.precision.value) == (1.0, 0.0)
