@@ -29,7 +29,7 @@ def connect_cluster(
         raise pytest.UsageError("\n".join(refused))
     assert options.cluster is not None
     try:
-        from pytest_crab.campaign.cluster.connect import connect
+        from pytest_crab.campaign.cluster.executor import connect
         from pytest_crab.campaign.cluster.plan import RunPlan
     except ModuleNotFoundError as error:
         if str(error.name).partition(".")[0] not in ("dask", "distributed"):

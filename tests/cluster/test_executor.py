@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import queue
 import time
 from collections.abc import Callable
 from collections.abc import Iterator
@@ -17,16 +16,19 @@ import pytest
 from pytest_crab.agents import AGENTS
 from pytest_crab.campaign.cluster import executor
 from pytest_crab.campaign.cluster.budget_ledger import BudgetLedger
-from pytest_crab.campaign.cluster.connection import Handshakes
 from pytest_crab.campaign.cluster.connection import WorkerState
 from pytest_crab.campaign.cluster.executor import ClusterExecutor
 from pytest_crab.campaign.cluster.plan import RunPlan
 from pytest_crab.campaign.cluster.plan import TrialAnswer
 from pytest_crab.campaign.cluster.plan import TrialTask
+from pytest_crab.campaign.cluster.plan import release
+from pytest_crab.campaign.cluster.remote_store import StepServer
+from pytest_crab.campaign.cluster.workers import Workers
 from pytest_crab.campaign.trial_pool import TrialWork
 from pytest_crab.instances import load_instance
 from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.settings import ModelSettings
+from pytest_crab.store import FileStore
 from pytest_crab.trial import Crew
 from pytest_crab.trial import CrewSpec
 from pytest_crab.trial import unmeasured_trial
@@ -83,10 +85,10 @@ class FakeConnection:
 
     def __init__(self, answer: Callable[[str], Any]) -> None:
         self.workers = {name: state(name) for name in ("w1", "w2")}
+        self.problems: dict[str, list[str]] = {}
         self.looks = 0
-        self.places: list[str] = []
         self.files: list[Task] = []
-        self.given: list[tuple[TrialTask, Task, str]] = []
+        self.given: list[tuple[TrialTask, Task, Task]] = []
         self.answers: dict[str, Any] = {}
         self._answer = answer
 
@@ -94,17 +96,26 @@ class FakeConnection:
         self.looks += 1
         return dict(self.workers)
 
-    def handshake(self, workers: Sequence[WorkerState]) -> Handshakes:
-        return Handshakes(workers=tuple(workers))
+    def handshake(self, addresses: Sequence[str]) -> dict[str, Any]:
+        return {
+            address: {
+                "uid": self.workers[address].uid,
+                "release": release(),
+                "problems": self.problems.get(address, []),
+            }
+            for address in addresses
+        }
 
-    def put(self, bundle: bytes, address: str) -> Task:
-        self.places.append(address)
+    def listen(self, hear: Callable[[Any], None]) -> None:
+        """Send nothing."""
+
+    def put(self, bundle: bytes) -> Task:
         self.files.append(Task())
         return self.files[-1]
 
     def submit(self, task: TrialTask, files: Any, number: int) -> Task:
         remote = Task()
-        self.given.append((task, remote, self.places[self.files.index(files)]))
+        self.given.append((task, remote, files))
         answer = self._answer(task.crew)
         if answer is not None:
             remote.end(answer)
@@ -144,14 +155,16 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
     monkeypatch.setattr(executor, "LOOK", 0.05)
     made: list[ClusterExecutor] = []
 
-    def starter(line: FakeConnection, **done: Any) -> ClusterExecutor:
+    def starter(line: Any) -> ClusterExecutor:
+        workers = Workers(line)
+        workers.await_first()
         one = ClusterExecutor(
-            line,  # type: ignore[arg-type]
+            line,
+            workers,
             PLAN,
-            BudgetLedger(tmp_path / "ledger", 5.0, 1.0),
-            Handshakes(**{"workers": tuple(line.workers.values()), **done}),
+            budget=BudgetLedger(tmp_path / "ledger", 5.0, 1.0),
+            steps=StepServer(FileStore(tmp_path / "store"), (), ()),
             heard=lambda *_: None,
-            inbox=queue.SimpleQueue(),
         )
         made.append(one)
         return one
@@ -177,7 +190,7 @@ def submit(one: ClusterExecutor, instance: Instance, repeat: int = 1) -> Any:
 def begin(one: ClusterExecutor, line: FakeConnection, task: TrialTask, worker: str) -> Any:
     """Have a worker begin a trial, and return what it is answered."""
     call = f"{task.key}-{worker}"
-    one._inbox.put(("message", {"uid": f"uid-{worker}", "key": task.key, "begin": "t", "call": call}))
+    one.hear({"uid": f"uid-{worker}", "key": task.key, "begin": "t", "call": call})
     until(lambda: call in line.answers)
     return line.answers[call]
 
@@ -188,7 +201,7 @@ FIRST, SECOND, THIRD = INSTANCES
 def test_a_malformed_message_is_ignored_and_said(start: Any) -> None:
     one = start(FakeConnection(lambda _: record(FIRST)))
     for message in ({"uid": "uid-w1", "entries": 1}, ["nonsense"], {"uid": "uid-w1", "entries": 1}):
-        one._inbox.put(("message", message))
+        one.hear(message)
     assert submit(one, FIRST).result(SECONDS) == trial_of(FIRST)
     assert [sentence.split(" (")[0] for sentence in one.events.take()] == ["a worker sent a malformed message"] * 2
 
@@ -221,31 +234,13 @@ def test_a_submission_that_fails_unexpectedly_ends_all_trials(start: Any, monkey
     assert not one._submitted
 
 
-def test_trials_are_where_their_files_are_and_spread_by_what_waits(start: Any) -> None:
+def test_the_files_of_an_instance_are_put_once_while_a_trial_needs_them(start: Any) -> None:
     line = FakeConnection(lambda _: None)
     one = start(line)
-    for instance in (FIRST, FIRST, FIRST, SECOND, THIRD):
+    for instance in (FIRST, FIRST, SECOND):
         submit(one, instance)
-    until(lambda: len(line.given) == 5)
-    first, second, third = line.places
-    assert [place for _, _, place in line.given] == [first, first, first, second, third]
-    assert first != second == third
-
-
-def test_an_instance_goes_to_a_worker_that_has_its_repository(start: Any) -> None:
-    line = FakeConnection(lambda _: None)
-    one = start(line)
-    for instance in (FIRST, dataclasses.replace(SECOND, repo="example/other")):
-        submit(one, instance)
-    until(lambda: len(line.given) == 2)
-    home, other = line.places
-    assert home != other
-    for _, remote, _ in line.given:
-        remote.end(record(FIRST))
-    until(lambda: not one._submitted)
-    submit(one, dataclasses.replace(THIRD, repo="example/other"))
     until(lambda: len(line.given) == 3)
-    assert line.places[-1] == other
+    assert [files for _, _, files in line.given] == [line.files[0], line.files[0], line.files[1]]
 
 
 def test_a_trial_that_nobody_waits_for_is_not_begun(start: Any) -> None:
@@ -289,7 +284,7 @@ def test_what_a_lost_worker_still_tells_is_booked_with_its_name(start: Any, tmp_
     line.workers["w1"] = dataclasses.replace(state("w1"), name="new", incarnation="two", uid="uid-new")
     until(lambda: any(worker.name == "new" for worker in one.workers.known.values()))
     late = {"trial": "t", "complete": True, "cost_usd": 0.25}
-    one._inbox.put(("message", {"uid": "uid-w1", "key": task.key, "notice": "verdict", "entries": {"0": late}}))
+    one.hear({"uid": "uid-w1", "key": task.key, "notice": "verdict", "entries": {"0": late}})
     begin(one, line, task, "w2")  # messages are taken in order
     booked = [json.loads(each) for each in (tmp_path / "ledger").read_text().splitlines()]
     assert booked == [{**late, "worker": "w1"}]
@@ -303,11 +298,11 @@ def test_a_call_under_way_on_a_worker_that_was_cut_off_is_booked_once(start: Any
     until(lambda: line.given)
     task = line.given[0][0]
     begin(one, line, task, "w1")
-    one._inbox.put(("message", {"uid": "uid-w1", "key": task.key, "notice": "review"}))
+    one.hear({"uid": "uid-w1", "key": task.key, "notice": "review"})
     del line.workers["w1"]
     until(lambda: len(one.workers.known) == 1)
     late = {"trial": "t", "complete": False, "estimated_usd": 0.25}
-    one._inbox.put(("message", {"uid": "uid-w1", "key": task.key, "end": False, "entries": {"0": late}}))
+    one.hear({"uid": "uid-w1", "key": task.key, "end": False, "entries": {"0": late}})
     begin(one, line, task, "w2")
     one.stop()
     one.shutdown()
@@ -342,7 +337,6 @@ def test_a_trial_that_three_workers_are_lost_with_is_broken_and_says_so(start: A
     remote.end(GIVEN_UP)
     error = str(future.result(SECONDS).error)
     assert "w3, w4, w5" in error
-    assert "see their logs" in error
 
 
 def test_what_dask_has_forgotten_is_submitted_anew(start: Any) -> None:
@@ -377,8 +371,8 @@ def test_files_that_dask_could_not_keep_are_put_anew(start: Any) -> None:
 
 def test_who_is_left_out_is_said_once(start: Any) -> None:
     line = FakeConnection(lambda _: record(FIRST))
-    fit, unfit = (line.workers["w1"],), frozenset({"w2"})
-    one = start(line, workers=fit, unfit=unfit, refused=("worker w2: mine cannot be imported",))
+    line.problems["w2"] = ["mine cannot be imported"]
+    one = start(line)
     assert one.events.take() == ["left out: worker w2: mine cannot be imported"]
     assert submit(one, FIRST).result(SECONDS) == trial_of(FIRST)
     seen = line.looks

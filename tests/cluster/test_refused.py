@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pytest_crab.campaign.cluster.connect import connect
+from pytest_crab.campaign.cluster.executor import connect
 from pytest_crab.campaign.cluster.plan import RunPlan
 from pytest_crab.errors import EngineError
 from pytest_crab.settings import ModelSettings
@@ -46,7 +46,7 @@ PLAN = RunPlan(run="r", resume="t", runtime="local", base_image="b", proof_runs=
 
 #: Give up soon: a scheduler that is not there, and one that was and is silent.
 NOBODY = "from pytest_crab.campaign.cluster import connection\nconnection.THERE = 0.5\n"
-SILENT = "from pytest_crab.campaign.cluster import executor\nexecutor.SILENT = 2.0\n"
+SILENT = "from pytest_crab.campaign.cluster import workers\nworkers.SILENT = 2.0\n"
 
 
 def errors(output: str) -> list[str]:

@@ -7,14 +7,11 @@ import json
 import logging
 import pickle
 import threading
-import time
 import warnings
-from collections import defaultdict
 from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
-from dataclasses import field
 from typing import Any
 
 import dask
@@ -26,7 +23,6 @@ from distributed import Security
 
 from pytest_crab.campaign.cluster import worker
 from pytest_crab.campaign.cluster.bundles import digest_of
-from pytest_crab.campaign.cluster.events import name_workers
 from pytest_crab.campaign.cluster.plan import RunPlan
 from pytest_crab.campaign.cluster.plan import TrialAnswer
 from pytest_crab.campaign.cluster.plan import TrialTask
@@ -37,8 +33,8 @@ from pytest_crab.errors import EngineError
 #: The resource of a Dask worker that counts the trials it takes at a time.
 RESOURCE = "crab"
 
-#: Seconds: for a scheduler to be there and to answer, for workers to take a run, for the first of them to come.
-THERE, ANSWER, HANDSHAKE, FIRST = 10.0, 10.0, 120.0, 30.0
+#: Seconds: for a scheduler to be there and to answer, for workers to take a run.
+THERE, ANSWER, HANDSHAKE = 10.0, 10.0, 120.0
 
 #: Seconds for workers to end what they run for this run.
 DISCONNECT = 90.0
@@ -62,7 +58,6 @@ class WorkerState:
     slots: int
     incarnation: str
     uid: str = ""
-    repositories: set[str] = field(default_factory=set)
 
     @property
     def title(self) -> str:
@@ -70,25 +65,16 @@ class WorkerState:
         return self.name if self.name == self.address else f"{self.name} ({self.address})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Handshakes:
-    """The workers that take the run, the addresses of those that do not, and sentences on why, each once."""
-
-    workers: tuple[WorkerState, ...] = ()
-    unfit: frozenset[str] = frozenset()
-    refused: tuple[str, ...] = ()
-
-
 class Connection:
     """A Dask client with the few things that a run asks of it; every method may be called from any thread.
 
-    ``heard`` is given each message of a worker. Raises EngineError for a scheduler that cannot be reached.
+    Raises EngineError for a scheduler that cannot be reached.
     """
 
-    def __init__(self, address: str, plan: RunPlan, heard: Callable[[Mapping[str, Any]], None]) -> None:
+    def __init__(self, address: str, plan: RunPlan) -> None:
         self.address = address
         self._plan = plan
-        self._heard = heard
+        self._reader: threading.Thread | None = None
         self._closing = threading.Event()
         dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 GiB"})
         logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what is lost is said in our own words
@@ -114,82 +100,36 @@ class Connection:
             )
             raise EngineError(sentence) from error
         self._messages = Queue(plan.topic, client=self._client)
-        self._reader = threading.Thread(target=self._read, name="crab-messages", daemon=True)
-        self._reader.start()
 
     # --- workers ----------------------------------------------------------------------------------------------------
 
     def find_workers(self) -> dict[str, WorkerState]:
         """Return the workers that offer slots, by address, as the scheduler knows them. Raises what LOST lists."""
         found = {}
-        for address, facts in self._identity()["workers"].items():
+        for address, facts in self.identity()["workers"].items():
             slots = min(int(facts["resources"].get(RESOURCE, 0)), int(facts["nthreads"]))
             if slots > 0:
                 name, incarnation = str(facts["name"]), str(facts["local_directory"])
                 found[address] = WorkerState(address=address, name=name, slots=slots, incarnation=incarnation)
         return found
 
-    def first(self) -> Handshakes:
-        """Wait for workers that take the run. Raises EngineError if none comes, offers slots, or takes the run."""
-        deadline = time.monotonic() + FIRST
-        start = f'dask worker {self.address} --nthreads 2 --resources "{RESOURCE}=2"'
-        try:
-            while not (found := self.find_workers()):
-                count = len(self._identity()["workers"])
-                if count:
-                    raise EngineError(
-                        f"none of the {count} workers of {self.address} offers {RESOURCE}, the trials that it takes "
-                        f"at a time: start them as {start}"
-                    )
-                if time.monotonic() > deadline:
-                    raise EngineError(
-                        f"no worker has come to {self.address} in {FIRST:.0f} seconds: start one as {start}"
-                    )
-                time.sleep(0.2)
-            done = self.handshake(list(found.values()))
-            if not done.workers:
-                self.disconnect(list(found))
-                raise EngineError("\n".join(done.refused))
-        except LOST as error:
-            raise EngineError(self.gone()) from error
-        return done
-
-    def handshake(self, workers: Sequence[WorkerState]) -> Handshakes:
-        """Ask workers who they are and whether they take this run. Raises what LOST lists."""
-        addresses = [each.address for each in workers]
-        pickled = pickle.dumps(self._plan)
-        answers = self._run(worker.handshake, release(), pickled, workers=addresses, seconds=HANDSHAKE)
-        taken, unfit, refused = [], set(), defaultdict[str, list[str]](list)
-        for each in workers:
-            answer = answers.get(each.address)
-            problems = _problems(answer)
-            for problem in problems:
-                refused[problem].append(each.title)
-                unfit.add(each.address)
-            if not problems:
-                each.uid = answer["uid"]
-                taken.append(each)
-        sentences = tuple(f"{name_workers(names)}: {problem}" for problem, names in refused.items())
-        return Handshakes(workers=tuple(taken), unfit=frozenset(unfit), refused=sentences)
+    def handshake(self, addresses: Sequence[str]) -> Mapping[str, Any]:
+        """Ask workers to take this run; return their answers, or errors, by address. Raises what LOST lists."""
+        plan = pickle.dumps(self._plan)
+        return self._run(worker.handshake, release(), plan, workers=addresses, seconds=HANDSHAKE)
 
     # --- tasks ------------------------------------------------------------------------------------------------------
 
-    def put(self, bundle: bytes, address: str) -> Future:
-        """Put files on the cluster, if it can be on this worker; Dask moves them from there."""
+    def put(self, bundle: bytes) -> Future:
+        """Put files on a worker that has taken the run; Dask moves them from there."""
         key = f"crab-files-{digest_of(bundle)}"
-        return self._client.submit(bytes, bundle, key=key, workers=[address], allow_other_workers=True)
+        return self._client.submit(bytes, bundle, key=key, resources={self._plan.topic: 1})
 
     def submit(self, task: TrialTask, files: Future, number: int) -> Future:
         """Have a trial run by a worker that has taken the run; smaller numbers come first."""
+        needs = {RESOURCE: 1, task.topic: 1}
         return self._client.submit(
-            worker.run_trial,
-            task,
-            files,
-            key=task.key,
-            resources={RESOURCE: 1, task.topic: 1},
-            retries=_RETRIES,
-            priority=-number,
-            pure=False,
+            worker.run_trial, task, files, key=task.key, resources=needs, retries=_RETRIES, priority=-number, pure=False
         )
 
     def outcome(self, future: Future) -> TrialAnswer | BaseException | None:
@@ -224,8 +164,12 @@ class Connection:
         except LOST:
             return
 
-    def _read(self) -> None:
-        """Pass on what workers send, in its order, until the end."""
+    def listen(self, hear: Callable[[Mapping[str, Any]], None]) -> None:
+        """Pass on each message that workers send, in their order, in another thread until the end."""
+        self._reader = threading.Thread(target=self._read, args=(hear,), name="crab-messages", daemon=True)
+        self._reader.start()
+
+    def _read(self, hear: Callable[[Mapping[str, Any]], None]) -> None:
         texts: list[str] = []
         while _OVER not in texts and not self._closing.is_set():
             try:
@@ -235,7 +179,7 @@ class Connection:
                 continue
             for text in texts:
                 if text != _OVER:
-                    self._heard(json.loads(text))
+                    hear(json.loads(text))
 
     # --- the end ----------------------------------------------------------------------------------------------------
 
@@ -247,8 +191,9 @@ class Connection:
     def close(self) -> None:
         """Read what is left of the messages and leave the cluster; one that is gone is left already."""
         try:
-            self._messages.put(_OVER, callback_timeout=ANSWER)
-            self._reader.join(ANSWER)
+            if self._reader is not None:
+                self._messages.put(_OVER, callback_timeout=ANSWER)
+                self._reader.join(ANSWER)
             self._closing.set()
             self._messages.close()
             self._client.close(timeout=5)
@@ -262,7 +207,9 @@ class Connection:
             "and run again, finished steps are kept"
         )
 
-    def _identity(self) -> Mapping[str, Any]:
+    def identity(self) -> Mapping[str, Any]:
+        """Return what the scheduler says of itself and its workers. Raises what LOST lists."""
+
         async def ask() -> Mapping[str, Any]:
             return dict(await asyncio.wait_for(self._client.scheduler.identity(), ANSWER))
 
@@ -271,14 +218,17 @@ class Connection:
         found: Mapping[str, Any] = self._client.sync(ask)
         return found
 
-    def _run(self, function: Callable[..., Any], *arguments: Any, workers: Sequence[str], seconds: float) -> Any:
+    def _run(
+        self, function: Callable[..., Any], *arguments: Any, workers: Sequence[str], seconds: float
+    ) -> Mapping[str, Any]:
         """Call a function in workers; their answers, or errors, by address."""
 
         async def ask() -> Mapping[str, Any]:
             asked = self._client.run(function, *arguments, workers=workers, on_error="return", asynchronous=True)
             return dict(await asyncio.wait_for(asked, seconds))
 
-        return self._client.sync(ask)
+        found: Mapping[str, Any] = self._client.sync(ask)
+        return found
 
 
 def _see_certificates(address: str) -> None:
@@ -296,13 +246,3 @@ def _see_certificates(address: str) -> None:
         why = " ".join(str(error).split())
     variables = ", ".join(f"DASK_DISTRIBUTED__COMM__TLS__{name}" for name in ("CA_FILE", "CLIENT__CERT", "CLIENT__KEY"))
     raise EngineError(f"{address} needs certificates ({why}): name files of the cluster's own in {variables}")
-
-
-def _problems(answer: Any) -> list[str]:
-    """Return why a worker is refused, without its name; its answer is a handshake's, or the error it failed with."""
-    if not isinstance(answer, dict):
-        why = " ".join(str(answer or "nothing came").split())
-        return [f"no answer that could be read ({why}): install {release()} there"]
-    if answer["release"] != release():
-        return [f"{answer['release']} is installed, and this run has {release()}: install the same version on both"]
-    return list(answer["problems"])

@@ -2,38 +2,46 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import queue
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable
 from collections.abc import Mapping
+from collections.abc import Sequence
 from concurrent.futures import Executor
 from concurrent.futures import Future
 from dataclasses import dataclass
 from dataclasses import field
+from functools import partial
+from pathlib import Path
 from typing import Any
 from typing import TypeVar
 from typing import cast
 from weakref import WeakValueDictionary
 
 from pytest_crab.campaign.cluster.budget_ledger import BudgetLedger
+from pytest_crab.campaign.cluster.budget_ledger import reserve_of
 from pytest_crab.campaign.cluster.bundles import pack_instance
 from pytest_crab.campaign.cluster.connection import Connection
-from pytest_crab.campaign.cluster.connection import Handshakes
 from pytest_crab.campaign.cluster.connection import RemoteFuture
 from pytest_crab.campaign.cluster.connection import WorkerState
-from pytest_crab.campaign.cluster.events import WorkerEvents
 from pytest_crab.campaign.cluster.plan import RunPlan
 from pytest_crab.campaign.cluster.plan import TrialTask
+from pytest_crab.campaign.cluster.plan import fill_plan
 from pytest_crab.campaign.cluster.plan import refuse_key
+from pytest_crab.campaign.cluster.remote_store import StepServer
 from pytest_crab.campaign.cluster.worker import LOST
 from pytest_crab.campaign.cluster.workers import Workers
 from pytest_crab.campaign.trial_pool import Notice
 from pytest_crab.campaign.trial_pool import TrialWork
 from pytest_crab.errors import BadInput
 from pytest_crab.errors import Cancelled
+from pytest_crab.errors import EngineError
+from pytest_crab.formats import format_count
+from pytest_crab.store import FileStore
+from pytest_crab.trial import Crew
 from pytest_crab.trial import unmeasured_trial
 from pytest_crab.trial.run_context import secrets_of
 from pytest_crab.types import Instance
@@ -48,19 +56,11 @@ log = logging.getLogger(__name__)
 #: How many workers a trial may be lost with until it is broken, and how often it is submitted anew.
 MOST_LOST, MOST_TRIES = 3, 10
 
-#: Seconds: between looks at the workers, without a word of the scheduler, without any worker.
-LOOK, SILENT, ALONE = 1.0, 15.0, 60.0
+#: Seconds between looks at the workers.
+LOOK = 1.0
 
 #: Is given each trial that came back, with the pull request that it showed.
 Heard = Callable[[TrialWork, Trial, "PullRequest | None"], None]
-
-
-@dataclass(eq=False)
-class _Files:
-    """An instance's files on the cluster; ``place`` is the worker where Dask was asked to put them."""
-
-    future: RemoteFuture
-    place: str
 
 
 @dataclass(eq=False)
@@ -72,7 +72,7 @@ class _Job:
     notice: Notice
     future: Future[Trial] = field(default_factory=Future)
     remote: RemoteFuture | None = None
-    files: _Files | None = None
+    files: RemoteFuture | None = None
     key: str = ""
     tries: int = 0
     worker: WorkerState | None = None
@@ -82,35 +82,34 @@ class _Job:
 class ClusterExecutor(Executor):
     """A concurrent.futures.Executor whose work is TrialWork; a trial that the cluster fails at is recorded as broken.
 
-    ``done`` has the first workers, ``events`` are sentences for the terminal, and ``inbox`` has what the thread hears.
+    ``events`` are sentences for the terminal, ``steps`` answers what workers ask of the store.
     """
 
     def __init__(
         self,
         connection: Connection,
+        workers: Workers,
         plan: RunPlan,
-        budget: BudgetLedger,
-        done: Handshakes,
         *,
+        budget: BudgetLedger,
+        steps: StepServer,
         heard: Heard,
-        inbox: queue.SimpleQueue[tuple[Any, ...]],
     ) -> None:
-        self.events = WorkerEvents()
-        self.workers = Workers(connection, lambda *handshakes: inbox.put(("handshakes", *handshakes)))
+        self.workers = workers
+        self.events = workers.events
         self._connection = connection
         self._plan = plan
         self._budget = budget
+        self._steps = steps
         self._heard = heard
-        self._inbox = inbox
+        self._inbox: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._waiting: list[_Job] = []
         self._submitted: dict[str, _Job] = {}
-        self._files: WeakValueDictionary[str, _Files] = WeakValueDictionary()
+        self._files: WeakValueDictionary[str, RemoteFuture] = WeakValueDictionary()
         self._count = 0
         self._gone: str | None = None
-        self._answered_at = self._peopled_at = time.monotonic()
-        self._answers = True
         self._over = False
-        self._on_handshakes(frozenset(), done)
+        connection.listen(self.hear)
         self._thread = threading.Thread(target=self._drive, name="crab-cluster", daemon=True)
         self._thread.start()
 
@@ -122,18 +121,27 @@ class ClusterExecutor(Executor):
         work, (notice,) = cast("TrialWork", fn), (*args, *kwargs.values())
         self._count += 1
         job = _Job(self._count, work, notice)
-        self._inbox.put(("submit", job))
+        self._inbox.put(partial(self._accept, job))
         return cast("Future[R]", job.future)
 
     def stop(self) -> None:
         """End what runs; nothing starts any more."""
-        self._inbox.put(("stop",))
+        self._inbox.put(self._stop)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002
         """Disconnect the workers, book what they still send, and close the connection."""
-        self._inbox.put(("over",))
+        self._inbox.put(self._end_thread)
         if wait and self._thread.is_alive():
             self._thread.join()
+
+    def hear(self, message: Mapping[str, Any]) -> None:
+        """Take a worker's message: a finished step is kept or looked up at once, the rest is for the one thread."""
+        if "step" not in message or "entries" in message:
+            self._inbox.put(partial(self._take, message))
+        if "step" in message:
+            answer = self._steps.answer(message)
+            if "call" in message:
+                self._connection.answer(str(message["call"]), answer)
 
     # --- the one thread ---------------------------------------------------------------------------------------------
 
@@ -145,7 +153,7 @@ class ClusterExecutor(Executor):
                 if time.monotonic() >= looked + LOOK:
                     looked = time.monotonic()
                     self._look()
-                while self._answers and self._waiting and self.workers.known:
+                while self.workers.answers and self._waiting and self.workers.known:
                     self._submit(self._waiting.pop(0))
             except Exception as error:  # whatever fails here, no trial may be waited for without end
                 log.debug("the cluster's thread failed", exc_info=True)
@@ -154,66 +162,53 @@ class ClusterExecutor(Executor):
 
     def _handle(self, timeout: float) -> None:
         """Handle one event, if there is any."""
-        try:
-            kind, *rest = self._inbox.get(timeout=timeout)
-        except queue.Empty:
-            return
-        getattr(self, f"_on_{kind}")(*rest)
+        with contextlib.suppress(queue.Empty):
+            self._inbox.get(timeout=timeout)()
 
-    def _on_submit(self, job: _Job) -> None:
+    def _accept(self, job: _Job) -> None:
         self._waiting.append(job)
         if self._gone is not None:
             self._break(job, self._gone)
 
-    def _on_stop(self) -> None:
-        jobs = self._cancel()
-        for job in jobs:
+    def _stop(self) -> None:
+        for job in self._cancel():
             self._forget(job)
             if not job.future.cancel():
                 job.future.set_exception(Cancelled("the run was stopped"))
         self._gone = "the run was stopped"
 
-    def _on_over(self) -> None:
+    def _end_thread(self) -> None:
         self._over = True
-
-    def _on_handshakes(self, addresses: frozenset[str], done: Handshakes) -> None:
-        self.workers.admit(addresses, done)
-        for sentence in done.refused:
-            self.events.add(f"left out: {sentence}")
-
-    def _on_message(self, message: Mapping[str, Any]) -> None:
-        try:
-            self._take(message)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            self.events.add(f"a worker sent a malformed message ({error!r}), which was ignored: see the workers' logs")
 
     def _take(self, message: Mapping[str, Any]) -> None:
         """Take a worker's message: a warning, bookings, or a trial that begins, makes a step or ends."""
-        if "warning" in message:
-            self.events.add(message["warning"])
-        uid, key = message["uid"], message.get("key", "")
-        for identity, entry in message.get("entries", {}).items():  # also a lost worker's: they are paid for
-            self._budget.book(identity, uid, self.workers.name(uid), entry)
-        worker, job = self.workers.find(uid), self._submitted.get(key)
-        if "end" in message:
-            self._budget.end(uid, key, short=message["end"])
-        elif "begin" in message:  # a worker that is about to be taken in asks again, and so does a lost one
-            answer = {} if worker is None else self._begin(worker, job, message)
-            self._connection.answer(message["call"], answer)
-        elif "notice" in message:
-            self._budget.note_step(uid, key, message["notice"])
-            if worker is not None and job is not None:
-                job.notice(message["notice"])
+        try:
+            uid, key = message["uid"], message.get("key", "")
+            for identity, entry in message.get("entries", {}).items():  # also a lost worker's: they are paid for
+                self._budget.book(identity, uid, self.workers.name(uid), entry)
+            worker, job = self.workers.find(uid), self._submitted.get(key)
+            if "warning" in message:
+                self.events.add(message["warning"])
+            elif "end" in message:
+                self._budget.end(uid, key, short=message["end"])
+            elif "begin" in message:  # a worker that is about to be taken in asks again, and so does a lost one
+                answer = {} if worker is None else self._begin(worker, job, message)
+                self._connection.answer(message["call"], answer)
+            elif "notice" in message:
+                self._budget.note_step(uid, key, message["notice"])
+                if worker is not None and job is not None:
+                    job.notice(message["notice"])
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            self.events.add(f"a worker sent a malformed message ({error!r}), which was ignored: see the workers' logs")
 
     def _begin(self, worker: WorkerState, job: _Job | None, message: Mapping[str, Any]) -> dict[str, Any]:
         """Return the answer to a worker that is to begin a trial: an allowance, to wait, or that nobody wants it."""
         if job is None or not _start(job.future):
             return {"unwanted": True}
         job.worker = worker
-        worker.repositories.add(job.work.instance.repo)
         return self._budget.begin(worker.uid, job.key, message["begin"])
 
-    def _on_done(self, key: str, remote: RemoteFuture) -> None:
+    def _finish(self, key: str, remote: RemoteFuture) -> None:
         """Take a task's end: the trial with it, unless Dask has given the task up."""
         job = self._submitted.get(key)
         if job is None:
@@ -235,21 +230,13 @@ class ClusterExecutor(Executor):
         """See which workers are there; a run without a scheduler or without workers comes to its end."""
         if self._gone is not None:
             return
-        now = time.monotonic()
         try:
-            lost = self.workers.look()
-        except LOST:
-            self._answers = False
-            if time.monotonic() - self._answered_at > SILENT:
-                self._fail(self._connection.gone())
+            lost = self.workers.look(needed=bool(self._waiting or self._submitted))
+        except EngineError as error:
+            self._fail(str(error))
             return
-        self._answers, self._answered_at = True, now
         if lost:
             self._lose(lost)
-        if self.workers.known or not (self._waiting or self._submitted):
-            self._peopled_at = now
-        elif now - self._peopled_at > ALONE:
-            self._fail(f"no worker of {self._connection.address} is left: start some and run again")
 
     def _lose(self, lost: list[WorkerState]) -> None:
         """Charge what lost workers had under way; Dask gives their trials to others."""
@@ -276,23 +263,21 @@ class ClusterExecutor(Executor):
         task = TrialTask(key=job.key, topic=self._plan.topic, crew=crew, repeat=repeat)
         try:
             job.files = self._put_files(job.work.instance)
-            job.remote = self._connection.submit(task, job.files.future, job.number)
-            job.remote.add_done_callback(lambda done, key=job.key: self._inbox.put(("done", key, done)))
+            job.remote = self._connection.submit(task, job.files, job.number)
+            job.remote.add_done_callback(lambda done, key=job.key: self._inbox.put(partial(self._finish, key, done)))
         except LOST:
-            self._answers = False
+            self.workers.answers = False
             self._again(job)
         except BadInput as error:
             self._break(job, " ".join(str(error).split()))
 
-    def _put_files(self, instance: Instance) -> _Files:
+    def _put_files(self, instance: Instance) -> RemoteFuture:
         """Put an instance's files on the cluster, unless another trial has. Raises BadInput and what LOST lists."""
         files = self._files.get(instance.id)
-        if files is None or files.future.status not in ("pending", "finished"):  # Dask forgets one that has failed
+        if files is None or files.status not in ("pending", "finished"):  # Dask forgets one that has failed
             bundle = pack_instance(instance)
             refuse_key(instance.id, bundle, secrets_of(self._plan.models))
-            load = Counter(job.files.place for job in self._submitted.values() if job.files is not None)
-            place = self.workers.choose(instance.repo, load)
-            files = self._files[instance.id] = _Files(self._connection.put(bundle, place), place)
+            files = self._files[instance.id] = self._connection.put(bundle)
         return files
 
     def _again(self, job: _Job) -> None:
@@ -302,15 +287,12 @@ class ClusterExecutor(Executor):
         """
         self._submitted.pop(job.key, None)
         job.remote = job.worker = None
-        if len(job.lost) >= MOST_LOST:
-            names = ", ".join(job.lost)
-            sentence = f"the trial was lost with {len(job.lost)} workers in turn ({names}): see their logs, run again"
-            self._break(job, sentence)
-        elif job.tries >= MOST_TRIES:
-            sentence = f"Dask gave the trial up {job.tries} times: see the logs of scheduler and workers, and run again"
-            self._break(job, sentence)
-        else:
+        if len(job.lost) < MOST_LOST and job.tries < MOST_TRIES:
             self._waiting.append(job)
+            return
+        names = f", {len(job.lost)} workers were lost with it ({', '.join(job.lost)})" if job.lost else ""
+        times = format_count(job.tries, "time")
+        self._break(job, f"Dask gave the trial up {times}{names}: see the logs of scheduler and workers, and run again")
 
     def _break(self, job: _Job, sentence: str) -> None:
         """Put a trial on the record as broken, with its reason."""
@@ -359,7 +341,7 @@ class ClusterExecutor(Executor):
     def _leave(self) -> None:
         """Disconnect the workers, hear their last bookings, and close everything."""
         try:
-            if self._answers:
+            if self.workers.answers:
                 self._connection.disconnect(list(self.workers.known))
         except LOST:
             log.debug("workers could not be told that the run is over; each sees so by itself")
@@ -376,3 +358,29 @@ class ClusterExecutor(Executor):
 def _start(future: Future[Trial]) -> bool:
     """Return whether a trial is wanted, which from now on cannot be cancelled."""
     return not future.cancelled() and (future.running() or future.set_running_or_notify_cancel())
+
+
+def connect(
+    address: str, plan: RunPlan, crews: Sequence[Crew], *, rootdir: Path, store: Path, heard: Heard
+) -> ClusterExecutor:
+    """Return an executor on a cluster whose workers share the steps in ``store``, where the run's ledger lies too.
+
+    Raises BadInput for what cannot be sent, EngineError for a cluster that is not there or whose workers cannot take
+    the run, and OSError.
+    """
+    plan = fill_plan(plan, (crew.spec for crew in crews), rootdir)
+    connection = Connection(address, plan)
+    try:
+        workers = Workers(connection)
+        workers.await_first()
+    except BaseException:
+        connection.close()
+        raise
+    return ClusterExecutor(
+        connection,
+        workers,
+        plan,
+        budget=BudgetLedger(store / "ledger" / f"{plan.run}.jsonl", plan.budget, reserve_of(plan.models, crews)),
+        steps=StepServer(FileStore(store), plan.fresh, secrets_of(plan.models)),
+        heard=heard,
+    )

@@ -40,9 +40,9 @@ class Controller(Protocol):
 class RemoteStore(FileStore):
     """A worker's store, which knows all that the controller's does, and sends it all that it lacks.
 
-    What the controller has under a key comes before the worker's own, and nothing is sent that the other side has.
-    Where the controller does not answer, this is the worker's own store. ``warn`` is given a sentence on what is not
-    sent; ``secrets`` names the variables whose values are never sent.
+    What the controller has under a key comes before the worker's own, and it is sent nothing that it has. Where it does
+    not answer, this is the worker's own store. ``warn`` is given a sentence on what is not sent; ``secrets`` names the
+    variables whose values are never sent.
     """
 
     def __init__(
@@ -52,23 +52,16 @@ class RemoteStore(FileStore):
         self._controller = controller
         self._warn = warn
         self._secrets = secrets
-        self._missed: set[tuple[str, str]] = set()
 
     def get(self, step: str, key: str) -> Any | None:
-        """See FileStore. What neither side has is asked for at every second look: the next one is under the lock."""
-        own = super().get(step, key)
-        if own is None and (step, key) in self._missed:
-            self._missed.discard((step, key))
-            return None
-        have = None if own is None else serialization.digest(own)
-        answer = self._controller.call({"step": step, "key": key, "have": have})
+        """See FileStore."""
+        answer = self._controller.call({"step": step, "key": key})
         if "value" in answer:
             found = json.loads(answer["value"])
             super().put(step, key, found)
             return found
-        if answer.get("lacks") and own is None:
-            self._missed.add((step, key))
-        elif answer.get("lacks"):
+        own = super().get(step, key)
+        if own is not None and answer.get("lacks"):
             if isinstance(own, dict) and "transcript" in own:
                 self.get("transcript", own["transcript"])
             self._send(step, key, own)
@@ -77,7 +70,6 @@ class RemoteStore(FileStore):
     def put(self, step: str, key: str, value: Any) -> None:
         """See FileStore; returns once the step has left this process, so that it outlives it."""
         super().put(step, key, value)
-        self._missed.discard((step, key))
         self._send(step, key, value)
 
     def _send(self, step: str, key: str, value: Any) -> None:
@@ -108,7 +100,7 @@ class StepServer:
         try:
             step, key = str(message["step"]), str(message["key"])
             if "value" not in message:
-                return self._get(step, key, message["have"])
+                return self._get(step, key)
             self._put(step, key, message["value"])
         except (ValueError, LookupError, TypeError, RecursionError) as error:
             log.warning("a worker sent what is no finished step (%s), and it is not kept", error)
@@ -116,13 +108,13 @@ class StepServer:
             log.warning("%s", " ".join(str(error).split()))
         return {}
 
-    def _get(self, step: str, key: str, have: str | None) -> dict[str, Any]:
-        """Return what the store has, unless the worker has the same."""
+    def _get(self, step: str, key: str) -> dict[str, Any]:
+        """Return what the store has, unless that is too large."""
         value = self._store.get(step, key)
         if value is None:
             return {"lacks": True}
         text = serialization.canonical(value)
-        if have == serialization.digest(value) or len(text) > MOST_BYTES:
+        if len(text) > MOST_BYTES:
             return {}
         refuse_key(f"the stored {step} {key}", text.encode(), self._secrets)
         return {"value": text}

@@ -1,55 +1,105 @@
-"""The workers that take a run's trials: those that come, those that go, and which is to have an instance's files."""
+"""The workers that take a run's trials: those that come and those that go."""
 
 from __future__ import annotations
 
 import threading
-from collections import Counter
-from collections.abc import Callable
-from collections.abc import Sequence
+import time
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any
 
+from pytest_crab.campaign.cluster.connection import RESOURCE
 from pytest_crab.campaign.cluster.connection import Connection
-from pytest_crab.campaign.cluster.connection import Handshakes
 from pytest_crab.campaign.cluster.connection import WorkerState
+from pytest_crab.campaign.cluster.events import WorkerEvents
+from pytest_crab.campaign.cluster.events import name_workers
+from pytest_crab.campaign.cluster.plan import release
 from pytest_crab.campaign.cluster.worker import LOST
+from pytest_crab.errors import EngineError
+
+#: Seconds: for the first worker to come, without a word of the scheduler, without any worker.
+FIRST, SILENT, ALONE = 30.0, 15.0, 60.0
 
 
 class Workers:
-    """The workers by address; ``report`` is given handshakes with the addresses they were for, in another thread."""
+    """The workers that took the run, by address; another thread may add some.
 
-    def __init__(self, connection: Connection, report: Callable[[frozenset[str], Handshakes], None]) -> None:
+    ``events`` are sentences on those that refused it, and on lost ones. ``answers``: the scheduler answered last time.
+    """
+
+    def __init__(self, connection: Connection) -> None:
         self.known: dict[str, WorkerState] = {}
+        self.events = WorkerEvents()
+        self.answers = True
         self._connection = connection
-        self._report = report
-        self._asked: frozenset[str] = frozenset()
+        self._asked: set[str] = set()  # they take the run, refuse it, or have not answered yet
         self._names: dict[str, str] = {}
+        self._answered_at = self._peopled_at = 0.0
+        self._guard = threading.Lock()
 
     @property
     def slots(self) -> int:
         """The number of trials that may run at a time."""
-        return sum(each.slots for each in tuple(self.known.values()))  # asked for by other threads too
+        return sum(each.slots for each in self.known.values())
 
-    def look(self) -> list[WorkerState]:
-        """Shake hands with workers that came, and return those that are gone. Raises what LOST lists."""
-        seen = self._connection.find_workers()
-        lost = [
-            worker
-            for address, worker in self.known.items()
-            if address not in seen or seen[address].incarnation != worker.incarnation
-        ]
-        for worker in lost:
-            del self.known[worker.address]
-        self._asked &= set(seen)
-        came = [worker for address, worker in seen.items() if address not in {*self.known, *self._asked}]
+    def await_first(self) -> None:
+        """Wait for workers that take the run. Raises EngineError if none comes, offers slots, or takes the run."""
+        address = self._connection.address
+        deadline = time.monotonic() + FIRST
+        start = f'dask worker {address} --nthreads 2 --resources "{RESOURCE}=2"'
+        try:
+            while not (found := self._connection.find_workers()):
+                count = len(self._connection.identity()["workers"])
+                if count:
+                    raise EngineError(
+                        f"none of the {count} workers of {address} offers {RESOURCE}, the trials that it takes "
+                        f"at a time: start them as {start}"
+                    )
+                if time.monotonic() > deadline:
+                    raise EngineError(f"no worker has come to {address} in {FIRST:.0f} seconds: start one as {start}")
+                time.sleep(0.2)
+            self._asked = set(found)
+            refused = self._shake_hands(found)
+            if not self.known:
+                self._connection.disconnect(list(found))
+                raise EngineError("\n".join(refused))
+        except LOST as error:
+            raise EngineError(self._connection.gone()) from error
+        for sentence in refused:
+            self.events.add(f"left out: {sentence}")
+        self._answered_at = self._peopled_at = time.monotonic()
+
+    def look(self, *, needed: bool) -> list[WorkerState]:
+        """Shake hands with workers that came, and return those that are gone.
+
+        Raises EngineError once the scheduler is silent for too long, or none is left although one is ``needed``.
+        """
+        now = time.monotonic()
+        try:
+            seen = self._connection.find_workers()
+        except LOST as error:
+            self.answers = False
+            if time.monotonic() - self._answered_at > SILENT:
+                raise EngineError(self._connection.gone()) from error
+            return []
+        self.answers, self._answered_at = True, now
+        with self._guard:
+            lost = [
+                worker
+                for address, worker in self.known.items()
+                if address not in seen or seen[address].incarnation != worker.incarnation
+            ]
+            self.known = {address: worker for address, worker in self.known.items() if worker not in lost}
+            self._asked &= set(seen) - {worker.address for worker in lost}
+            came = {address: worker for address, worker in seen.items() if address not in self._asked}
+            self._asked |= set(came)
         if came:
-            self._asked |= {worker.address for worker in came}
-            threading.Thread(target=self._shake_hands, args=(came,), name="crab-handshake", daemon=True).start()
+            threading.Thread(target=self._take_in, args=(came,), name="crab-handshake", daemon=True).start()
+        if self.known or lost or not needed:
+            self._peopled_at = now
+        elif now - self._peopled_at > ALONE:
+            raise EngineError(f"no worker of {self._connection.address} is left: start some and run again")
         return lost
-
-    def admit(self, addresses: frozenset[str], done: Handshakes) -> None:
-        """Take in the workers of handshakes with these addresses that take the run; the others are not asked again."""
-        self._asked = (self._asked - addresses) | done.unfit
-        self.known |= {worker.address: worker for worker in done.workers}
-        self._names |= {worker.uid: worker.name for worker in done.workers}
 
     def find(self, uid: str) -> WorkerState | None:
         """Return the worker whose process has this name."""
@@ -59,20 +109,35 @@ class Workers:
         """Return the name of the worker whose process has this uid, also once it is gone; ``uid`` of an unknown one."""
         return self._names.get(uid, uid)
 
-    def choose(self, repository: str, load: Counter[str]) -> str:
-        """Return the worker with the fewest trials (``load``) for its slots, of those alike one with the repository."""
-
-        def rank(worker: WorkerState) -> tuple[int, bool, int, str]:
-            share = load[worker.address] // worker.slots
-            return share, repository not in worker.repositories, len(worker.repositories), worker.address
-
-        found = min(self.known.values(), key=rank)
-        found.repositories.add(repository)
-        return found.address
-
-    def _shake_hands(self, came: Sequence[WorkerState]) -> None:
+    def _take_in(self, came: Mapping[str, WorkerState]) -> None:
         try:
-            done = self._connection.handshake(came)
-        except LOST:
-            done = Handshakes()
-        self._report(frozenset(worker.address for worker in came), done)
+            for sentence in self._shake_hands(came):
+                self.events.add(f"left out: {sentence}")
+        except LOST:  # they are asked again
+            with self._guard:
+                self._asked -= set(came)
+
+    def _shake_hands(self, came: Mapping[str, WorkerState]) -> list[str]:
+        """Add the workers that take the run; return sentences on the others, each once. Raises what LOST lists."""
+        answers = self._connection.handshake(list(came))
+        refused = defaultdict[str, list[str]](list)
+        for address, worker in came.items():
+            problems = _problems(answers.get(address))
+            for problem in problems:
+                refused[problem].append(worker.title)
+            if not problems:
+                worker.uid = answers[address]["uid"]
+                self._names[worker.uid] = worker.name
+                with self._guard:
+                    self.known = {**self.known, address: worker}
+        return [f"{name_workers(names)}: {problem}" for problem, names in refused.items()]
+
+
+def _problems(answer: Any) -> list[str]:
+    """Return why a worker is refused, without its name; its answer is a handshake's, or the error it failed with."""
+    if not isinstance(answer, dict):
+        why = " ".join(str(answer or "nothing came").split())
+        return [f"no answer that could be read ({why}): install {release()} there"]
+    if answer["release"] != release():
+        return [f"{answer['release']} is installed, and this run has {release()}: install the same version on both"]
+    return list(answer["problems"])
