@@ -7,30 +7,34 @@ and written from the reviews of a run.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from pytest_crab import serialization
 from pytest_crab.benchmarks.archives import read_record
 from pytest_crab.benchmarks.archives import to_record
+from pytest_crab.benchmarks.native import new_set
 from pytest_crab.benchmarks.stored_reviews import KnownComment
 from pytest_crab.benchmarks.stored_reviews import StoredReview
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import load_instances
 from pytest_crab.instances.recorded import FOLDER as RECORDED
 from pytest_crab.types import Finding
+from pytest_crab.types import GitSource
 from pytest_crab.types import Instance
+from pytest_crab.types import Review
 from pytest_crab.types import Side
+from pytest_crab.types import Trial
+from pytest_crab.types import Usage
 
 #: The leaderboard's comments.
 GOLD = "aacr_bench.jsonl"
-
-#: What stands in a submission where a number of tokens was not measured: the format has no word for that.
-NOT_MEASURED = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,28 +136,59 @@ def read_submissions(folder: Path) -> list[StoredReview]:
     ]
 
 
-def submission_of(
-    instance_id: str,
-    repo: str,
-    commits: tuple[str, str],
-    findings: Sequence[Finding],
-    *,
-    started: str,
-    seconds: float,
-    tokens: tuple[int | None, int | None],
-) -> dict[str, Any]:
-    """Return the content of a file; ``commits`` are base and head, ``tokens`` those that were read and written."""
-    read, written = (NOT_MEASURED if count is None else count for count in tokens)
+@dataclass(slots=True)
+class SubmissionExport:
+    """The report of an export: files that were written, pull requests without a review, and unmeasured numbers.
+
+    ``without_usage`` counts reviews whose tokens were not measured: the format has no word for that, and 0 is written.
+    """
+
+    files: int = 0
+    missing: list[str] = field(default_factory=list)
+    without_usage: int = 0
+
+
+def export_submissions(trials: Iterable[Trial], instances: Sequence[Instance], out: Path) -> SubmissionExport:
+    """Write the reviews of these instances into the new folder ``out``, in the leaderboard's format.
+
+    Raises BadInput where there is none, for findings that are not on record, and for an instance without commits.
+    """
+    done = SubmissionExport()
+    reviews = {trial.instance: trial for trial in trials}
+    with new_set(out) as aside:
+        for instance in instances:
+            if instance.source.git is None:
+                raise BadInput(instance.id, ["it is no pull request of a repository, so it has no commits to name"])
+            trial = reviews.get(instance.id)
+            if trial is None or trial.review is None:
+                done.missing.append(instance.id)
+                continue
+            if trial.review.count:
+                raise BadInput(str(trial.id), ["the texts of its findings are not on record"])
+            content = _submission(instance, instance.source.git, trial, trial.review)
+            text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
+            (aside / f"{instance.id}.json").write_text(text + "\n", "utf-8")
+            usage = trial.review.usage
+            done.files += 1
+            done.without_usage += usage is None or None in (usage.input_tokens, usage.output_tokens)
+        if not done.files:
+            raise BadInput(str(out), ["no pull request of the set has a review by this reviewer"])
+    return done
+
+
+def _submission(instance: Instance, source: GitSource, trial: Trial, review: Review) -> dict[str, Any]:
+    usage = review.usage or Usage()
+    read, written = usage.input_tokens or 0, usage.output_tokens or 0
     return {
-        "instance_id": instance_id,
-        "repo": repo,
-        "base_commit": commits[0],
-        "head_commit": commits[1],
-        "started_at": started,
-        "duration_seconds": round(seconds, 3),
+        "instance_id": instance.id,
+        "repo": instance.repo,
+        "base_commit": source.base,
+        "head_commit": source.head,
+        "started_at": trial.started or "not on record",
+        "duration_seconds": round(sum(step.seconds for step in trial.steps if step.step == "review"), 3),
         "review": {
             "summary": {"total_tokens": read + written, "input_tokens": read, "output_tokens": written},
-            "comments": [_comment(finding) for finding in findings],
+            "comments": [_comment(finding) for finding in review.findings],
             "stderr": "",
         },
     }

@@ -30,6 +30,7 @@ COMMANDS = {
     "merge": Subcommand("pytest_crab.cli.merge:merge", "Make one report of those of several shards."),
     "new": Subcommand("pytest_crab.cli.new:new", "Write the skeleton of an instance."),
     "prune": Subcommand("pytest_crab.cli.prune:prune", "Remove what dead runs left, and on request what is stored."),
+    "export": Subcommand("pytest_crab.cli.export:export", "Write the reviews of a run in another benchmark's format."),
     "import": Subcommand("pytest_crab.cli.import_:import_", "Make a native set of another benchmark's release."),
     "shell": Subcommand("pytest_crab.cli.shell:shell", "Open a shell in the workspace of an instance."),
     "show": Subcommand("pytest_crab.cli.show:show", "Show one trial: findings on the diff, oracles, revision."),

@@ -9,9 +9,18 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from pytest_crab.benchmarks.aacr import import_aacr
 from pytest_crab.benchmarks.aacr_submissions import read_submissions
 from pytest_crab.cli import main
 from pytest_crab.errors import BadInput
+from pytest_crab.report.files import write_trials
+from pytest_crab.types import Finding
+from pytest_crab.types import Provenance
+from pytest_crab.types import Review
+from pytest_crab.types import Side
+from pytest_crab.types import StepRecord
+from pytest_crab.types import Trial
+from pytest_crab.types import Usage
 
 LEADERBOARD = Path(__file__).parents[3] / "shared" / "data" / "aacr-leaderboard"
 AACR = LEADERBOARD.with_name("aacr")
@@ -104,6 +113,113 @@ def test_submissions_on_other_pull_requests_and_none_at_all_are_refused(folder: 
     write(folder, submission(finding(), instance_id="one__app@eeeeeee"), "one__app@eeeeeee")
     with pytest.raises(BadInput, match="no pull request of this version"):
         read_submissions(folder)
+
+
+def export(folder: Path, *options: str) -> tuple[int, str]:
+    arguments = ["export", "aacr", str(folder), "--set", str(folder / "set"), "--out", str(folder / "out"), *options]
+    result = CliRunner().invoke(main, arguments)
+    return result.exit_code, result.output
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """A report of two pull requests of a set of three; the tokens of one review are known, the third was not made."""
+    comment = {
+        "is_ai_comment": False,
+        "note": "Close it.",
+        "path": "a.c",
+        "side": "right",
+        "from_line": 4,
+        "to_line": 4,
+    }
+    rows = [
+        {
+            "githubPrUrl": f"https://github.com/one/app/pull/{number}",
+            "source_commit": "b" * 40,
+            "target_commit": f"{number}" * 40,
+            "project_main_language": "C",
+            "comments": [comment],
+        }
+        for number in (1, 2, 3)
+    ]
+    (tmp_path / "rows.json").write_text(json.dumps(rows))
+    import_aacr(tmp_path / "rows.json", tmp_path / "set")
+    findings = (
+        Finding(title="Leak", body="Close it.", path="a.c", start=4, side=Side.LEFT),
+        Finding(body="As a whole.", path=None),
+    )
+    reviews = (Review(findings=findings, usage=Usage(input_tokens=900, output_tokens=70)), Review(findings=()))
+    steps = (StepRecord(step="fetch", reused=False, seconds=9.0), StepRecord(step="review", reused=False, seconds=2.5))
+    trials = [
+        Trial(
+            instance=f"one__app@{str(number) * 7}",
+            repo="one/app",
+            provenance=Provenance.GITHUB,
+            reviewer="mine",
+            agent="none",
+            runtime="local",
+            review=review,
+            steps=steps,
+            started="2026-11-23T18:29:47+00:00",
+        )
+        for number, review in enumerate(reviews, 1)
+    ]
+    write_trials(tmp_path / "trials.jsonl", trials)
+    return tmp_path
+
+
+def test_reviews_are_exported_as_a_submission(run: Path) -> None:
+    code, output = export(run, "--reviewer", "mine")
+    assert code == 0, output
+    assert "2 reviews by mine" in output
+    assert "no review of one__app@3333333" in output
+    assert "tokens of 1 review were not measured" in output
+    content = json.loads((run / "out" / "one__app@1111111.json").read_text())
+    assert (content["repo"], content["base_commit"], content["head_commit"]) == ("one/app", "b" * 40, "1" * 40)
+    assert (content["started_at"], content["duration_seconds"]) == ("2026-11-23T18:29:47+00:00", 2.5)
+    assert content["review"]["summary"] == {"total_tokens": 970, "input_tokens": 900, "output_tokens": 70}
+    place = {"path": "a.c", "start_line": 4, "end_line": 4, "side": "left"}
+    assert content["review"]["comments"][0] == {"content": "Leak\n\nClose it.", **place}
+    assert content["review"]["comments"][1]["start_line"] is None
+    (run / "set" / "recorded").mkdir()
+    (run / "out").rename(run / "set" / "recorded" / "mine")
+    again = {review.instance: review.findings for review in read_submissions(run / "set")}
+    assert [None if found is None else len(found) for found in again.values()] == [2, 0, None]
+
+
+@needs_data
+def test_an_exported_file_has_the_schemas_keys_and_types(run: Path) -> None:
+    assert export(run, "--reviewer", "mine")[0] == 0
+    schema = json.loads((LEADERBOARD / "submission.schema.json").read_text())
+    kinds = {"string": str, "integer": int, "number": (int, float), "object": dict, "array": list, "null": type(None)}
+
+    def check(value: object, rule: dict[str, Any]) -> None:
+        names = rule["type"] if isinstance(rule["type"], list) else [rule["type"]]
+        assert any(isinstance(value, kinds[name]) for name in names), (value, rule)
+        if isinstance(value, dict):
+            assert set(rule["required"]) <= value.keys() <= rule["properties"].keys()
+            for key, item in value.items():
+                check(item, rule["properties"][key])
+        elif isinstance(value, list):
+            for item in value:
+                check(item, rule["items"])
+        elif isinstance(value, str):
+            assert len(value) >= rule.get("minLength", 0)
+            assert value in rule.get("enum", [value])
+        elif value is not None:
+            assert value >= rule.get("minimum", value)  # type: ignore[operator]
+
+    for path in sorted((run / "out").glob("*.json")):
+        check(json.loads(path.read_text()), schema)
+
+
+def test_what_cannot_be_exported_is_one_sentence(run: Path) -> None:
+    code, output = export(run, "--reviewer", "nobody")
+    assert (code, "no review 1 by 'nobody'; its reviewers are mine" in output) == (1, True), output
+    (run / "out").mkdir()
+    (run / "out" / "mine.txt").write_text("")
+    code, output = export(run, "--reviewer", "mine")
+    assert (code, "there is something already" in output) == (1, True), output
 
 
 @needs_data
