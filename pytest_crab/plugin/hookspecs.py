@@ -54,4 +54,4 @@ def pytest_crab_gate(summary: Summary, config: pytest.Config) -> str | None:
 
 @pytest.hookspec
 def pytest_crab_summary_lines(summary: Summary, config: pytest.Config) -> Sequence[str] | None:
-    """Return lines to print below the tables; runs in the controller. None: nothing to add."""
+    """Return lines to print above the tables; runs in the controller. None: nothing to add."""

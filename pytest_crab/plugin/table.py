@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Generator
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -17,11 +20,16 @@ from pytest_crab.plugin.runner import Runner
 from pytest_crab.report.agreement import agreement_lines
 from pytest_crab.report.agreement import agreements
 from pytest_crab.report.explain import instance_line
+from pytest_crab.report.headline import gate_line
+from pytest_crab.report.summary import Gate
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.terminal import summary_lines
 from pytest_crab.text import one_line
 from pytest_crab.types import Trial
 from pytest_crab.types import Verdict
+
+#: What -r stands for where it is not given.
+_DEFAULT_REPORT = "fE"
 
 
 class Header:
@@ -67,6 +75,7 @@ class Table:
         self._options = options
         self._recorder = recorder
         self._config = config
+        self._hidden: dict[str, list[Any]] = {}
 
     def pytest_report_teststatus(self, report: pytest.TestReport | pytest.CollectReport) -> tuple[str, str, str] | None:
         """Say in verbose output how many oracles were caught; pytest's own categories and letters stay."""
@@ -79,9 +88,17 @@ class Table:
             return "failed", "F", f"FAILED {_result_text(trial)}"
         return ("passed", ".", f"PASSED {_result_text(trial)}") if report.when == "call" else None
 
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print a line per trial, the tables, and why the gate decided as it did; under -qq the last alone."""
-        reporter, recorder = terminalreporter, self._recorder
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> Generator[None, object, object]:
+        """Print the results below everything that pytest prints, its short summary included."""
+        result = yield
+        self._show_short_summary(terminalreporter)
+        self._print_results(terminalreporter)
+        return result
+
+    def _print_results(self, reporter: pytest.TerminalReporter) -> None:
+        """Print the trials under -v, the tables, and the gate's decision; under -qq the last alone."""
+        recorder = self._recorder
         summary = recorder.summary
         if summary is None or self._config.option.no_summary:
             return
@@ -98,10 +115,10 @@ class Table:
         for problem in recorder.problems:
             reporter.write_line(problem, red=True)
         if summary.gate is not None and summary.gate.paragraph:
-            reporter.write_line(summary.gate.paragraph, bold=True)
+            reporter.write_line(gate_line(summary.gate), bold=True)
 
     def _print_trials(self, reporter: pytest.TerminalReporter, summary: Summary) -> None:
-        if reporter.verbosity >= 0:
+        if reporter.verbosity > 0:
             reporter.write_sep("-", "trials")
             for trial in self._recorder.in_order():
                 if trial.error not in self._recorder.given_up:  # these have one line together
@@ -110,16 +127,44 @@ class Table:
             self._print_tables(reporter, summary)
 
     def _print_tables(self, reporter: pytest.TerminalReporter, summary: Summary) -> None:
-        reporter.write_sep("=", "review measured by what it led to")
-        for warning in summary.gate.warnings if summary.gate is not None else ():
-            reporter.write_line(f"not as in the baseline: {warning}", yellow=True)
-        for line in summary_lines(summary, reporter._tw.fullwidth):  # noqa: SLF001 - the only way to the width
+        width = reporter._tw.fullwidth  # noqa: SLF001 - the only way to the width
+        reporter.write_sep("=", "results")
+        hooked = self._config.hook.pytest_crab_summary_lines(summary=summary, config=self._config)
+        for text in [text for lines in hooked for text in lines or ()]:
+            reporter.write_line(text)
+        if summary.gate is not None:
+            self._print_gate(reporter, summary.gate, width)
+        for line in summary_lines(summary, width):
             markup = {line.style: True} if line.style else {}
             reporter.write_line(line.text, **markup)
-        for lines in self._config.hook.pytest_crab_summary_lines(summary=summary, config=self._config):
-            for text in lines or ():
-                reporter.write_line(text)
         reporter.write_line(f"report: {self._options.report / 'index.html'} (records: trials.jsonl beside it)")
+
+    def _print_gate(self, reporter: pytest.TerminalReporter, gate: Gate, width: int) -> None:
+        """Print what differs from the baseline, and the reasons that are longer than the headline's sentence."""
+        for warning in gate.warnings:
+            reporter.write_line(f"not as in the baseline: {warning}", yellow=True)
+        for paragraph in [ruling.paragraph for ruling in gate.rulings if ". " in ruling.paragraph]:
+            reporter.write_line(textwrap.fill(one_line(paragraph, 5000), width))
+            reporter.write_line("")
+
+    @pytest.hookimpl(specname="pytest_terminal_summary", trylast=True)
+    def pytest_hide_misses_in_short_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Keep trials out of pytest's short summary, which repeats the results, unless -r asks for other lines."""
+        if self._config.option.reportchars != _DEFAULT_REPORT:
+            return
+        for category in ("failed", "error"):
+            reports = terminalreporter.stats.get(category, [])
+            self._hidden[category] = reports
+            terminalreporter.stats[category] = [one for one in reports if not hasattr(one, "crab_item")]
+
+    def _show_short_summary(self, reporter: pytest.TerminalReporter) -> None:
+        """Give pytest's last line the reports that its short summary left out."""
+        for category, reports in self._hidden.items():
+            if reports:
+                reporter.stats[category] = reports
+            else:
+                reporter.stats.pop(category, None)
+        self._hidden.clear()
 
 
 class RecordedAgreement:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +13,8 @@ from pytest_crab.formats import format_mean
 from pytest_crab.formats import format_number
 from pytest_crab.formats import format_percent
 from pytest_crab.report.files import write_report_file
+from pytest_crab.report.headline import gate_line
+from pytest_crab.report.headline import headlines
 from pytest_crab.report.label_changes import label_table
 from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
@@ -51,19 +54,20 @@ def write_markdown(path: Path, summary: Summary) -> None:
 
 def markdown_lines(summary: Summary) -> Iterator[str]:
     """Yield the lines of summary.md; what names and reasons hold cannot become markup or mention anyone."""
-    yield "## Review measured by what it led to"
+    yield "## Results"
     yield ""
     if summary.gate is not None:
-        yield f"**{escape_markdown(summary.gate.paragraph, 5000)}**"
+        yield f"**{escape_markdown(gate_line(summary.gate))}**"
         yield ""
+    for rate, gate in headlines(summary):
+        yield f"- **{escape_markdown(rate)}**{'' if gate is None else f'<br>{escape_markdown(gate)}'}"
+    yield ""
+    if summary.gate is not None:
+        yield from _folded("The gate's reasons", [escape_markdown(summary.gate.paragraph, 5000)])
         for reviewer, labels in summary.gate.labels.items():
             heads, *changes = label_table(labels)
-            yield f"<details><summary>{escape_markdown(reviewer)} by label, before and after</summary>"
-            yield ""
-            yield from _table(heads, [tuple(map(escape_markdown, row)) for row in changes])
-            yield ""
-            yield "</details>"
-            yield ""
+            rows = [tuple(map(escape_markdown, row)) for row in changes]
+            yield from _folded(f"{escape_markdown(reviewer)} by label, before and after", _table(heads, rows))
     lifted = [f"**{escape_markdown(text, 500)}**" for text in lift_lines(summary)]
     yield from (line for text in lifted for line in (text, ""))
     yield from _table(_HEADS, [_cells(reviewer) for reviewer in summary.reviewers])
@@ -107,13 +111,18 @@ def _label_table(
 ) -> Iterator[str]:
     """Yield a folded table with a row for each label and a column for each reviewer."""
     yield ""
-    yield f"<details><summary>{title}</summary>"
-    yield ""
     heads = (escape_markdown(dimension).capitalize(), *(escape_markdown(label(one)) for one in summary.reviewers))
     cells = ((word, [cell(one, dimension, word) for one in summary.reviewers]) for word in words)
-    yield from _table(heads, [(escape_markdown(word), *own) for word, own in cells])
+    yield from _folded(title, _table(heads, [(escape_markdown(word), *own) for word, own in cells]))
+
+
+def _folded(title: str, lines: Iterable[str]) -> Iterator[str]:
+    yield f"<details><summary>{title}</summary>"
+    yield ""
+    yield from lines
     yield ""
     yield "</details>"
+    yield ""
 
 
 def _rate_cell(reviewer: ReviewerSummary, dimension: str, word: str) -> str:

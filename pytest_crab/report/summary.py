@@ -19,6 +19,8 @@ from pytest_crab.report.comparisons import Lift
 from pytest_crab.report.comparisons import Together
 from pytest_crab.report.comparisons import lifts
 from pytest_crab.report.comparisons import together
+from pytest_crab.report.model_usage import ModelUsage
+from pytest_crab.report.model_usage import sum_usages
 from pytest_crab.report.outcomes import OracleRecord
 from pytest_crab.report.rates import Rate
 from pytest_crab.report.rates import rate_of
@@ -85,7 +87,7 @@ class ReviewerSummary:
     ``by_label`` has the rates by dimension (category, kind, severity) and label, ``findings_by_label`` the number of
     findings in all repeats by dimension (severity, and each scorer of findings) and label.
     ``resolvable`` is the rate over those oracles that the agent was seen to resolve from the human comment; None: no
-    oracle is marked so.
+    oracle is marked so. ``unknown_causes`` counts unknown verdicts, over all repeats, by their cause in words.
     """
 
     reviewer: str
@@ -121,6 +123,8 @@ class ReviewerSummary:
     stability: Stability | None = None
     curve: Mapping[str, float] = field(default_factory=dict)
     findings_by_label: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    usage: tuple[ModelUsage, ...] = ()
+    unknown_causes: Mapping[str, int] = field(default_factory=dict)
     oracles: tuple[OracleRecord, ...] = ()
 
     @property
@@ -313,6 +317,8 @@ def _reviewer(name: str, rows: Sequence[TrialRow], unasked: AbstractSet[Key], *,
         burden=burden((row.load for row in rows), unasked),
         stability=stability(oracles),
         findings_by_label=_findings_by_label(rows),
+        usage=sum_usages(usage for row in rows for usage in row.usages),
+        unknown_causes=dict(Counter(cause for row in rows for cause in row.causes).most_common()),
         oracles=tuple(oracles),
     )
 

@@ -1,4 +1,4 @@
-"""A run's numbers as lines for a terminal: table 5 of arXiv 2603.23448, then categories, unknowns and notes."""
+"""A run's results as lines for a terminal: categories and notes, table 5 of arXiv 2603.23448, and headlines."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from pytest_crab.formats import format_interval
 from pytest_crab.formats import format_mean
 from pytest_crab.formats import format_number
 from pytest_crab.formats import format_percent
+from pytest_crab.formats import format_table
+from pytest_crab.report.headline import headlines
 from pytest_crab.report.rates import Rate
 from pytest_crab.report.summary import CAUSES
 from pytest_crab.report.summary import LEAKY
@@ -28,6 +30,9 @@ from pytest_crab.report.summary_text import together_lines
 from pytest_crab.text import ascii_line
 from pytest_crab.text import one_line
 from pytest_crab.types import Kind
+
+#: How many causes of unknown verdicts are shown for each reviewer; summary.json has all.
+_CAUSES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +72,22 @@ _COLUMNS = (
 
 
 def summary_lines(summary: Summary, width: int = 80) -> list[Line]:
-    """Return the account of a run in lines of at most ``width`` columns (80 are needed); none if there was no trial."""
+    """Return a run's results in lines of at most ``width`` columns (80 are needed); none if there was no trial.
+
+    The headlines come last, where a terminal shows them: first the details, then the table, then each reviewer's rate.
+    """
     if not summary.reviewers:
         return []
     blocks = [
-        _table(summary, width),
-        [line for text in lift_lines(summary) for line in _wrap(text, width, "bold")],
         _label_tables(summary, width),
         _finding_tables(summary, width),
         [line for text in together_lines(summary) for line in _wrap(text, width)],
-        _unknown(summary, width),
         _notes(summary, width),
+        _usage(summary, width),
+        _unknown(summary, width),
+        _table(summary, width),
+        [line for text in lift_lines(summary) for line in _wrap(text, width, "bold")],
+        _headlines(summary, width),
     ]
     return [line for block in blocks if block for line in (Line(""), *block)][1:]
 
@@ -190,6 +200,33 @@ def _fitting(widths: Sequence[int], room: int) -> int:
     return count
 
 
+def _headlines(summary: Summary, width: int) -> list[Line]:
+    lines = []
+    for rate, gate in headlines(summary):
+        lines += _wrap(rate, width, "bold")
+        lines += [] if gate is None else [Line(f"    {part}", "bold") for part in textwrap.wrap(gate, width - 4)]
+    return lines
+
+
+def _usage(summary: Summary, width: int) -> list[Line]:
+    rows = list(usage_rows(summary))
+    if not rows:
+        return []
+    heads = ("Asked of models", "Requests", "Input tokens", "Output tokens", "USD")
+    head, *lines = format_table([heads, *rows], " ", widest=max(20, width - 50))
+    return [Line(head, "bold"), *map(Line, lines)]
+
+
+def usage_rows(summary: Summary) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each reviewer, part of its trials and model: its name, requests, tokens both ways, dollars."""
+    for own in summary.reviewers:
+        for one in own.usage:
+            counts = (one.requests, one.input_tokens, one.output_tokens)
+            shown = (NOTHING if count is None else f"{count:,}" for count in counts)
+            money = NOTHING if one.cost_usd is None else format_dollars(one.cost_usd)
+            yield (f"{own.reviewer} {one.part}: {one.model or 'unknown model'}", *shown, money)
+
+
 def _unknown(summary: Summary, width: int) -> list[Line]:
     lines = [line for text in unknown_lines(summary) for line in _wrap(text, width, "yellow")]
     return [Line(unknown_head(summary), "bold"), *lines] if lines else []
@@ -201,17 +238,18 @@ def unknown_head(summary: Summary) -> str:
 
 
 def unknown_lines(summary: Summary) -> Iterator[str]:
-    """Yield why oracles are unknown, and the bounds of each rate."""
-    for reviewer in summary.reviewers:
-        causes = [
-            f"{format_number(reviewer.outcomes[cause])} {cause}"
-            for cause in CAUSES
-            if reviewer.outcomes.get(cause, 0) > 0
-        ]
-        if causes:
-            low, high = format_percent(reviewer.overall.low), format_percent(reviewer.overall.high)
-            each = " (a repeat is a share of its oracle)" if reviewer.repeats > 1 else ""
-            yield f"{label(reviewer)}: {', '.join(causes)}{each}; all missed {low}%, all caught {high}%"
+    """Yield the bounds of each rate, and how many verdicts are unknown for each cause."""
+    for own in summary.reviewers:
+        unknown = sum(own.outcomes.get(cause, 0) for cause in CAUSES)
+        if not unknown:
+            continue
+        low, high = format_percent(own.overall.low), format_percent(own.overall.high)
+        has = "1 oracle has" if unknown == 1 else f"{format_number(unknown)} oracles have"
+        yield f"{label(own)}: {has} no verdict; the rate lies between {low}% and {high}%"
+        causes = [f"{count} {ascii_line(cause)}" for cause, count in own.unknown_causes.items()]
+        yield from (f"{label(own)}: {cause}" for cause in causes[:_CAUSES])
+        if len(causes) > _CAUSES:
+            yield f"{label(own)}: and {format_count(len(causes) - _CAUSES, 'more cause')}, in summary.json"
 
 
 def _notes(summary: Summary, width: int) -> list[Line]:

@@ -1,4 +1,4 @@
-"""The rows that a summary is made from, one for each trial: numbers and labels, no texts and no diffs."""
+"""The rows that a summary is made from, one for each trial: numbers, labels and causes, no bodies and no diffs."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from dataclasses import field
 from fractions import Fraction
 
 from pytest_crab.report import outcomes as letters
+from pytest_crab.report.explain import why
+from pytest_crab.report.model_usage import usages_of
 from pytest_crab.report.outcomes import OracleRecord
 from pytest_crab.report.review_cost import TrialLoad
 from pytest_crab.report.review_cost import load
@@ -20,6 +22,7 @@ from pytest_crab.statistics.comparison import Key
 from pytest_crab.types import Provenance
 from pytest_crab.types import Trial
 from pytest_crab.types import Unit
+from pytest_crab.types import Usage
 from pytest_crab.types import Verdict
 
 #: The steps whose time is a reviewer's: proofs, images and downloads are the benchmark's.
@@ -30,7 +33,7 @@ _OWN_STEPS = ("review", "revision", "verdict")
 class TrialRow:
     """One trial; ``own_seconds`` are those of review, revision and verdicts; None: some were kept from before.
 
-    ``oracles`` have this trial's verdict alone.
+    ``oracles`` have this trial's verdict alone. ``causes`` has the cause of each unknown verdict.
     """
 
     instance: str
@@ -53,6 +56,8 @@ class TrialRow:
     versions: tuple[tuple[str, str], ...]
     digest: str | None
     oracles: tuple[OracleRecord, ...]
+    causes: tuple[str, ...] = ()
+    usages: tuple[tuple[str, Usage], ...] = ()
     finding_labels: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
 
@@ -89,6 +94,8 @@ def row_of(trial: Trial) -> TrialRow:
             )
             for result in trial.results
         ),
+        causes=tuple(map(why, trial.having(Verdict.UNKNOWN))),
+        usages=tuple(usages_of(trial)),
         finding_labels=_finding_labels(trial),
     )
 

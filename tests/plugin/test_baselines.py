@@ -49,13 +49,15 @@ def test_a_gate_against_an_earlier_run(lab: Any, measured: Path) -> None:
         [
             "crab: baseline */base/summary.json; margin 5 points",
             "crab: gate: half: 4 oracles *assuming that 10.0% of verdicts change from run to run*",
-            "Gate inconclusive, exit status 8. half: down 50.0 points against both in summary.json, from 100*",
+            "half: down 50.0 points against both in summary.json, from 100*",
+            "    gate inconclusive: -50.0 points against the baseline (interval *",
+            "Gate inconclusive, exit status 8.",
         ]
     )
     record = summary(lab.path / "now")["gate"]
     assert (record["exit_code"], record["ruling"], record["margin"]) == (8, "inconclusive", 5)
     assert record["comparisons"]["half"]["lost"] == ["shop-1::c1", "till-2::c1"]
-    assert record["paragraph"] in " ".join(result.outlines)
+    assert record["rulings"][0]["paragraph"] in " ".join(result.outlines)
     both = [str(measured), str(lab.path / "now")]
     told = CliRunner().invoke(compare, both)
     assert told.exit_code == 0

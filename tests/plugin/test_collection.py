@@ -162,13 +162,13 @@ def test_what_is_not_reached_is_not_run_on_the_record(lab: Any, option: str) -> 
 @pytest.mark.parametrize(
     ("option", "has", "lacks"),
     [
-        ("-q", ["*review measured by what it led to*"], "*-- trials --*"),
-        ("-qq", [], "*review measured*"),
-        ("--no-summary", ["*1 failed*"], "*review measured*"),
+        ("-q", ["=* results =*"], "*-- trials --*"),
+        ("-qq", [], "=* results =*"),
+        ("--no-summary", ["*1 failed*"], "=* results =*"),
         ("-v", ["instances/shop-1/instance.yaml::none FAILED 0/2 caught *"], "*Traceback*"),
-        ("-rN", ["*review measured*"], "*Traceback*"),
-        ("--tb=no", ["*review measured*"], "c0 (shop.py*"),
-        ("--color=yes", ["*review measured*"], "*Traceback*"),
+        ("-rN", ["=* results =*"], "*Traceback*"),
+        ("--tb=no", ["=* results =*"], "c0 (shop.py*"),
+        ("--color=yes", ["=* results =*"], "*Traceback*"),
     ],
 )
 def test_verbosity(lab: Any, option: str, has: list[str], lacks: str) -> None:

@@ -97,13 +97,13 @@ def test_what_happens_to_workers_has_a_line_of_its_own(
 
 
 @pytest.mark.bubblewrap
-def test_in_quiet_output_it_stands_behind_the_tables(slow: Any, terminal: Terminal, seen: Seen) -> None:
+def test_in_quiet_output_it_stands_before_the_results(slow: Any, terminal: Terminal, seen: Seen) -> None:
     slow.write({"conftest.py": LOSER.replace("[[], [", "[[")})
     screen = seen(terminal(slow.path, "-q"))
     assert re.search(r"^F +\[100%\]$", screen, re.MULTILINE), screen
-    tables, _, rest = screen.partition("report: ")
-    assert tables
-    assert "crab: lost worker w1 (1 trial under way)\ncrab: 1 worker was lost\n" in rest
+    before, _, results = screen.partition("= results =")
+    assert "crab: lost worker w1 (1 trial under way)\ncrab: 1 worker was lost\n" in before
+    assert "report: " in results
 
 
 @pytest.mark.bubblewrap

@@ -35,7 +35,7 @@ def recorded(lab: Any) -> Path:
 
 
 def test_a_recorded_reviewer_is_replayed_by_its_name(lab: Any, recorded: Path) -> None:
-    result = lab.run("--reviewer=codex", "--reviewer=human", "--agent=replay", "instances/shop-1")
+    result = lab.run("--reviewer=codex", "--reviewer=human", "--agent=replay", "-v", "instances/shop-1")
     result.assert_outcomes(failed=1, passed=1)
     result.stdout.fnmatch_lines(
         [
@@ -136,7 +136,7 @@ def test_what_is_not_recorded_is_an_error_that_names_the_file(lab: Any, recorded
 def test_a_recording_of_no_findings_needs_no_revision(lab: Any, recorded: Path) -> None:
     data = json.loads((recorded / "codex" / "shop-1.json").read_text())
     (recorded / "codex" / "shop-1.json").write_text(json.dumps(data | {"findings": 0}))
-    result = lab.run("--reviewer=codex", "--agent=replay", "instances/shop-1")
+    result = lab.run("--reviewer=codex", "--agent=replay", "-v", "instances/shop-1")
     result.stdout.fnmatch_lines(["shop-1::codex  0/2 caught; c0, c1 missed (no findings: *"])
 
 

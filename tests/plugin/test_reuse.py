@@ -27,7 +27,7 @@ def no_sandbox(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 
 def test_a_second_run_reuses_every_step_and_starts_no_sandbox(lab: Any, no_sandbox: Callable[[], None]) -> None:
     no_sandbox()
-    result = lab.run("--reviewer=human", "instances")
+    result = lab.run("--reviewer=human", "-v", "instances")
     result.assert_outcomes(passed=2)
     assert [{step: reused for step, reused in trial.items() if step in ALL} for trial in lab.reused()] == [ALL, ALL]
     result.stdout.fnmatch_lines(["shop-1::human  2/2 caught; *; reused proof, review, revision, verdict"])

@@ -323,7 +323,7 @@ def test_every_sentence_of_the_terminal(folder: Path) -> None:
         expected.append(f"{name}: revisions: +16 -8 lines in 8")
         lost = len(own.oracles) - len(own.known())
         low, high = percent(own.share("caught")), percent(own.share("caught", "unknown"))
-        expected.append(f"{name}: {lost} agent error; all missed {low}%, all caught {high}%")
+        expected.append(f"{name}: {lost} oracles have no verdict; the rate lies between {low}% and {high}%")
     union = len(both.keys) - both.count(0, 0)
     alone = f"one alone {both.count(1, 0)}, two alone {both.count(0, 1)}"
     expected.append(f"together: {union} of {len(both.keys)} oracles caught by any; {alone}")

@@ -11,6 +11,7 @@ from pytest_crab.report.comparisons import Lift
 from pytest_crab.report.comparisons import Overlap
 from pytest_crab.report.comparisons import Pair
 from pytest_crab.report.comparisons import Together
+from pytest_crab.report.model_usage import ModelUsage
 from pytest_crab.report.outcomes import OracleRecord
 from pytest_crab.report.review_cost import Burden
 from pytest_crab.report.stability import Stability
@@ -41,6 +42,7 @@ RECORDS = [
     StepRecord,
     summary.Summary,
     summary.ReviewerSummary,
+    ModelUsage,
     summary.Rate,
     summary.Damage,
     Interval,

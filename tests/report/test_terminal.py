@@ -35,19 +35,9 @@ def shown(trials: list[Trial], width: int = 80, *, errors_as_misses: bool = Fals
 
 
 EXPECTED = """\
-                Comments                          Pass rate (%) Caught
-Reviewer    Total Per PR Behav. Struct. Overall       95% Macro /known Unknown
-claude-code     9    4.5   50.0   100.0    66.7  1.1-99.7  75.0    2/3       1
-human*          1    1.0      -   100.0   100.0 0.0-100.0 100.0    1/1       0
-none            -      -      -       -       -         -     -      -       1
-
 Caught/known        claude-code             human* none
 functional   1/1 100.0% (0-100)                  -    -
 security      1/2 50.0% (0-100) 1/1 100.0% (0-100)    -
-
-Unknown oracles, not counted in any rate
-claude-code: 1 broken; all missed 50.0%, all caught 75.0%
-none: 1 not run; all missed 0.0%, all caught 100.0%
 
 human*: simulated agent: location overlap only
 privileged (*), shown the answer: human, reference
@@ -60,7 +50,29 @@ claude-code: 9 findings, 0 in reviews that led to no catch
 claude-code: 1 of 2 trials broke passing tests
 claude-code: 1.25 USD, and 3 steps of unknown cost
 human*: 1 finding, 0 in reviews that led to no catch
-none: 1 trial skipped: github cannot be reached"""
+none: 1 trial skipped: github cannot be reached
+
+Unknown oracles, not counted in any rate
+claude-code: 1 oracle has no verdict; the rate lies between 50.0% and 75.0%
+claude-code: 1 broken
+none: 1 oracle has no verdict; the rate lies between 0.0% and 100.0%
+none: 1 not run
+
+                Comments                          Pass rate (%) Caught
+Reviewer    Total Per PR Behav. Struct. Overall       95% Macro /known Unknown
+claude-code     9    4.5   50.0   100.0    66.7  1.1-99.7  75.0    2/3       1
+human*          1    1.0      -   100.0   100.0 0.0-100.0 100.0    1/1       0
+none            -      -      -       -       -         -     -      -       1
+
+claude-code: 66.7% (2 of 3 oracles caught; 95% interval 1.1% to 99.7%; 1 more
+    without a verdict)
+human: 100.0% (1 of 1 oracle caught; 95% interval 0.0% to 100.0%)
+none: no rate, since none of 1 oracle has a verdict"""
+
+
+def table(trials: list[Trial], **rule: bool) -> list[str]:
+    lines = shown(trials, **rule).splitlines()
+    return lines[next(at for at, line in enumerate(lines) if line.startswith("Reviewer ")) + 1 :]
 
 
 def test_the_whole_account(make_trial: MakeTrial, make_result: MakeResult) -> None:
@@ -100,7 +112,7 @@ def test_the_papers_table_fits_80_columns(make_trial: MakeTrial) -> None:
         make_trial("claude-code", f"i{at}", GREEN if at % 3 == 0 else FAILED, findings=1336 if at == 0 else 0)
         for at in range(184)
     ]
-    row = shown(trials).splitlines()[2]
+    row = table(trials)[0]
     assert row == "claude-code  1336    7.3   33.7       -    33.7 27.2-40.9  33.7 62/184       0"
 
 
@@ -109,9 +121,9 @@ def test_no_trials_no_lines() -> None:
 
 
 def test_a_rule_that_books_unknown_as_missed_is_said(make_trial: MakeTrial) -> None:
-    text = shown([make_trial("codex", "a", GREEN, BROKEN)], errors_as_misses=True)
-    assert "Unknown oracles, counted as missed" in text
-    assert "50.0" in text.splitlines()[2]
+    trials = [make_trial("codex", "a", GREEN, BROKEN)]
+    assert "Unknown oracles, counted as missed" in shown(trials, errors_as_misses=True)
+    assert "50.0" in table(trials, errors_as_misses=True)[0]
 
 
 def test_repeats_show_parts_of_an_oracle(make_trial: MakeTrial) -> None:
@@ -133,17 +145,18 @@ def test_replaced_records_and_mixed_agents_are_said(make_trial: MakeTrial) -> No
 
 
 def test_many_reasons_for_skipping_stay_short(make_trial: MakeTrial) -> None:
-    text = shown([make_trial("codex", f"i{at}", skipped=f"reason {min(at, 4)}") for at in range(6)])
+    trials = [make_trial("codex", f"i{at}", skipped=f"reason {min(at, 4)}") for at in range(6)]
+    text = shown(trials)
     assert "6 trials skipped: reason 4; reason 0; reason 1; and other reasons" in text
-    assert text.splitlines()[2].split() == ["codex", "0", "0.0", "-", "-", "-", "-", "-", "-", "0"]
+    assert table(trials)[0].split() == ["codex", "0", "0.0", "-", "-", "-", "-", "-", "-", "0"]
 
 
 def test_a_long_name_has_a_line_of_its_own(make_trial: MakeTrial) -> None:
     name = "a-reviewer-with-a-name-that-leaves-no-room"
-    lines = shown([make_trial(name, "a", GREEN), make_trial("codex", "a", GREEN)]).splitlines()
-    assert lines[2] == name
-    assert lines[3].startswith("             0    0.0")
-    assert lines[4].startswith("codex        0    0.0")
+    lines = table([make_trial(name, "a", GREEN), make_trial("codex", "a", GREEN)])
+    assert lines[0] == name
+    assert lines[1].startswith("             0    0.0")
+    assert lines[2].startswith("codex        0    0.0")
 
 
 def test_reviewers_that_do_not_fit_beside_each_other_go_below(make_trial: MakeTrial) -> None:
@@ -188,3 +201,27 @@ def test_every_line_is_ascii_and_fits(
     for line in shown(trials, width).split("\n"):
         assert line.isascii()
         assert len(line) <= width
+
+
+def test_causes_of_unknown_verdicts_are_counted(make_trial: MakeTrial, make_result: MakeResult) -> None:
+    broken = [make_result(f"c{at}", Reason.REVIEWER_ERROR, detail="the key is wrong") for at in range(2)]
+    trials = [make_trial("codex", name, *broken) for name in "abc"]
+    trials.append(make_trial("codex", "d", make_result("c0", BROKEN, detail="no space left")))
+    assert summarise(trials).reviewers[0].unknown_causes == {
+        "reviewer error: the key is wrong": 6,
+        "broken: no space left": 1,
+    }
+    lines = shown(trials).splitlines()
+    assert "codex: 6 reviewer error: the key is wrong" in lines
+    assert "codex: 1 broken: no space left" in lines
+
+
+def test_tokens_are_told_by_reviewer_and_model(make_trial: MakeTrial) -> None:
+    review = Usage(input_tokens=1200, output_tokens=30, requests=2, cost_usd=0.5, models=("small",))
+    fix = Usage(input_tokens=10, output_tokens=None, requests=1, models=("large",))
+    told = {"review": Review(usage=review), "revision": Revision(usage=fix)}
+    trials = [make_trial("codex", name, GREEN, **told) for name in "ab"] + [make_trial("ruff", "a", GREEN)]
+    lines = [line.split() for line in shown(trials).splitlines()]
+    assert ["codex", "review:", "small", "4", "2,400", "60", "1.00"] in lines
+    assert ["codex", "revision:", "large", "2", "20", "-", "-"] in lines
+    assert not any(line[:2] == ["ruff", "review:"] for line in lines)

@@ -1,0 +1,64 @@
+"""The first thing to read of a run: each reviewer's rate, and the gate's verdict on it in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pytest_crab.formats import format_change_interval
+from pytest_crab.formats import format_count
+from pytest_crab.formats import format_number
+from pytest_crab.formats import format_percent
+from pytest_crab.formats import format_points
+from pytest_crab.report.summary import Gate
+from pytest_crab.report.summary import GateRuling
+from pytest_crab.report.summary import ReviewerSummary
+from pytest_crab.report.summary import Summary
+from pytest_crab.text import ascii_line
+
+#: The most characters of a gate's sentence: two lines of 80 columns with their indent.
+LONGEST = 150
+
+
+def headlines(summary: Summary) -> Iterator[tuple[str, str | None]]:
+    """Yield for each reviewer its rate with its interval, and the gate's sentence on it, or None without one.
+
+    Controls are left out, unless nothing else ran.
+    """
+    rulings = {ruling.reviewer: ruling for ruling in summary.gate.rulings} if summary.gate is not None else {}
+    contestants = [own for own in summary.reviewers if own.arm is None] or summary.reviewers
+    for own in contestants:
+        ruling = rulings.get(own.reviewer)
+        sentence = None if summary.gate is None or ruling is None else gate_sentence(summary.gate, ruling)
+        yield rate_sentence(own), sentence
+
+
+def rate_sentence(own: ReviewerSummary) -> str:
+    """Return a reviewer's rate with its interval, as in ``mine: 50.0% (5 of 10 oracles caught; 95% ...)``."""
+    rate, name = own.overall, ascii_line(own.reviewer)
+    if not rate.known:
+        return f"{name}: no rate, since none of {format_count(rate.oracles, 'oracle')} has a verdict"
+    parts = [f"{format_number(rate.caught)} of {format_count(rate.known, 'oracle')} caught"]
+    if rate.interval is not None:
+        low, high = format_percent(rate.interval.low), format_percent(rate.interval.high)
+        parts.append(f"95% interval {low}% to {high}%")
+    if rate.unknown:
+        parts.append(f"{rate.unknown} more without a verdict")
+    return f"{name}: {format_percent(rate.micro)}% ({'; '.join(parts)})"
+
+
+def gate_line(gate: Gate) -> str:
+    """Return the gate's decision on the run with its exit status, without the reasons by reviewer."""
+    return f"{gate.paragraph.partition('. ')[0].removesuffix('.')}."
+
+
+def gate_sentence(gate: Gate, ruling: GateRuling) -> str:
+    """Return the ruling on one reviewer with the numbers that it rests on, at most LONGEST characters."""
+    comparison = gate.comparisons.get(ruling.reviewer or "")
+    if comparison is None or comparison.difference is None:
+        reason = ruling.paragraph.removeprefix(f"{ruling.reviewer}: ").partition(". ")[0].removesuffix(".")
+    else:
+        interval = format_change_interval(comparison.interval)
+        reason = f"{format_points(comparison.difference)} points against the baseline (interval {interval})"
+        reason += "" if gate.margin is None else f", margin {gate.margin:g} points"
+        reason += "" if gate.fail_under is None else f"; at least {format_percent(gate.fail_under)}% asked for"
+    return ascii_line(f"gate {ruling.ruling}: {reason}", LONGEST)

@@ -1,0 +1,62 @@
+"""Requests, tokens and dollars by part of a trial and model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pytest_crab.types import Trial
+from pytest_crab.types import Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelUsage:
+    """The requests of one part of a reviewer's trials to one model, over all repeats.
+
+    ``part`` is review, revision or failed (attempts that came to nothing). ``model`` joins the names where several
+    models answered one step; "" where the model is not known. ``steps`` counts the steps that asked a model. Each sum
+    is over the steps that report it; None: no step does.
+    """
+
+    part: str
+    model: str
+    steps: int
+    requests: int | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost_usd: float | None = None
+
+
+def usages_of(trial: Trial) -> Iterator[tuple[str, Usage]]:
+    """Yield the measured usage of each part of a trial that asked a model."""
+    steps = (("review", trial.review), ("revision", trial.revision))
+    found = [(part, step.usage) for part, step in steps if step is not None and step.usage is not None]
+    found += [("failed", usage) for usage in trial.failed_usages]
+    yield from ((part, usage) for part, usage in found if usage.models or usage.requests or usage.input_tokens)
+
+
+def sum_usages(usages: Iterable[tuple[str, Usage]]) -> tuple[ModelUsage, ...]:
+    """Return the sums by part and model, in the order of their first step."""
+    groups: dict[tuple[str, str], list[Usage]] = {}
+    for part, usage in usages:
+        groups.setdefault((part, ", ".join(usage.models or ())), []).append(usage)
+    return tuple(_sum(part, model, own) for (part, model), own in groups.items())
+
+
+def _sum(part: str, model: str, usages: list[Usage]) -> ModelUsage:
+    costs = [usage.cost_usd for usage in usages if usage.cost_usd is not None]
+    return ModelUsage(
+        part=part,
+        model=model,
+        steps=len(usages),
+        requests=_total(usage.requests for usage in usages),
+        input_tokens=_total(usage.input_tokens for usage in usages),
+        output_tokens=_total(usage.output_tokens for usage in usages),
+        cost_usd=sum(costs) if costs else None,
+    )
+
+
+def _total(amounts: Iterable[int | None]) -> int | None:
+    known = [amount for amount in amounts if amount is not None]
+    return sum(known) if known else None
