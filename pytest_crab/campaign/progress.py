@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pytest_crab.formats import format_dollars
+from pytest_crab.formats import format_duration
 from pytest_crab.waiting import FOR_A_SLOT
 
 #: How many running things are named.
@@ -17,6 +18,9 @@ NAMED = 2
 
 #: With fewer columns than this left on the line nothing is shown.
 ROOM = 20
+
+#: Seconds between two lines of progress where there is no terminal.
+EVERY = 30.0
 
 #: Seconds that all that runs waits for slots before that is said in a line of its own.
 PATIENCE = 10.0
@@ -73,17 +77,57 @@ class Watch:
             return Progress(running=running, done=self._done, cost_usd=self._cost)
 
 
-def progress_text(progress: Progress, total: int, noun: str = "trials") -> str:
-    """Say it in one line, without control characters."""
-    parts = [f"{progress.done}/{total} {noun}"]
+class RunClock:
+    """The seconds since a run began, and when a line about it is due where no terminal shows a live one."""
+
+    def __init__(self, every: float = EVERY, clock: Callable[[], float] = time.monotonic) -> None:
+        self._every = every
+        self._clock = clock
+        self._start = self._last = clock()
+
+    @property
+    def elapsed(self) -> float:
+        """The seconds since the clock was made."""
+        return self._clock() - self._start
+
+    def is_due(self) -> bool:
+        """Return True once every so many seconds, and start to count again."""
+        now = self._clock()
+        if now - self._last < self._every:
+            return False
+        self._last = now
+        return True
+
+
+def progress_text(
+    progress: Progress, total: int, noun: str = "trials", *, elapsed: float | None = None, budget: float | None = None
+) -> str:
+    """Return one line without control characters: counts, time, money, and the first of what runs.
+
+    The time that is left is estimated from what is done after ``elapsed`` seconds; ``budget`` is in dollars.
+    """
+    count = len(progress.running)
+    left = max(0, total - progress.done - count)
+    parts = [f"{progress.done}/{total} {noun}" + (f", {count} running, {left} left" if elapsed is not None else "")]
+    if elapsed is not None:
+        parts.append(_times(elapsed, progress.done, total))
+    if progress.cost_usd is not None or budget is not None:
+        spent = format_dollars(progress.cost_usd or 0.0)
+        parts.append(f"{spent} USD" if budget is None else f"{spent} of {format_dollars(budget)} USD")
     running = [f"{key} {step} {seconds:.0f}s" for key, step, seconds in progress.running[:NAMED]]
     if len(progress.running) > NAMED:
         running.append(f"{len(progress.running) - NAMED} more")
     if running:
         parts.append(", ".join(running))
-    if progress.cost_usd is not None:
-        parts.append(f"{format_dollars(progress.cost_usd)} USD")
     return " | ".join(parts)
+
+
+def _times(elapsed: float, done: int, total: int) -> str:
+    """Return the time so far, and an estimate of the time that is left once something is done."""
+    text = format_duration(elapsed)
+    return (
+        text if not done or done >= total else f"{text}, about {format_duration(elapsed / done * (total - done))} left"
+    )
 
 
 class SlotsWanted:

@@ -135,5 +135,8 @@ class TrialPool:
 
 
 def _costs(trial: Trial) -> list[float]:
-    usages = (*trial.usages, *trial.failed_usages)
+    """Return the dollars that a trial cost in this run: those of stored steps were spent before."""
+    reused = {step.step for step in trial.steps if step.reused}
+    made = [step for name, step in (("review", trial.review), ("revision", trial.revision)) if name not in reused]
+    usages = [*(step.usage for step in made if step is not None), *trial.failed_usages]
     return [usage.cost_usd for usage in usages if usage is not None and usage.cost_usd is not None]

@@ -14,6 +14,7 @@ from typing import TypeVar
 
 import click
 
+from pytest_crab.campaign.progress import RunClock
 from pytest_crab.campaign.progress import SlotsWanted
 from pytest_crab.campaign.progress import TerminalLine
 from pytest_crab.campaign.progress import Watch
@@ -35,7 +36,7 @@ def as_they_end(
     """
     watch = Watch()
     line = TerminalLine(_write, lambda: shutil.get_terminal_size().columns) if sys.stderr.isatty() else None
-    wanted = SlotsWanted(Slots())
+    wanted, clock = SlotsWanted(Slots()), RunClock()
     futures = {pool.submit(_run, watch, name, call): name for name, call in work.items()}
     open_ = set(futures)
     try:
@@ -50,7 +51,9 @@ def as_they_end(
             for future in sorted(ended, key=list(futures).index):
                 yield futures[future], future.result()
             if line is not None and open_:
-                line.show(progress_text(progress, len(work), noun))
+                line.show(progress_text(progress, len(work), noun, elapsed=clock.elapsed))
+            elif open_ and clock.is_due():
+                click.echo(progress_text(progress, len(work), noun, elapsed=clock.elapsed), err=True)
     finally:
         if line is not None:
             line.wipe()

@@ -1,4 +1,4 @@
-"""The progress line of a run (running, done, spent, left), on terminals only."""
+"""The progress of a run: a live line on a terminal, and elsewhere a line every half a minute."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ import sys
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
+from pytest_crab.campaign.progress import Progress
+from pytest_crab.campaign.progress import RunClock
 from pytest_crab.campaign.progress import TerminalLine
+from pytest_crab.campaign.progress import progress_text
 
 if TYPE_CHECKING:
     import pytest
@@ -20,12 +23,20 @@ class ProgressLine:
         reporter = self._terminal = config.pluginmanager.get_plugin("terminalreporter")
         self._reporter = reporter if reporter is not None and reporter.isatty and reporter.verbosity >= 0 else None
         self._capture = config.pluginmanager.get_plugin("capturemanager")
+        self._plain = reporter is not None and not reporter.isatty and reporter.verbosity >= 0
         self._line = TerminalLine(self._write, self._room)
+        self._clock = RunClock()
 
-    def show(self, text: str) -> None:
-        """Show ``text`` in what is left of the terminal's line."""
+    def show(self, progress: Progress, total: int, budget: float | None) -> None:
+        """Show the progress in what is left of the terminal's line; elsewhere write a line if one is due."""
+        is_due = self._plain and self._clock.is_due()
+        if self._reporter is None and not is_due:
+            return
+        text = progress_text(progress, total, elapsed=self._clock.elapsed, budget=budget)
         if self._reporter is not None:
             self._line.show(text)
+        else:
+            self.write_line(f"crab: {text}")
 
     def wipe(self) -> None:
         """Remove the line."""

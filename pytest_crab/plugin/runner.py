@@ -15,7 +15,6 @@ from pytest_crab import serialization
 from pytest_crab.campaign.giving_up import GivingUp
 from pytest_crab.campaign.progress import Progress
 from pytest_crab.campaign.progress import SlotsWanted
-from pytest_crab.campaign.progress import progress_text
 from pytest_crab.campaign.trial_pool import AHEAD
 from pytest_crab.campaign.trial_pool import AHEAD_ON_BUDGET
 from pytest_crab.campaign.trial_pool import Notice
@@ -168,7 +167,7 @@ class Runner:
 
         def tick(progress: Progress) -> None:
             self._say_news(line, self._slots_wanted.sentence(progress))
-            line.show(progress_text(progress, len(self._items)))
+            line.show(progress, len(self._items), self._options.budget)
 
         try:
             return self._pool.result(trial_id, tick)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_crab.campaign.progress import Progress
+from pytest_crab.campaign.progress import RunClock
 from pytest_crab.campaign.progress import progress_text
 from pytest_crab.types import TrialId
 
@@ -27,12 +28,28 @@ Seen = Callable[[str], str]
         ),
         (
             Progress(running=tuple((TrialId(name, "r"), "review", 1.0) for name in "abcd"), done=0, cost_usd=0.5),
-            "0/9 trials | a::r review 1s, b::r review 1s, 2 more | 0.50 USD",
+            "0/9 trials | 0.50 USD | a::r review 1s, b::r review 1s, 2 more",
         ),
     ],
 )
 def test_text(progress: Progress, text: str, terminal: Terminal) -> None:
     assert progress_text(progress, 9) == text
+
+
+def test_time_and_money_are_told_with_what_is_left() -> None:
+    running = tuple((TrialId(name, "r"), "review", 1.0) for name in "ab")
+    progress = Progress(running=running, done=3, cost_usd=0.5)
+    counts, times, money, _ = progress_text(progress, 9, elapsed=60.0, budget=5.0).split(" | ")
+    assert (counts, money) == ("3/9 trials, 2 running, 4 left", "0.50 of 5.00 USD")
+    assert times == "60 s, about 2 min left"
+    first = Progress(running=running, done=0, cost_usd=None)
+    assert progress_text(first, 9, elapsed=5.0, budget=5.0).split(" | ")[1:3] == ["5 s", "0.00 of 5.00 USD"]
+
+
+def test_a_line_is_due_every_thirty_seconds() -> None:
+    times = iter([0.0, 29.0, 30.0, 31.0, 59.0, 60.0])
+    clock = RunClock(30.0, lambda: next(times))
+    assert [clock.is_due() for _ in range(5)] == [False, True, False, False, True]
 
 
 SLOW = "import json, time\ntime.sleep(0.8)\nprint(json.dumps({'schema': 1, 'findings': []}))\n"
@@ -59,9 +76,9 @@ def test_it_appears_on_a_terminal_and_is_wiped(
     slow: Any, arguments: tuple[str, ...], terminal: Terminal, seen: Seen
 ) -> None:
     text = terminal(slow.path, *arguments)
-    assert re.search(r"\[0/1 trials \| shop-1::slow review \d+s\]", text), text
+    assert re.search(r"\[0/1 trials, 1 running, 0 left \| \d+ s \|", text), text
     screen = seen(text)
-    assert "trials |" not in screen
+    assert "0/1 trials" not in screen
     assert re.search(r"^instances/shop-1/instance\.yaml.*F(AILED 0/2 caught)?( +\[100%\])?$", screen, re.MULTILINE), (
         screen
     )
@@ -71,7 +88,7 @@ def test_it_appears_on_a_terminal_and_is_wiped(
 @pytest.mark.bubblewrap
 @pytest.mark.parametrize("arguments", [("-q",), ("-p", "no:terminal")])
 def test_it_keeps_out_of_where_little_is_wanted(slow: Any, arguments: tuple[str, ...], terminal: Terminal) -> None:
-    assert "trials |" not in terminal(slow.path, *arguments)
+    assert "0/1 trials" not in terminal(slow.path, *arguments)
 
 
 #: Says that a worker is lost when the header is out and a trial is waited for.
@@ -107,7 +124,11 @@ def test_in_quiet_output_it_stands_before_the_results(slow: Any, terminal: Termi
 
 
 @pytest.mark.bubblewrap
-def test_nothing_is_written_where_no_terminal_is(slow: Any) -> None:
+def test_without_a_terminal_it_has_lines_of_its_own(slow: Any) -> None:
+    slow.write(
+        {"conftest.py": "from pytest_crab.campaign import progress\nprogress.RunClock.is_due = lambda self: True\n"}
+    )
     result = slow.spawn("--reviewer=slow", "instances/shop-1")
     assert "\b" not in result.stdout.str()
-    assert "trials |" not in result.stdout.str()
+    result.stdout.fnmatch_lines(["crab: 0/1 trials, 1 running, 0 left | *"])
+    assert "0/1 trials" not in slow.spawn("--reviewer=slow", "-q", "instances/shop-1").stdout.str()
