@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from datetime import timezone
@@ -20,7 +21,9 @@ from pytest_crab.report.loading import load_summary
 from pytest_crab.report.loading import trials_file
 from pytest_crab.report.page import Live
 from pytest_crab.report.page import open_page
+from pytest_crab.report.page.charts import history_plot
 from pytest_crab.report.page.rendering import render_page
+from pytest_crab.report.rates import Rate
 from pytest_crab.report.summary import SummaryBuilder
 from pytest_crab.report.terminal import label
 
@@ -40,14 +43,19 @@ class LiveReport:
         self.folder = folder
         self._lock = threading.Lock()
         self._page: tuple[str, ServedPage] | None = None
+        self._rates: tuple[str, Mapping[str, Rate]] | None = None
 
     def state(self) -> str:
         """Return a tag that changes whenever the records or the summary do."""
         return "-".join(f"{stamp:x}" for name in (TRIALS, SUMMARY) for stamp in _stamps(self.folder / name))
 
     def under_way(self) -> bool:
-        """Return whether records came after the last summary: the run goes on, or was ended."""
-        return _stamps(self.folder / TRIALS)[0] > _stamps(self.folder / SUMMARY)[0]
+        """Return whether the summary lacks records: the run goes on, or was ended."""
+        try:
+            summary = read_summary(self.folder / SUMMARY)
+        except BadInput:
+            return True
+        return sum(one.trials for one in summary.reviewers) + summary.superseded != self.trials()
 
     def words(self) -> str:
         """Return the state of the run in one sentence."""
@@ -68,13 +76,14 @@ class LiveReport:
         """Return when the last record came, in UTC."""
         return f"{datetime.fromtimestamp(_stamps(self.folder / TRIALS)[0] / 1e9, timezone.utc):%Y-%m-%d %H:%M}"
 
-    def rates(self) -> str:
-        """Return each reviewer's rate in percent, or why there is none."""
-        try:
-            found = load_summary(self.folder)
-        except BadInput as error:
-            return str(error)
-        return ", ".join(f"{label(one)} {format_percent(one.overall.micro)}" for one in found.reviewers)
+    def rates(self) -> Mapping[str, Rate]:
+        """Return the rates by reviewer. Raises BadInput."""
+        with self._lock:
+            state = self.state()
+            if self._rates is None or self._rates[0] != state:
+                found = load_summary(self.folder)
+                self._rates = state, {label(one): one.overall for one in found.reviewers}
+            return self._rates[1]
 
     def page(self, *, several: bool) -> ServedPage:
         """Return the page of the records as they are. Raises BadInput, OSError."""
@@ -120,17 +129,26 @@ def _inside(place: Path) -> Iterator[Path]:
 
 def list_page(place: Path, reports: list[LiveReport]) -> ServedPage:
     """Return the page that leads to several reports."""
-    rows = [
-        {
-            "name": str(one.folder.relative_to(place)),
-            "when": one.when(),
-            "state": "under way" if one.under_way() else "complete",
-            "trials": one.trials(),
-            "rates": one.rates(),
-        }
-        for one in reports
-    ]
-    page = render_page("reports.html", ("elements.js", "tables.js"), place=str(place), reports=rows)
+    rows, runs = [], []
+    for one in reports:
+        name = str(one.folder.relative_to(place))
+        try:
+            rates, problem = one.rates(), ""
+        except BadInput as error:
+            rates, problem = {}, str(error)
+        runs.append((one.when(), name, rates))
+        rows.append(
+            {
+                "name": name,
+                "when": one.when(),
+                "state": "under way" if one.under_way() else "complete",
+                "trials": one.trials(),
+                "rates": problem or ", ".join(f"{who} {format_percent(rate.micro)}" for who, rate in rates.items()),
+            }
+        )
+    history = history_plot([(name, rates) for _, name, rates in sorted(runs, key=lambda run: run[:2])])
+    scripts = ("elements.js", "tables.js", "charts.js")
+    page = render_page("reports.html", scripts, place=str(place), reports=rows, history=history)
     return ServedPage(page.head.encode(), page.policy)
 
 

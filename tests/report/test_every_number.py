@@ -287,7 +287,7 @@ def test_who_caught_what_together(folder: Path) -> None:
         "one": both.count(1, 0),
         "two": both.count(0, 1),
         "one + two": both.count(1, 1),
-        "nobody": both.count(0, 0),
+        "none of them": both.count(0, 0),
     }
     size = len(both.keys)
     shown = {who: (int(count), share) for who, count, share in page["overlap"][1:]}

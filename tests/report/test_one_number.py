@@ -279,4 +279,7 @@ def test_overlaps_add_up_to_the_oracles_that_are_known_of_all(folder: Path) -> N
     summary = read_summary(folder / "summary.json")
     rows = Tables((folder / "index.html").read_text()).rows["overlap"][1:]
     assert sum(int(row[1]) for row in rows) == summary.together.oracles
-    assert int(next(row[1] for row in rows if row[0] == "nobody")) == summary.together.oracles - summary.together.union
+    assert (
+        int(next(row[1] for row in rows if row[0] == "none of them"))
+        == summary.together.oracles - summary.together.union
+    )

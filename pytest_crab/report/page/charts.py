@@ -7,6 +7,7 @@ its label; the page's script shows labels on hover and lets arrow keys move betw
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -28,6 +29,9 @@ ROW, LANE = 26, 10
 
 #: The most bars and rows of a timeline; what starts when all rows are taken lies over others.
 BARS, LANES = 2_000, 40
+
+#: The number of colours for reviewers in one picture; further ones begin again.
+SERIES = 6
 
 #: The width of the names beside a heat map and of the dots beside bars, in percent.
 NAMES, DOTS = 30.0, 40.0
@@ -146,16 +150,45 @@ def cost_plot(priced: Sequence[Priced]) -> Markup:
     for one in sorted(priced, key=lambda one: -(one.rate.micro or 0)):
         x = 10 + 86 * one.cost / most
         y = bottom - (bottom - top) * (one.rate.micro or 0)
-        label_y = y - 8
-        while any(abs(x - other) < 20 and abs(label_y - line) < 13 for other, line in taken):
-            label_y += 14
-        taken.append((x, label_y))
+        label_y = _free(taken, x, y - 8)
         words = f"{rate_words(one.name, one.rate)}, {one.cost:.3g} USD per trial"
         ends = [bottom - (bottom - top) * end for end in _ends(one.rate)]
         whisker = [_line(x, ends[0], x, ends[1], "whisker")] if ends else []
         anchor, aside = ("end", -1.5) if x > 60 else ("start", 1.5)
         parts.append(_mark(words, *whisker, _dot(x, y, 6, "point"), _text(x + aside, label_y, one.name, anchor)))
     return _svg(bottom + 24, "Cost per trial in dollars (to the right) against rate (upwards)", parts)
+
+
+def _free(taken: list[tuple[float, float]], x: float, y: float) -> float:
+    """Return the first place from ``y`` downwards where a name does not lie on another, and take it."""
+    while any(abs(x - other) < 20 and abs(y - line) < 13 for other, line in taken):
+        y += 14
+    taken.append((x, y))
+    return y
+
+
+def history_plot(runs: Sequence[tuple[str, Mapping[str, Rate]]]) -> Markup:
+    """Return the rates of each reviewer over several runs in their order, a line for each reviewer."""
+    top, bottom, right = 12.0, 212.0, 82.0
+    step = (right - 10) / max(1, len(runs) - 1)
+    parts = []
+    for tick in (0, 25, 50, 75, 100):
+        y = bottom - (bottom - top) * tick / 100
+        parts += [_line(8, y, right + 2, y, "grid"), _text(7, y + 4, f"{tick}%", "end", "tick")]
+    taken: list[tuple[float, float]] = []
+    for number, name in enumerate(dict.fromkeys(name for _, rates in runs for name in rates)):
+        own = [
+            (10 + step * at, bottom - (bottom - top) * (rates[name].micro or 0), run, rates[name])
+            for at, (run, rates) in enumerate(runs)
+            if name in rates and rates[name].micro is not None
+        ]
+        shapes = [_line(x1, y1, x2, y2, "trend") for (x1, y1, *_), (x2, y2, *_) in itertools.pairwise(own)]
+        shapes += [_mark(rate_words(f"{run}, {name}", rate), _dot(x, y, 5, "point")) for x, y, run, rate in own]
+        if own:
+            x, y, *_ = own[-1]
+            shapes.append(_text(x + 1.5, _free(taken, x, y + 4), name))
+        parts.append(Markup('<g class="series-{}">{}</g>').format(number % SERIES, Markup("").join(shapes)))
+    return _svg(bottom + 8, "Rate of each reviewer in each run, in the order of time", parts)
 
 
 def _ends(rate: Rate) -> tuple[float, ...]:
@@ -174,7 +207,7 @@ def overlap_plot(reviewers: Sequence[str], overlaps: Sequence[Overlap]) -> Marku
         parts += [_text(x + 1.5, y, name), _line(x, y - 4, x, top + 4, "grid")]
     for row, one in enumerate(overlaps):
         y = top + ROW * row + ROW / 2
-        who = " and ".join(one.reviewers) or "nobody"
+        who = " and ".join(one.reviewers) or "none of them"
         inside = [places[name] for name in one.reviewers]
         dots = [_dot(x, y, 5, "point" if name in one.reviewers else "empty") for name, x in places.items()]
         link = [_line(min(inside), y, max(inside), y, "whisker")] if len(inside) > 1 else []

@@ -111,10 +111,11 @@ def _set_words(summary: Summary) -> str:
     widest = max(summary.reviewers, key=lambda one: one.instances, default=None)
     if widest is None:
         return ""
-    words = {"authored": widest.authored, "from GitHub": widest.github}
+    instances = max(widest.instances, len({oracle.instance for oracle in oracles.values()}))
+    words = {"authored": widest.authored, "from GitHub": widest.github} if instances == widest.instances else {}
     origins = ", ".join(f"{count} {word}" for word, count in words.items() if count)
     return (
-        f"{format_count(widest.instances, 'pull request')} ({origins}) from "
+        f"{format_count(instances, 'pull request')}{f' ({origins})' if origins else ''} from "
         f"{format_count(len(repositories), 'repository')}, with {format_count(len(oracles), 'oracle')}"
     )
 

@@ -14,6 +14,7 @@ from pytest_crab.report.page.charts import Priced
 from pytest_crab.report.page.charts import cost_plot
 from pytest_crab.report.page.charts import forest_plot
 from pytest_crab.report.page.charts import heat_map
+from pytest_crab.report.page.charts import history_plot
 from pytest_crab.report.page.charts import overlap_plot
 from pytest_crab.report.page.charts import timeline
 from pytest_crab.report.rates import Rate
@@ -89,6 +90,15 @@ def test_dots_are_the_reviewers_of_a_set_and_bars_its_size() -> None:
     assert labels(svg)[0] == "caught by exactly a and b: 8 oracles"
 
 
+def test_a_line_joins_the_runs_that_have_a_rate() -> None:
+    better = Rate(oracles=4, known=4, caught=2.0, micro=0.5)
+    svg = history_plot([("old", {"a": RATE}), ("lost", {"a": NONE, "b": RATE}), ("new", {"a": better})])
+    (trend,) = parts(svg, "line", "trend")
+    assert (trend["x1"], trend["x2"], trend["y1"], trend["y2"]) == ("10.00%", "82.00%", "162.0", "112.0")
+    assert [words.partition("%")[0] for words in labels(svg)] == ["old, a: 25.0", "new, a: 50.0", "lost, b: 25.0"]
+    assert len(parts(svg, "g", "series-0")) == len(parts(svg, "g", "series-1")) == 1
+
+
 def test_trials_at_the_same_time_lie_in_rows_of_their_own() -> None:
     svg = timeline([bar("b", 50, 50), bar("a", 0, 60), bar("c", 60, 40)])
     bars = parts(svg, "rect", "bar-caught")
@@ -107,6 +117,7 @@ def test_names_are_text_and_addresses() -> None:
         cost_plot([Priced(name=HOSTILE, cost=1.0, rate=RATE)]),
         overlap_plot([HOSTILE], [Overlap(reviewers=(HOSTILE,), oracles=1)]),
         timeline([bar(HOSTILE, 0, 1)]),
+        history_plot([(HOSTILE, {HOSTILE: RATE})]),
     ]
     for svg in pictures:
         tree = ElementTree.fromstring(svg)

@@ -69,6 +69,8 @@ def test_facts_name_agent_set_and_time(make_trial: Callable[..., Trial]) -> None
     assert facts["Set"] == "2 pull requests (2 authored) from 2 repositories, with 4 oracles"
     assert facts["Models"] == "none on record"
     assert "Part of the run" not in facts
+    parts = summarise([make_trial("a", "one", GREEN), make_trial("b", "two", GREEN)])
+    assert dict(run_facts(parts, ""))["Set"] == "2 pull requests from 1 repository, with 2 oracles"
 
 
 @pytest.mark.parametrize(
