@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import math
 import re
@@ -12,7 +13,9 @@ from statistics import fmean
 from typing import Any
 from xml.etree import ElementTree
 
+import numpy
 import pytest
+from scipy import stats
 
 from pytest_crab.report.files import read_summary
 from pytest_crab.report.files import write_summary
@@ -22,9 +25,6 @@ from pytest_crab.report.page.rows import index_row
 from pytest_crab.report.summary import summarise
 from pytest_crab.report.terminal import summary_lines
 from pytest_crab.report.write_report import render
-from pytest_crab.statistics.clusters import difference_interval
-from pytest_crab.statistics.clusters import rate_interval
-from pytest_crab.statistics.paired import cluster_permutation_test
 from pytest_crab.types import CONTROL
 from pytest_crab.types import Category
 from pytest_crab.types import CommentResult
@@ -109,6 +109,60 @@ def _verdict(score: dict[str, Any]) -> dict[str, str]:
     return {"verdict": score["label"]} if "label" in score else {}
 
 
+class Clustered:
+    """CR2 of a mean over repositories by the matrices of Bell and McCaffrey (2002), with scipy's Student's t."""
+
+    def __init__(self, values: list[float], repos: list[str]) -> None:
+        self.values, names = numpy.array(values), numpy.array(repos)
+        self.clusters = [names == name for name in sorted(set(repos))]
+        count = len(values)
+        residual_maker = numpy.eye(count) - 1 / count
+        parts, columns = [], []
+        for own in self.clusters:
+            eigenvalues, vectors = numpy.linalg.eigh(residual_maker[numpy.ix_(own, own)])
+            weights = (vectors @ numpy.diag(eigenvalues**-0.5) @ vectors.T).sum(axis=0) / count
+            parts.append(weights @ (residual_maker @ self.values)[own])
+            columns.append(residual_maker[:, own] @ weights)
+        gram = numpy.array(columns) @ numpy.array(columns).T
+        self.df = numpy.trace(gram) ** 2 / (gram**2).sum()
+        independent = self.values.var(ddof=1) / count
+        self.alike = independent < 1e-12
+        self.effect = 0.0 if self.alike else max(0.5, sum(part**2 for part in parts) / independent)
+
+    def effect_with(self, assumed: float) -> float:
+        """The design effect, from an assumed correlation where all values are the same."""
+        crowd = sum(own.sum() ** 2 for own in self.clusters) / len(self.values)
+        return 1 + assumed * (crowd - 1) if self.alike else self.effect
+
+    def rate(self) -> tuple[float, float]:
+        """The rates that a score test with the effective count and Student's t does not reject."""
+        mean, count = self.values.mean(), len(self.values)
+        if self.alike:
+            size, df = count / self.effect_with(0.3), self.df
+        else:
+            size = mean * (1 - mean) / (self.effect * self.values.var(ddof=1) / count)
+            rarer = min(sum(self.values[own].any() for own in self.clusters),
+                        sum(not self.values[own].all() for own in self.clusters))  # fmt: skip
+            df = min(self.df, 1.5 * rarer + 1)
+        share = stats.t.ppf(0.975, df) ** 2 / size
+        low, high = sorted(numpy.roots([1 + share, -2 * mean - share, mean**2]).real)  # (mean - r)² = share * r(1 - r)
+        return low, high
+
+    def difference(self) -> tuple[float, float]:
+        """Bonett and Price's (2012) interval: one pair more to each side; widened for three clusters more."""
+        padded = numpy.append(self.values, [1.0, -1.0])
+        crowd = sum(own.sum() ** 2 for own in self.clusters) / len(self.values)
+        error = (1 + 3 * crowd / len(self.values)) * math.sqrt(self.effect_with(0.1) * padded.var() / len(padded))
+        half = stats.t.ppf(0.975, self.df) * error
+        return max(-1.0, padded.mean() - half), min(1.0, padded.mean() + half)
+
+    def p(self) -> float:
+        """The share of all ways to swap the runs by cluster whose sum is at least as far from 0."""
+        sums = [self.values[own].sum() for own in self.clusters]
+        swapped = [abs(numpy.dot(signs, sums)) for signs in itertools.product((1, -1), repeat=len(sums))]
+        return fmean(value >= abs(sum(sums)) - 1e-9 for value in swapped)
+
+
 class Truth:
     """What a reader of trials.jsonl would count of one reviewer."""
 
@@ -146,7 +200,7 @@ class Truth:
 
     def interval(self) -> tuple[float, float]:
         known = self.known().values()
-        return rate_interval([value for _, value in known], [repo for repo, _ in known])
+        return Clustered([value for _, value in known], [repo for repo, _ in known]).rate()
 
     def macro(self) -> str:
         pulls: dict[str, list[float]] = {}
@@ -164,8 +218,8 @@ class Both:
         self.values = [(before[key][1], after[key][1]) for key in self.keys]
         self.changes = [new - old for old, new in self.values]
         self.repos = [before[key][0] for key in self.keys]
-        self.interval = difference_interval(self.changes, self.repos)
-        self.p = cluster_permutation_test(self.changes, self.repos)
+        own = Clustered(self.changes, self.repos)
+        self.interval, self.p = own.difference(), own.p()
 
     def count(self, *pair: float) -> int:
         return self.values.count((pair[0], pair[1]))
@@ -358,7 +412,7 @@ def test_every_number_of_a_summary_and_of_junit(folder: Path) -> None:
             assert score["micro"] == pytest.approx(fmean(values))
             if len(set(repos)) > 1:
                 ends = (score["interval"]["low"], score["interval"]["high"])
-                assert ends == pytest.approx(rate_interval(values, repos))
+                assert ends == pytest.approx(Clustered(values, repos).rate())
                 assert score["interval"]["clusters"] == len(set(repos))
         times = {case.attrib["time"] for case in suites[reviewer["reviewer"]].iter("testcase")}
         assert math.isclose(float(suites[reviewer["reviewer"]].attrib["time"]), own.seconds, abs_tol=0.01)
