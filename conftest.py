@@ -11,5 +11,5 @@ pytest_plugins = ["pytester"]
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are processors for ``-n auto``, since many tests wait: for containers, clients and timers."""
-    return len(os.sched_getaffinity(0)) + 1
+    """Two more than there are processors for ``-n auto``, since many tests wait: for containers, clients and timers."""
+    return len(os.sched_getaffinity(0)) + 2

@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -84,6 +85,14 @@ def _lack_of_an_index() -> str | None:
     return None if done.returncode == 0 else "no package index answers"
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Give each worker a TMPDIR, and so slots that no other holds: a sandbox that only waits keeps its slot."""
+    if hasattr(config, "workerinput"):
+        folder = tempfile.mkdtemp(prefix="")  # short, since sockets lie below it
+        config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+        os.environ["TMPDIR"] = tempfile.tempdir = folder
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     for program in MARKS:
         lack = lack_of(program) if item.get_closest_marker(program) else None
@@ -92,8 +101,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the folders with the longest tests first: no worker has one of them left when the others are done."""
-    items.sort(key=lambda item: not {"trial", "namespaces"} & set(item.path.parts))
+    """Put the longest tests first: no worker has one of them left when the others are done."""
+    long = {"trial", "namespaces", "test_record.py"}
+    items.sort(key=lambda item: not long & set(item.path.parts))
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -110,6 +120,19 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 def without() -> Callable[[str, str], NoReturn]:
     """``without(what, reason)`` skips for want of something; a failure where CRAB_TEST_REQUIRE names it."""
     return do_without
+
+
+@pytest.fixture(scope="session")
+def until() -> Callable[[Callable[[], object]], None]:
+    """``until(done)`` waits for a condition, as long as a machine may take that is busy or was paused."""
+
+    def wait(done: Callable[[], object]) -> None:
+        deadline = time.monotonic() + 300
+        while not done():
+            assert time.monotonic() < deadline, "five minutes were not enough"
+            time.sleep(0.05)
+
+    return wait
 
 
 @pytest.fixture(scope="session")

@@ -18,6 +18,7 @@ import tempfile
 import time
 import zipfile
 import zlib
+from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Sequence
 from pathlib import Path
@@ -371,7 +372,7 @@ def test_codex_reviews_and_claude_code_revises_in_containers(place: Place, engin
 
 @pytest.mark.parametrize("kind", ["local", pytest.param("docker", marks=pytest.mark.docker)])
 def test_a_run_that_is_killed_leaves_no_process_and_no_key(
-    kind: str, place: Place, request: pytest.FixtureRequest
+    kind: str, place: Place, request: pytest.FixtureRequest, until: Callable[[Callable[[], object]], None]
 ) -> None:
     engine = request.getfixturevalue("engine") if kind == "docker" else None
     place.act = f"setsid sleep {NAP} & sleep {NAP}"
@@ -380,19 +381,13 @@ def test_a_run_that_is_killed_leaves_no_process_and_no_key(
         place.command(*arguments), cwd=place.folder, env=place.environment, stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
-        waited = time.monotonic()
-        while len(napping()) < 2:
-            assert process.poll() is None, process.stdout.read()
-            assert time.monotonic() - waited < 90
-            time.sleep(0.1)
+        until(lambda: len(napping()) >= 2 or process.poll() is not None)
+        assert process.poll() is None, process.stdout.read()
         assert place.leaks() == []  # with the clients' homes
         if kind == "docker":
             at_work = place.containers(engine)
             assert at_work
             assert [container_leaks(engine, container) for container in at_work] == [[]] * len(at_work)
         process.send_signal(signal.SIGKILL)
-    waited = time.monotonic()
-    while napping() and time.monotonic() - waited < 60:
-        time.sleep(0.1)
-    assert napping() == []
+    until(lambda: not napping())
     assert place.leaks() == []

@@ -381,7 +381,7 @@ def proven(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Place]:
 @pytest.fixture(params=["local"])
 def place(request: pytest.FixtureRequest, proven: Callable[[str], Place]) -> Iterator[Place]:
     """A copy of it, in a folder whose path is short enough for sockets in it; tests may ask for other runtimes."""
-    with tempfile.TemporaryDirectory(prefix="crab-") as folder:
+    with tempfile.TemporaryDirectory(prefix="") as folder:
         copy = proven(request.param).copy(Path(folder) / "place")
         yield copy
         copy.close()

@@ -109,7 +109,7 @@ def _leave(access: ModelAccess, protocol: Protocol, provider: ScriptedProvider) 
     """Time-outs would be too short for a busy machine, or long."""
     body = json.dumps(protocol.body()).encode()
     head = f"POST {protocol.path} HTTP/1.1\r\nhost: x\r\nx-api-key: {access.token}\r\n"
-    before, deadline = len(provider.asked), time.monotonic() + 60
+    before, deadline = len(provider.asked), time.monotonic() + 300
     with socket.socket(socket.AF_UNIX) as leaving:
         leaving.connect(str(access.socket))
         leaving.sendall(f"{head}content-length: {len(body)}\r\n\r\n".encode() + body)

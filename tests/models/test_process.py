@@ -43,8 +43,8 @@ with gateway.open(trial="t", step="s", attempt=1) as access:
 
 
 def gone(process: int) -> bool:
-    """Whether a process ends within a few seconds."""
-    for _ in range(200):
+    """Whether a process ends within some minutes."""
+    for _ in range(6000):
         try:
             state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
         except FileNotFoundError:

@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +16,11 @@ import pytest
 
 pytestmark = pytest.mark.bubblewrap
 
+Until = Callable[[Callable[[], object]], None]
+
+#: Seconds that a run may take to end on a busy machine; what these runs must not wait for takes an hour.
+PATIENCE = 300
+
 SLOW = "import pathlib, sys, time\nprint('begun', file=sys.stderr, flush=True)\ntime.sleep(987.25)\n"
 STUBBORN = """\
 from pytest_crab.campaign.trial_pool import TrialPool
@@ -25,7 +29,7 @@ def pytest_configure(config):
     stop = TrialPool.stop
     def slowly(self):
         print("stopping", flush=True)
-        time.sleep(60)
+        time.sleep(3600)
         stop(self)
     TrialPool.stop = slowly
 """
@@ -38,7 +42,7 @@ real = info.from_current.__func__
 def from_current(cls, *arguments, **more):
     if sys._getframe(1).f_code.co_name == "wrap_session":
         os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(60)
+        time.sleep(3600)
     return real(cls, *arguments, **more)
 info.from_current = classmethod(from_current)
 """
@@ -68,7 +72,7 @@ def sleepers(lab: Any) -> set[int]:
 
 
 @pytest.fixture
-def start(lab: Any) -> Iterator[Callable[..., Any]]:
+def start(lab: Any, until: Until) -> Iterator[Callable[..., Any]]:
     lab.write({"slow_reviewer.py": SLOW})
     lines = "  slow: {use: command, command: [PYTHON, slow_reviewer.py], files: [slow_reviewer.py]}\n"
     with (lab.path / "crab.yaml").open("a") as file:
@@ -87,11 +91,8 @@ def start(lab: Any) -> Iterator[Callable[..., Any]]:
             preexec_fn=heed_interrupts,  # noqa: PLW1509 - no other thread runs here
         )
         begun.append(process)
-        deadline = time.monotonic() + 60
-        while not sleepers(lab) and time.monotonic() < deadline:
-            assert process.poll() is None, process.stdout and process.stdout.read()
-            time.sleep(0.1)
-        assert sleepers(lab)
+        until(lambda: sleepers(lab) or process.poll() is not None)
+        assert process.poll() is None, process.stdout and process.stdout.read()
         return process
 
     yield begin
@@ -106,7 +107,7 @@ def test_what_runs_is_ended_and_the_rest_is_on_the_record(lab: Any, start: Any) 
         "--reviewer=human", "--reviewer=slow", "--crab-jobs=1", "--crab-fail-under=0.5", "--crab-junit=oracles.xml"
     )
     process.send_signal(signal.SIGINT)
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == pytest.ExitCode.INTERRUPTED, output
     assert "KeyboardInterrupt" in output
     assert "Gate not applied, exit status 2" in output
@@ -121,31 +122,26 @@ def test_what_runs_is_ended_and_the_rest_is_on_the_record(lab: Any, start: Any) 
     assert [trial["revision"] for trial in lab.reused()] == [True, False]
 
 
-def test_a_second_interrupt_ends_the_process_at_once(lab: Any, start: Any) -> None:
+def test_a_second_interrupt_ends_the_process_at_once(lab: Any, start: Any, until: Until) -> None:
     lab.write({"conftest.py": STUBBORN})
     process = start("--reviewer=slow", "-s")
     process.send_signal(signal.SIGINT)
     for line in process.stdout:
         if "stopping" in line:
             break
-    before = time.monotonic()
     process.send_signal(signal.SIGINT)
-    output, _ = process.communicate(timeout=45)
+    output, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == pytest.ExitCode.INTERRUPTED
     assert KEPT.findall(output) == ["a second Ctrl-C"]
-    assert time.monotonic() - before < 40
-    deadline = time.monotonic() + 30
-    while sleepers(lab) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert not sleepers(lab)
+    until(lambda: not sleepers(lab))
 
 
 def test_a_second_interrupt_may_come_while_pytest_writes_about_the_first(lab: Any, start: Any) -> None:
-    hook = "def pytest_keyboard_interrupt():\n    os.kill(os.getpid(), signal.SIGINT)\n    time.sleep(60)\n"
+    hook = "def pytest_keyboard_interrupt():\n    os.kill(os.getpid(), signal.SIGINT)\n    time.sleep(3600)\n"
     lab.write({"conftest.py": f"import os, signal, time\n\n\n{hook}"})
     process = start("--reviewer=slow")
     process.send_signal(signal.SIGINT)
-    output, _ = process.communicate(timeout=45)
+    output, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == pytest.ExitCode.INTERRUPTED, output
     assert KEPT.findall(output) == ["a second Ctrl-C"]
     assert "Traceback" not in output
@@ -156,7 +152,7 @@ def test_a_second_interrupt_may_come_before_pytest_heeds_the_first(lab: Any, sta
     lab.write({"conftest.py": EARLY})
     process = start("--reviewer=slow")
     process.send_signal(signal.SIGINT)
-    output, _ = process.communicate(timeout=45)
+    output, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == pytest.ExitCode.INTERRUPTED, output
     assert KEPT.findall(output) == ["a second Ctrl-C"]
     assert "Traceback" not in output
@@ -164,16 +160,15 @@ def test_a_second_interrupt_may_come_before_pytest_heeds_the_first(lab: Any, sta
 
 @pytest.mark.parametrize("more", [(), ("-n2",)], ids=["alone", "workers"])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_that_ends_a_run_says_what_is_kept(lab: Any, start: Any, number: Any, more: tuple[str, ...]) -> None:
+def test_a_signal_that_ends_a_run_says_what_is_kept(
+    lab: Any, start: Any, number: Any, more: tuple[str, ...], until: Until
+) -> None:
     process = start("--reviewer=human", "--reviewer=slow", "--crab-jobs=1", *more)
     process.send_signal(number)
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == -number
     assert KEPT.findall(output) == [number.name]
-    deadline = time.monotonic() + 60
-    while sleepers(lab) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert not sleepers(lab)
+    until(lambda: not sleepers(lab))
     lab.run("--reviewer=human", "--agent=mine", "instances/shop-1").assert_outcomes(passed=1)
 
 
@@ -186,14 +181,11 @@ def test_a_hang_up_that_is_ignored_stays_ignored(lab: Any) -> None:
         signal.signal(signal.SIGHUP, before)
 
 
-def test_a_killed_run_leaves_no_client_and_is_taken_up_again(lab: Any, start: Any) -> None:
+def test_a_killed_run_leaves_no_client_and_is_taken_up_again(lab: Any, start: Any, until: Until) -> None:
     process = start("--reviewer=human", "--reviewer=slow", "--crab-jobs=1")
     os.kill(process.pid, signal.SIGKILL)
-    process.communicate(timeout=60)
-    deadline = time.monotonic() + 60
-    while sleepers(lab) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert not sleepers(lab)
+    process.communicate(timeout=PATIENCE)
+    until(lambda: not sleepers(lab))
     lab.run("--reviewer=human", "--agent=mine", "instances/shop-1").assert_outcomes(passed=1)
     (reused,) = lab.reused()
     assert reused["review"]
@@ -201,13 +193,10 @@ def test_a_killed_run_leaves_no_client_and_is_taken_up_again(lab: Any, start: An
     assert reused["verdict"]
 
 
-def test_an_interrupt_reaches_the_workers_of_xdist(lab: Any, start: Any) -> None:
+def test_an_interrupt_reaches_the_workers_of_xdist(lab: Any, start: Any, until: Until) -> None:
     process = start("--reviewer=slow", "-n2")
     os.killpg(process.pid, signal.SIGINT)
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == pytest.ExitCode.INTERRUPTED, output
-    deadline = time.monotonic() + 60
-    while sleepers(lab) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert not sleepers(lab)
+    until(lambda: not sleepers(lab))
     assert {found["reason"] for trial in lab.records() for found in trial["scores"]} == {"not run"}

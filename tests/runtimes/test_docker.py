@@ -129,7 +129,11 @@ runtime.execute(image, [Command(argv=("sleep", "60"))], limits=ORACLE_LIMITS, se
 
 
 def test_the_next_run_removes_what_a_killed_one_left(
-    docker_place: Place, make: Callable[[str], Runtime], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    docker_place: Place,
+    make: Callable[[str], Runtime],
+    until: Callable[[Callable[[], object]], None],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # With locks of their own: a run beside this one would sweep too, and might be first.
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
@@ -140,10 +144,7 @@ def test_the_next_run_removes_what_a_killed_one_left(
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, env=environ) as process:
         assert process.stdout is not None
         run = process.stdout.readline().strip()
-        deadline = time.monotonic() + 60
-        while not runtime.engine.mine(of_run=run):
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        until(lambda: runtime.engine.mine(of_run=run))
         assert run not in " ".join(runtime.sweep())
         assert runtime.engine.mine(of_run=run), "a living run was swept"
         process.send_signal(signal.SIGKILL)

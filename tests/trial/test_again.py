@@ -25,8 +25,8 @@ from pytest_crab.runtimes import runs
 from pytest_crab.store import FileStore
 
 JOBS = 4
-KILLS = 10
-INSTANCES = 8
+KILLS = 6
+INSTANCES = 6
 REVIEW = """#!/bin/sh
 title=$(sed 's/.*"title": "\\([^"]*\\)".*/\\1/')
 test -n "$title" || exit 9
