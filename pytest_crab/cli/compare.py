@@ -23,9 +23,12 @@ from pytest_crab.gate.exit import MAX_UNKNOWN
 from pytest_crab.gate.exit import OracleCounts
 from pytest_crab.gate.exit import RunOutcome
 from pytest_crab.gate.exit import decide
+from pytest_crab.gate.pairing import ANCHOR
 from pytest_crab.gate.pairing import contestants
 from pytest_crab.gate.pairing import counterpart
 from pytest_crab.gate.pairing import pair
+from pytest_crab.gate.references import Reference
+from pytest_crab.gate.references import load_reference
 from pytest_crab.gate.terms import MARGIN
 from pytest_crab.gate.terms import GateTerms
 from pytest_crab.gate.wording import explain_baseline
@@ -77,6 +80,10 @@ UNITS = (REPOSITORY, PULL_REQUEST.replace(" ", "-"))
 @click.option("--looks", type=click.IntRange(1), default=1, help="As --crab-gate-looks.")
 @click.option("--unit", type=click.Choice(UNITS), default=REPOSITORY, help="As --crab-gate-unit.")
 @click.option("--allow-difference", type=click.Choice(CONDITIONS), help="Compare though this one thing differs.")
+@click.option(
+    "--pool", multiple=True, type=click.Path(exists=True, path_type=Path), help="Pool this run with BEFORE; repeatable."
+)
+@click.option("--anchor", type=click.Path(exists=True, path_type=Path), help="As --crab-anchor.")
 @click.option("--part", is_flag=True, help="Oracles that AFTER lacks were left out on purpose; else they are unknown.")
 @click.option(
     "--recorded",
@@ -101,6 +108,8 @@ def compare(
     looks: int,
     unit: str,
     allow_difference: str | None,
+    pool: Sequence[Path],
+    anchor: Path | None,
     recorded: Path | None,
     page: Path | None,
     *,
@@ -120,7 +129,9 @@ def compare(
             against = [_recorded(recorded, before, after, terms)]
             counts = [OracleCounts(reviewer=after, caught=1, missed=0)]
         else:
-            against, counts, pairs = _measured(Path(before), Path(after), names, terms, whole=terms.gated and not part)
+            references = [load_reference([Path(before), *pool], allowed=allow_difference)]
+            references += [] if anchor is None else [load_reference([anchor], role=ANCHOR)]
+            against, counts, pairs = _measured(references, Path(after), names, terms, whole=terms.gated and not part)
     except BadInput as error:
         raise click.UsageError(str(error)) from error  # 2, since 1 is a gate that failed
     decision = decide(
@@ -154,7 +165,7 @@ def _gate_terms(margins: Mapping[str, float], allowed: str | None, looks: int, u
 
 def _print_comparisons(against: Sequence[BaselineComparison], paragraph: str | None, *, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps({one.reviewer: serialization.dump(one) for one in against}, indent=1, allow_nan=False))
+        click.echo(json.dumps({one.name: serialization.dump(one) for one in against}, indent=1, allow_nan=False))
         return
     if paragraph is not None:
         click.echo(_visible(paragraph))
@@ -215,18 +226,26 @@ def _read_margins(texts: Sequence[str]) -> dict[str, float]:
 
 
 def _measured(
-    before: Path, after: Path, names: Sequence[str], terms: GateTerms, *, whole: bool
+    references: Sequence[Reference], after: Path, names: Sequence[str], terms: GateTerms, *, whole: bool
 ) -> tuple[list[BaselineComparison], list[OracleCounts], list[tuple[str, str]]]:
-    """Compare each reviewer of the second run with its counterpart, whose names are last. Raises BadInput."""
-    first, second = load_summary(before), load_summary(after)
-    pairs = list(_pairs(first, second, names))
-    against = [pair(first, was, second, now, path=before, terms=terms, whole=whole) for was, now in pairs]
+    """Compare each reviewer of a run with its counterpart in each of the others.
+
+    The names of both are last. Raises BadInput.
+    """
+    second = load_summary(after)
+    found = [(one, list(_pairs(one.summary, second, names))) for one in references]
+    against = [
+        pair(one.summary, was, second, now, name=one.name, terms=terms, whole=whole)
+        for one, pairs in found
+        for was, now in pairs
+    ]
+    own = [now for _, now in found[0][1]]
     missing = [one.comparison.only_before if one.whole and one.comparison is not None else 0 for one in against]
     counts = [
-        OracleCounts.of(now.reviewer, now.outcomes, absent=lacking)
-        for (_, now), lacking in zip(pairs, missing, strict=True)
+        OracleCounts.of(now.reviewer, now.outcomes, absent=lacking) for now, lacking in zip(own, missing, strict=False)
     ]
-    return against, counts, [("" if was is None else was.reviewer, now.reviewer) for was, now in pairs]
+    names_of = [("" if was is None else was.reviewer, now.reviewer) for _, pairs in found for was, now in pairs]
+    return against, counts, names_of
 
 
 def _pairs(

@@ -30,7 +30,8 @@ class BaselineComparison:
 
     ``margin`` is in points. ``refusal`` says why the two cannot be compared, ``remarks`` what else differs. ``whole``
     is whether oracles that only the baseline has count as unknown; ``gated`` whether a gate was asked for. ``labels``
-    has a comparison for each label, and ``absent`` the labels with a margin that no oracle has.
+    has a comparison for each label, and ``absent`` the labels with a margin that no oracle has. ``anchored`` is whether
+    the baseline is a pinned run beside another one.
     """
 
     reviewer: str
@@ -46,6 +47,12 @@ class BaselineComparison:
     gated: bool = True
     labels: tuple[LabelComparison, ...] = ()
     absent: tuple[str, ...] = ()
+    anchored: bool = False
+
+    @property
+    def name(self) -> str:
+        """The reviewer's name; with the anchor, where that is what it is compared with."""
+        return f"{self.reviewer} against {self.baseline}" if self.anchored else self.reviewer
 
     @property
     def problem(self) -> str | None:

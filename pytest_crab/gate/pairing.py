@@ -7,7 +7,6 @@ from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
-from pathlib import Path
 
 from pytest_crab.gate.baseline import BaselineComparison
 from pytest_crab.gate.baseline import Load
@@ -29,6 +28,9 @@ from pytest_crab.statistics.comparison import design_of
 from pytest_crab.statistics.labels import absent_labels
 from pytest_crab.statistics.labels import compare_labels
 from pytest_crab.statistics.power import Design
+
+#: What stands before the name of a pinned run.
+ANCHOR = "the anchor "
 
 #: The share of verdicts that is taken to change from run to run where no repeats show it.
 ASSUMED_FLIPS = 0.1
@@ -111,17 +113,17 @@ def pair(
     summary: Summary,
     own: ReviewerSummary,
     *,
-    path: Path,
+    name: str,
     terms: GateTerms,
     planned: Collection[str] | None = None,
     whole: bool = False,
 ) -> BaselineComparison:
-    """Compare one reviewer with its baseline.
+    """Compare one reviewer with its baseline, which sentences call ``name``.
 
     ``whole``: the baseline's oracles in the ``planned`` instances (None: in all) that this run lacks are unknown.
     """
     if baseline is None:
-        return BaselineComparison(reviewer=own.reviewer, baseline=str(path), margin=terms.margin)
+        return BaselineComparison(reviewer=own.reviewer, baseline=name, margin=terms.margin)
     was, now = conditions(before, baseline), conditions(summary, own)
     found = differences(was, now)
     doubt = (untrusted(was) or untrusted(now)) if terms.gated else None
@@ -134,7 +136,7 @@ def pair(
         comparison = dataclasses.replace(comparison, only_before=len(every) - len(second))
     return BaselineComparison(
         reviewer=own.reviewer,
-        baseline=f"{path.name}" if baseline.reviewer == own.reviewer else f"{baseline.reviewer} in {path.name}",
+        baseline=name if baseline.reviewer == own.reviewer else f"{baseline.reviewer} in {name}",
         margin=terms.margin,
         comparison=comparison,
         design=design(baseline, {oracle.instance for oracle in own.oracles}, repeats=own.repeats, terms=terms),
@@ -144,6 +146,7 @@ def pair(
         remarks=(*allowed_to_differ, *remarks(was, now)),
         whole=whole and len(every) > len(second),
         gated=terms.gated,
+        anchored=name.startswith(ANCHOR),
         labels=compare_labels(first, every, words, terms.margins, level=terms.level, unit=terms.unit),
         absent=absent_labels(words, terms.margins),
     )

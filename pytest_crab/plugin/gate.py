@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -24,6 +23,7 @@ from pytest_crab.gate.exit import decide
 from pytest_crab.gate.exit import refuse
 from pytest_crab.gate.looks import GateLooks
 from pytest_crab.gate.looks import seed_of
+from pytest_crab.gate.pairing import ANCHOR
 from pytest_crab.gate.pairing import conditions
 from pytest_crab.gate.pairing import contestants
 from pytest_crab.gate.pairing import counterpart
@@ -31,6 +31,8 @@ from pytest_crab.gate.pairing import design
 from pytest_crab.gate.pairing import flips
 from pytest_crab.gate.pairing import pair
 from pytest_crab.gate.power_statement import power_statement
+from pytest_crab.gate.references import Reference
+from pytest_crab.gate.references import load_reference
 from pytest_crab.gate.results import GateResult
 from pytest_crab.gate.terms import GateTerms
 from pytest_crab.instances import lock
@@ -40,7 +42,6 @@ from pytest_crab.plugin.items import Planned
 from pytest_crab.plugin.items import TrialItem
 from pytest_crab.plugin.option_table import Options
 from pytest_crab.plugin.options import runs_trials
-from pytest_crab.report.loading import load_summary
 from pytest_crab.report.summary import Gate
 from pytest_crab.report.summary import GateRuling
 from pytest_crab.report.summary import ReviewerSummary
@@ -58,7 +59,8 @@ class RunGate:
         self._items: list[TrialItem] = []
         self._foreign_failures = 0
         self._refuse()
-        self._before = None if options.baseline is None else _load_baseline(options.baseline)
+        self._references = list(_load_references(options))
+        self._before = self._references[0].summary if self._references else None
         if options.gate_stop and self._before is not None:
             self.looks = GateLooks(looks=options.gate_looks, seed=seed_of(list(contestants(self._before).values())))
 
@@ -74,7 +76,9 @@ class RunGate:
         looks = f"; one of at most {terms.looks} looks" if terms.looks > 1 else ""
         if self.looks is not None:
             looks = f"; {terms.looks} looks, repositories in random order (seed {self.looks.seed})"
-        line = f"crab: baseline {self._options.baseline}; margin {terms.margin:g} points{margins}{looks}{rest}"
+        named = ", ".join(map(str, self._options.baselines))
+        anchor = f"; anchor {self._options.anchor}" if self._options.anchor is not None else ""
+        line = f"crab: baseline {named}{anchor}; margin {terms.margin:g} points{margins}{looks}{rest}"
         changes = dict.fromkeys(self._changes(self._before))
         return [line, *(f"crab: warning: not as in the baseline: {change}" for change in changes)]
 
@@ -93,11 +97,12 @@ class RunGate:
             runtimes=runtimes,
             digests={name: lock.digest(instance)[:16] for name, instance in instances.items()},
         )
-        for own in self._opponents(self._before).values():
-            before = conditions(self._before, own)
-            sentence = untrusted(before) or refusal(differences(before, after), self._options.terms.allowed)
-            if sentence is not None:
-                raise pytest.UsageError(f"--crab-baseline: not comparable with {self._options.baseline}: {sentence}")
+        for reference in self._references:
+            for own in self._opponents(reference.summary).values():
+                before = conditions(reference.summary, own)
+                sentence = untrusted(before) or refusal(differences(before, after), self._options.terms.allowed)
+                if sentence is not None:
+                    raise pytest.UsageError(f"--crab-baseline: not comparable with {reference.name}: {sentence}")
 
     def pytest_report_collectionfinish(self) -> list[str]:
         """Say what the comparison of each reviewer will be able to see."""
@@ -137,7 +142,7 @@ class RunGate:
         if looks is not None:
             planned = [one for one in planned if looks.is_due(one.instance.repo)]
         objections = self._config.hook.pytest_crab_gate(summary=summary, config=self._config)
-        against = None if self._before is None else self._against(self._before, summary, planned)
+        against = self._against(summary, planned) if self._references else None
         absent = _absent_oracles(summary, planned)
         decision = decide(
             RunOutcome(
@@ -168,21 +173,20 @@ class RunGate:
         """Return the terms of the gate at this look, if the run looks at it and may end."""
         return self._options.terms if self.looks is None else replace(self._options.terms, look=look)
 
-    def _against(self, before: Summary, summary: Summary, planned: Sequence[Planned]) -> tuple[BaselineComparison, ...]:
-        """Compare every contestant with its baseline."""
-        opponents, options = self._opponents(before), self._options
-        assert options.baseline is not None
+    def _against(self, summary: Summary, planned: Sequence[Planned]) -> tuple[BaselineComparison, ...]:
+        """Compare every contestant with its baseline, and then with its anchor."""
         return tuple(
             pair(
-                before,
-                opponents.get(name),
+                reference.summary,
+                self._opponents(reference.summary).get(name),
                 summary,
                 own,
-                path=options.baseline,
+                name=reference.name,
                 terms=self._terms(1 if self.looks is None else self.looks.look),
                 planned={one.instance.id for one in planned if one.trial_id.reviewer == name},
                 whole=True,
             )
+            for reference in self._references
             for name, own in contestants(summary).items()
         )
 
@@ -219,7 +223,7 @@ class RunGate:
             defaulted=self._contestants.agent_defaulted,
             runtime_named=self._options.runtime != "auto",
             gated=any(crew.spec.arm is None for crew in crews),
-            baseline=self._options.baseline is not None,
+            baseline=bool(self._options.baselines),
             sharded=self._options.shard is not None,
         )
         if sentence:
@@ -236,15 +240,20 @@ def _absent_oracles(summary: Summary, planned: Sequence[Planned]) -> dict[str, i
     return {name: len(keys - known.get(name, set())) for name, keys in wanted.items()}
 
 
-def _load_baseline(path: Path) -> Summary:
-    """Read the baseline. Raises pytest.UsageError if it is none."""
-    try:
-        before = load_summary(path)
-    except BadInput as error:
-        raise pytest.UsageError(f"--crab-baseline: {error}") from error
-    if not contestants(before):
-        raise pytest.UsageError(f"--crab-baseline: {path} has no reviewer to compare with")
-    return before
+def _load_references(options: Options) -> Iterator[Reference]:
+    """Read the baseline and the anchor. Raises pytest.UsageError if one is none."""
+    if options.anchor is not None and not options.baselines:
+        raise pytest.UsageError("--crab-anchor is beside a baseline: add --crab-baseline")
+    anchors = () if options.anchor is None else (options.anchor,)
+    for option, paths, role in (("baseline", options.baselines, ""), ("anchor", anchors, ANCHOR)):
+        if paths:
+            try:
+                found = load_reference(paths, allowed=options.terms.allowed, role=role)
+            except BadInput as error:
+                raise pytest.UsageError(f"--crab-{option}: {error}") from error
+            if not contestants(found.summary):
+                raise pytest.UsageError(f"--crab-{option}: {paths[0]} has no reviewer to compare with")
+            yield found
 
 
 def _changes_of(who: str, part: str, spec: AdapterSpec, adapter: object, before: ReviewerSummary) -> Iterator[str]:
@@ -280,10 +289,11 @@ def _gate_record(
         ruling=str(decision.verdict),
         paragraph=decision.paragraph,
         fail_under=options.fail_under,
-        baseline=None if options.baseline is None else str(options.baseline),
-        margin=None if options.baseline is None else options.terms.margin,
-        comparisons={one.reviewer: one.comparison for one in against if one.comparison is not None},
-        labels={one.reviewer: one.labels for one in against if one.labels},
+        baseline=", ".join(map(str, options.baselines)) or None,
+        anchor=None if options.anchor is None else str(options.anchor),
+        margin=options.terms.margin if options.baselines else None,
+        comparisons={one.name: one.comparison for one in against if one.comparison is not None},
+        labels={one.name: one.labels for one in against if one.labels},
         rulings=tuple(
             GateRuling(reviewer=one.reviewer, ruling=str(one.result), paragraph=one.paragraph)
             for one in decision.rulings

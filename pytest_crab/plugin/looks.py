@@ -17,7 +17,7 @@ from pytest_crab.plugin.recorder import Recorder
 def require_looks(options: Options, config: pytest.Config) -> None:
     """Raise pytest.UsageError where --crab-gate-stop is asked for and cannot work."""
     faults = {
-        "it needs --crab-baseline": options.baseline is None,
+        "it needs --crab-baseline": not options.baselines,
         "it needs --crab-gate-looks=N with N from 2 on": options.gate_looks < 2,
         "a floor (--crab-fail-under) is for all oracles": options.fail_under is not None,
         "leave out pytest-xdist's -n: --crab-jobs runs trials at a time": getattr(config.option, "dist", "no") != "no",

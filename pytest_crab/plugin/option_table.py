@@ -120,8 +120,18 @@ class Options:
     junit: Path | None = _option(kinds.FILE, None, "write a JUnit file with one case per oracle")
     junit_misses: str = _option(kinds.MISSES, "failure", "what a missed oracle is in the JUnit file; none: it passes")
     fail_under: float | None = _option(kinds.RATE, None, "let the rate of caught oracles decide the exit status")
-    baseline: Path | None = _option(
-        kinds.BASELINE, None, "compare with this earlier run and let the difference decide the exit status"
+    baselines: tuple[Path, ...] = _option(
+        kinds.BASELINE,
+        (),
+        "compare with this earlier run and let the difference decide the exit status; repeatable: several are pooled",
+        name="baseline",
+        many=True,
+    )
+    anchor: Path | None = _option(
+        kinds.BASELINE,
+        None,
+        "let no gate against a baseline pass unless it passes against this pinned run too, so that small drops add up "
+        "to none",
     )
     margin: tuple[tuple[str, float], ...] = _option(
         kinds.MARGIN,
@@ -166,7 +176,7 @@ class Options:
     @property
     def gated(self) -> bool:
         """True if a gate decides the exit status."""
-        return self.fail_under is not None or self.baseline is not None
+        return self.fail_under is not None or bool(self.baselines)
 
     @property
     def terms(self) -> GateTerms:

@@ -58,8 +58,9 @@ def read_options(config: pytest.Config) -> Options:
     if problems:
         raise pytest.UsageError("\n".join(problems))
     store, invocation = config.rootpath / values["store"], config.invocation_params.dir
-    for name in ("report", "junit", "baseline", "placebo"):
+    for name in ("report", "junit", "anchor", "placebo"):
         values[name] = invocation / values[name] if values[name] else None
+    values["baselines"] = tuple(invocation / path for path in values["baselines"])
     reviewers = tuple(dict.fromkeys(values["reviewers"]))
     return Options(**{**values, "reviewers": reviewers, "store": store, "report": values["report"] or store / "report"})
 

@@ -167,6 +167,8 @@ class GateLook:
 class Gate:
     """A gate's decision: ``comparisons`` and ``labels`` are by reviewer, shares; ``margin`` is in points.
 
+    Those with the anchor are by the reviewer and the anchor's name.
+
     ``warnings`` say what differs from the baseline and may: clients' versions, or what was allowed to. ``look`` is
     there if the run looks at its gate and ends once it is decided.
     """
@@ -176,6 +178,7 @@ class Gate:
     paragraph: str
     fail_under: float | None = None
     baseline: str | None = None
+    anchor: str | None = None
     margin: float | None = None
     comparisons: Mapping[str, Comparison] = field(default_factory=dict)
     labels: Mapping[str, tuple[LabelComparison, ...]] = field(default_factory=dict)

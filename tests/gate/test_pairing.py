@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -67,7 +66,7 @@ def run(verdicts: str, **fields: Any) -> Summary:
 def side_by_side(before: Summary, after: Summary, *, whole: bool = False, **terms: Any) -> Any:
     (was,), (now,) = before.reviewers, after.reviewers
     planned = terms.pop("planned", None)
-    return pair(before, was, after, now, path=Path("base"), terms=GateTerms(**terms), whole=whole, planned=planned)
+    return pair(before, was, after, now, name="base", terms=GateTerms(**terms), whole=whole, planned=planned)
 
 
 def rule(one: Any) -> tuple[GateResult, str]:

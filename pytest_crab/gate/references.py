@@ -1,0 +1,96 @@
+"""The past runs that a run is held against: baselines, several of them pooled, and an anchor."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_crab.errors import BadInput
+from pytest_crab.formats import format_count
+from pytest_crab.gate.comparable import differences
+from pytest_crab.gate.comparable import refusal
+from pytest_crab.gate.pairing import conditions
+from pytest_crab.gate.pairing import contestants
+from pytest_crab.report.loading import load_summary
+from pytest_crab.report.outcomes import OracleRecord
+from pytest_crab.report.stability import stability
+from pytest_crab.report.summary import ReviewerSummary
+from pytest_crab.report.summary import Summary
+from pytest_crab.statistics.comparison import Key
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """A past run, or several pooled; ``name`` is what sentences call it."""
+
+    summary: Summary
+    name: str
+
+
+def load_reference(paths: Sequence[Path], *, allowed: str | None = None, role: str = "") -> Reference:
+    """Load past runs and pool them; ``role`` stands before the name. Raises BadInput if they cannot be pooled."""
+    runs = [load_summary(path) for path in paths]
+    name = f"{role}{paths[0].name}"
+    if len(runs) > 1:
+        name += f" pooled with {format_count(len(runs) - 1, 'other run')}"
+    return Reference(summary=_pool(runs, paths, allowed), name=name)
+
+
+def _pool(runs: Sequence[Summary], paths: Sequence[Path], allowed: str | None) -> Summary:
+    """Return the first run with the others' trials as repeats of its own."""
+    if len(runs) == 1:
+        return runs[0]
+    several: dict[str, list[ReviewerSummary]] = {}
+    for run, path in zip(runs, paths, strict=True):
+        for name, own in contestants(runs[0]).items():
+            other = contestants(run).get(name)
+            if other is None:
+                raise BadInput(str(path), [f"it has no reviewer {name}, so it cannot be pooled with {paths[0]}"])
+            why = refusal(differences(conditions(runs[0], own), conditions(run, other)), allowed)
+            if why is not None:
+                raise BadInput(str(path), [f"it cannot be pooled with {paths[0]}: {why}"])
+            several.setdefault(name, []).append(other)
+    return dataclasses.replace(
+        runs[0],
+        reviewers=tuple(_pool_reviewer(own) for own in several.values()),
+        digests={name: digest for run in runs for name, digest in run.digests.items()},
+    )
+
+
+def _pool_reviewer(several: Sequence[ReviewerSummary]) -> ReviewerSummary:
+    """Return what comparisons read of a reviewer, over all runs; rates stay those of the first run."""
+    oracles = _pool_oracles(several)
+    comments = [own.comments_per_pull_request for own in several if own.comments_per_pull_request is not None]
+    costs = [own.cost_usd for own in several if own.cost_usd is not None]
+    return dataclasses.replace(
+        several[0],
+        oracles=oracles,
+        repeats=sum(own.repeats for own in several),
+        trials=sum(own.trials for own in several),
+        stability=stability(oracles),
+        comments_per_pull_request=sum(comments) / len(comments) if comments else None,
+        cost_usd=sum(costs) if len(costs) == len(several) else None,
+        unpriced=sum(own.unpriced for own in several),
+        versions=_union([own.versions for own in several]),
+    )
+
+
+def _pool_oracles(several: Sequence[ReviewerSummary]) -> tuple[OracleRecord, ...]:
+    found: dict[Key, OracleRecord] = {}
+    for own in several:
+        for oracle in own.oracles:
+            before = found.get(oracle.key)
+            verdicts = oracle.verdicts if before is None else before.verdicts + oracle.verdicts
+            found[oracle.key] = dataclasses.replace(oracle, verdicts=verdicts, repeats=())
+    return tuple(found.values())
+
+
+def _union(several: Sequence[Mapping[str, tuple[str, ...]]]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, dict[str, None]] = {}
+    for own in several:
+        for part, versions in own.items():
+            found.setdefault(part, {}).update(dict.fromkeys(versions))
+    return {part: tuple(versions) for part, versions in found.items()}

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from pytest_crab.cli import main
+from pytest_crab.errors import BadInput
+from pytest_crab.gate.references import load_reference
+from pytest_crab.report.files import write_trials
+from pytest_crab.testing.trials import comment_result
+from pytest_crab.testing.trials import trial_of
+from pytest_crab.types import Provenance
+from pytest_crab.types import Reason
+
+
+def write(folder: Path, verdicts: str, agent: str = "mini") -> Path:
+    """Write a run with an oracle a letter, each of its own repository: c caught, m missed."""
+    folder.mkdir()
+    write_trials(
+        folder / "trials.jsonl",
+        [
+            trial_of(
+                instance=f"i{at}",
+                repo=f"owner/r{at}",
+                provenance=Provenance.GITHUB,
+                reviewer="mine",
+                agent=agent,
+                runtime="docker",
+                results=(
+                    comment_result(
+                        "c0", category="design", kind="behavioral", reason=Reason.GREEN if one == "c" else Reason.FAILED
+                    ),
+                ),
+            )
+            for at, one in enumerate(verdicts)
+        ],
+    )
+    return folder
+
+
+def test_runs_are_pooled_as_repeats(tmp_path: Path) -> None:
+    runs = [write(tmp_path / "mon", "ccmm"), write(tmp_path / "tue", "cmmm"), write(tmp_path / "wed", "cccmc")]
+    found = load_reference(runs)
+    (mine,) = found.summary.reviewers
+    assert found.name == "mon pooled with 2 other runs"
+    assert {oracle.instance: oracle.verdicts for oracle in mine.oracles} == {
+        "i0": "ccc",
+        "i1": "cmc",
+        "i2": "mmc",
+        "i3": "mmm",
+        "i4": "c",
+    }
+    assert mine.repeats == 3
+    assert mine.stability is not None
+    assert mine.stability.flips == pytest.approx((0 + 2 / 3 + 2 / 3 + 0) / 4)
+
+
+def test_runs_under_other_conditions_are_not_pooled(tmp_path: Path) -> None:
+    runs = [write(tmp_path / "mon", "ccmm"), write(tmp_path / "tue", "ccmm", agent="other")]
+    with pytest.raises(BadInput, match=r"cannot be pooled with .*mon: the agent was mini and is other"):
+        load_reference(runs)
+    assert load_reference(runs, allowed="agent").summary.reviewers[0].repeats == 2
+
+
+def test_an_anchor_stops_what_a_rolling_baseline_lets_go(tmp_path: Path) -> None:
+    """Two steps of -4 points: each passes a margin of 8, and both together do not."""
+    anchor, before, after = (
+        write(tmp_path / name, "c" * (200 - lost) + "m" * (200 + lost))
+        for name, lost in (("release", 0), ("last", 16), ("now", 32))
+    )
+    arguments = ["compare", str(before), str(after), "--margin=8"]
+    assert CliRunner().invoke(main, arguments).exit_code == 0
+    told = CliRunner().invoke(main, [*arguments, f"--anchor={anchor}"])
+    assert told.exit_code == 1
+    assert "down 4.0 points against last" in told.output
+    assert "down 8.0 points against the anchor release" in told.output
