@@ -37,6 +37,8 @@ def statistics_lines(found: Sequence[SizedInstance]) -> Iterator[str]:
     bare = sum(not one.instance.with_oracles for one in found)
     repos = {one.instance.repo for one in found}
     without = f", {bare} instances without an oracle" if bare else ""
+    clean = sum(one.instance.clean for one in found)
+    without += f", {clean} of them clean" if clean else ""
     instances, projects = format_count(len(found), "instance"), format_count(len(repos), "repository")
     yield f"{instances} of {projects}, {format_count(len(oracles), 'oracle')}{without}"
     comments = [comment for _, comment in oracles]

@@ -240,10 +240,13 @@ def loaded_by_others(config: pytest.Config) -> bool:
 
 
 def mark(item: pytest.Item, instance: Instance, comments: Iterable[Comment]) -> None:
-    """Give an item one marker for each of these comments, for -m."""
+    """Give an item one marker for each of these comments, or one for a clean pull request, for -m."""
     for one in comments:
         labels = tuple(sorted(one.dimensions.items()))
         item.add_marker(_marker(labels, one.id, instance.repo, instance.language, instance.provenance))
+    if instance.clean:
+        labels = (("clean", "yes"),)
+        item.add_marker(_marker(labels, "", instance.repo, instance.language, instance.provenance))
 
 
 @functools.lru_cache(maxsize=1024)

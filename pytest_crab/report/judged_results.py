@@ -20,7 +20,8 @@ from pytest_crab.text import one_line
 #: A known issue under one reviewer: reviewer, pull request, number.
 _Cell = tuple[str, str, int]
 _HEADS = (
-    "reviewer", "runs", "expected", "matched", "incorrect", "precision", "recall", "F1", "F0.5", "F2", "false alarms",
+    "reviewer", "runs", "expected", "matched", "incorrect", "neutral", "precision", "recall", "F1", "F0.5", "F2",
+    "false alarms",
 )  # fmt: skip
 
 
@@ -28,8 +29,8 @@ _HEADS = (
 class JudgedRates:
     """The rates of one reviewer under one judge, each a mean over its ``runs``; None where nothing can be divided.
 
-    ``precision`` is matched / (matched + incorrect), so that neutral comments count neither way; ``recall`` is matched
-    / expected. ``false_alarms`` is the share of clean pull requests on which the reviewer commented.
+    ``precision`` is matched / (matched + incorrect), so that ``neutral`` comments count neither way; ``recall`` is
+    matched / expected. ``false_alarms`` is the share of clean pull requests on which the reviewer commented.
     """
 
     reviewer: str
@@ -38,6 +39,7 @@ class JudgedRates:
     expected: float
     matched: float
     incorrect: float
+    neutral: float
     precision: float | None
     recall: float | None
     f1: float | None
@@ -106,7 +108,7 @@ def judged_lines(summary: JudgedSummary) -> Iterator[str]:
 
 
 def _cells(rates: JudgedRates) -> list[str]:
-    counts = [f"{value:g}" for value in (rates.expected, rates.matched, rates.incorrect)]
+    counts = [f"{value:g}" for value in (rates.expected, rates.matched, rates.incorrect, rates.neutral)]
     shares = (rates.precision, rates.recall, rates.f1, rates.f_half, rates.f2, rates.false_alarms)
     return [rates.reviewer, str(rates.runs), *counts, *(_percent(share) for share in shares)]
 
@@ -124,6 +126,7 @@ def _rates(runs: Sequence[JudgedRun]) -> JudgedRates:
         expected=fmean(run.expected for run in runs),
         matched=fmean(run.matched for run in runs),
         incorrect=fmean(run.incorrect for run in runs),
+        neutral=fmean(run.neutral for run in runs),
         precision=_mean([precision for precision, _ in each]),
         recall=_mean([recall for _, recall in each]),
         f1=_mean([f_measure(*pair) for pair in each]),

@@ -166,6 +166,7 @@ def _properties(reviewer: ReviewerSummary) -> Iterator[tuple[str, str]]:
         **{f"interval.{name}": _interval(own) for name, own in labels.items()},
         **{f"outcome.{outcome.replace(' ', '-')}": reviewer.outcomes[outcome] for outcome in OUTCOMES},
         "comments": reviewer.comments,
+        "false_alarms_per_clean_pull_request": None if reviewer.clean is None else reviewer.clean.per_pull_request,
         "cost_usd": reviewer.cost_usd,
         "authored": reviewer.authored,
         "github": reviewer.github,

@@ -36,6 +36,23 @@ class Burden:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CleanReviews:
+    """The reviews of clean pull requests: how many there are, in how many is a finding, and all findings.
+
+    Each finding is a false alarm. With repeats all reviews count; trials without a review do not.
+    """
+
+    reviews: int
+    alarmed: int
+    findings: int
+
+    @property
+    def per_pull_request(self) -> float:
+        """Return the false alarms per clean pull request."""
+        return self.findings / self.reviews
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TrialLoad:
     """One trial's part of a burden; ``effects`` are the findings' places by oracle; None: not attributed."""
 
@@ -63,6 +80,14 @@ def load(trial: Trial) -> TrialLoad:
         added=added,
         removed=removed,
     )
+
+
+def clean_reviews(loads: Iterable[TrialLoad]) -> CleanReviews | None:
+    """Return the false alarms of the trials on clean pull requests; None where none was reviewed."""
+    counts = [one.findings for one in loads if one.findings is not None]
+    if not counts:
+        return None
+    return CleanReviews(reviews=len(counts), alarmed=sum(count > 0 for count in counts), findings=sum(counts))
 
 
 def burden(loads: Iterable[TrialLoad], unasked: AbstractSet[Key] = frozenset()) -> Burden:

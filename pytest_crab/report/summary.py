@@ -26,7 +26,9 @@ from pytest_crab.report.rates import Rate
 from pytest_crab.report.rates import rate_of
 from pytest_crab.report.rates import rates_by_label
 from pytest_crab.report.review_cost import Burden
+from pytest_crab.report.review_cost import CleanReviews
 from pytest_crab.report.review_cost import burden
+from pytest_crab.report.review_cost import clean_reviews
 from pytest_crab.report.stability import Stability
 from pytest_crab.report.stability import stability
 from pytest_crab.report.trial_rows import TrialRow
@@ -88,6 +90,7 @@ class ReviewerSummary:
     findings in all repeats by dimension (severity, and each scorer of findings) and label.
     ``resolvable`` is the rate over those oracles that the agent was seen to resolve from the human comment; None: no
     oracle is marked so. ``unknown_causes`` counts unknown verdicts, over all repeats, by their cause in words.
+    ``clean`` has the false alarms on pull requests without an issue; None where the set has none.
     """
 
     reviewer: str
@@ -119,6 +122,7 @@ class ReviewerSummary:
     arm: str | None = None
     versions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     burden: Burden = field(default_factory=Burden)
+    clean: CleanReviews | None = None
     lift: Lift | None = None
     stability: Stability | None = None
     curve: Mapping[str, float] = field(default_factory=dict)
@@ -306,9 +310,7 @@ def _reviewer(name: str, rows: Sequence[TrialRow], unasked: AbstractSet[Key], *,
         resolvable=rate_of(resolvable, strict=strict) if resolvable else None,
         by_label=rates_by_label(oracles, strict=strict),
         outcomes={outcome: float(letters.total(oracle.share(outcome) for oracle in oracles)) for outcome in OUTCOMES},
-        damage=Damage(
-            damaged=sum(row.damage is True for row in rows), measured=sum(row.damage is not None for row in rows)
-        ),
+        damage=_damage(rows),
         cost_usd=sum(known_costs) if known_costs else None,
         failed_usd=sum(failed_costs) if failed_costs else None,
         unpriced=len(costs) - len(known_costs),
@@ -318,12 +320,18 @@ def _reviewer(name: str, rows: Sequence[TrialRow], unasked: AbstractSet[Key], *,
         arm=rows[0].arm,
         versions=_versions(rows),
         burden=burden((row.load for row in rows), unasked),
+        clean=clean_reviews(row.load for row in rows if row.clean),
         stability=stability(oracles),
         findings_by_label=_findings_by_label(rows),
         usage=sum_usages(usage for row in rows for usage in row.usages),
         unknown_causes=dict(Counter(cause for row in rows for cause in row.causes).most_common()),
         oracles=tuple(oracles),
     )
+
+
+def _damage(rows: Iterable[TrialRow]) -> Damage:
+    measured = [row.damage for row in rows if row.damage is not None]
+    return Damage(damaged=sum(measured), measured=len(measured))
 
 
 def _with_comparisons(found: Sequence[ReviewerSummary]) -> Iterator[ReviewerSummary]:

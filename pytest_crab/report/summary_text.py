@@ -74,6 +74,17 @@ def _next_money(reviewer: ReviewerSummary, narrowing: Mapping[str, float]) -> st
     )
 
 
+def clean_line(reviewer: ReviewerSummary) -> str | None:
+    """Return the false alarms per clean pull request; None where the set has no clean one."""
+    clean = reviewer.clean
+    if clean is None:
+        return None
+    return (
+        f"{clean.per_pull_request:.2f} false alarms per clean pull request: {format_count(clean.findings, 'finding')} "
+        f"in {format_count(clean.reviews, 'review')}, {clean.alarmed} of them with any"
+    )
+
+
 def burden_lines(reviewer: ReviewerSummary) -> Iterator[str]:
     """Yield what the review costs its readers and the code; nothing where it said and changed nothing."""
     burden = reviewer.burden

@@ -24,6 +24,7 @@ from pytest_crab.report.summary import SIMULATED
 from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.summary_text import burden_lines
+from pytest_crab.report.summary_text import clean_line
 from pytest_crab.report.summary_text import lift_lines
 from pytest_crab.report.summary_text import repeat_lines
 from pytest_crab.report.summary_text import together_lines
@@ -307,6 +308,8 @@ def _own_remarks(reviewer: ReviewerSummary) -> Iterator[tuple[str, str]]:
         yield f"{reviewer.repeats} repeats, an oracle counts as their mean", ""
     yield from ((text, "") for text in repeat_lines(reviewer))
     yield from ((text, "") for text in burden_lines(reviewer))
+    if (alarms := clean_line(reviewer)) is not None:
+        yield alarms, ""
     if reviewer.resolvable is not None:
         score, agents = reviewer.resolvable, ", ".join(map(ascii_line, reviewer.agents))
         rate = f" ({format_percent(score.micro)}%)" if score.known else ""

@@ -43,6 +43,7 @@ class TrialRow:
     runtime: str
     repeat: int
     arm: str | None
+    clean: bool
     privileged: tuple[str, ...]
     leaky: tuple[str, ...]
     simulated: bool
@@ -71,6 +72,7 @@ def row_of(trial: Trial) -> TrialRow:
         runtime=trial.runtime,
         repeat=trial.repeat,
         arm=trial.arm,
+        clean=trial.clean,
         privileged=trial.privileged,
         leaky=trial.leaky,
         simulated=trial.simulated,

@@ -313,6 +313,7 @@ def _identity(instance: Instance, crew: Crew, repeat: int) -> dict[str, Any]:
         "leaky": crew.leaky,
         "simulated": crew.simulated,
         "arm": crew.spec.arm,
+        "clean": instance.clean,
     }
 
 

@@ -184,7 +184,10 @@ class Comment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Instance:
-    """One pull request with its environment, comments and oracles; ``folder`` is where its files lie."""
+    """One pull request with its environment, comments and oracles; ``folder`` is where its files lie.
+
+    ``clean``: it is known to have no issue, so that every finding on it is a false alarm.
+    """
 
     schema: int = SCHEMA
     id: str
@@ -197,6 +200,7 @@ class Instance:
     source: Source
     environment: Environment | None = None
     comments: tuple[Comment, ...]
+    clean: bool = False
     pass_to_pass: tuple[str, ...] = ()
     tags: Mapping[str, str] = field(default_factory=dict)
 
@@ -205,8 +209,10 @@ class Instance:
             raise ValueError(f"schema {self.schema} is not known here; this version reads {SCHEMA}")
         if not INSTANCE_ID.fullmatch(self.id):
             raise ValueError("id should be 1 to 120 letters, digits or any of . _ @ -")
-        if not self.comments:
-            raise ValueError("an instance without comments measures nothing")
+        if not self.comments and not self.clean:
+            raise ValueError("an instance without comments measures nothing; one that is known to have none is clean")
+        if self.comments and self.clean:
+            raise ValueError("clean says that there is no issue; comments stand beside it")
         ids = [comment.id for comment in self.comments]
         if len(set(ids)) != len(ids):
             raise ValueError("two comments have the same id")

@@ -80,7 +80,8 @@ class Trial:
     each caught comment, the places in the review (from 0) of the findings that alone led to the catch. ``off_diff`` are
     the paths of those findings that name no file of the pull request's diff; None: not looked at. ``transcripts`` are
     the keys in the store of what was said in its steps, in their order, failed tries among them. ``failed`` is what
-    those attempts used after which there is no review or no revision on this record; None: there was none.
+    those attempts used after which there is no review or no revision on this record; None: there was none. ``clean``:
+    the pull request is known to have no issue.
     """
 
     schema: int = TRIAL_SCHEMA
@@ -110,6 +111,7 @@ class Trial:
     off_diff: tuple[str, ...] | None = None
     transcripts: tuple[str, ...] = ()
     failed: Usage | None = None
+    clean: bool = False
 
     @property
     def id(self) -> TrialId:

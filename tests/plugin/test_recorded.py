@@ -193,6 +193,23 @@ def test_a_reviewer_that_fails_on_it_is_an_error(lab: Any) -> None:
     assert till["error"].startswith("reviewer moody")
 
 
+def test_findings_on_a_clean_pull_request_are_false_alarms(lab: Any) -> None:
+    make_bare(lab)
+    file = lab.path / "instances" / "till-2" / "instance.yaml"
+    file.write_text(yaml.safe_dump({**yaml.safe_load(file.read_text()), "comments": [], "clean": True}))
+    result = lab.run("--reviewer=both", "--reviewer=human", "instances/till-2")
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["both: 2.00 false alarms per clean pull request: 2 findings in 1 review*"])
+    both, human = lab.records()
+    assert [(trial["clean"], len(trial["review"].get("findings", []))) for trial in (both, human)] == [
+        (True, 2),
+        (True, 0),
+    ]
+    assert both["scores"] == []
+    chosen = lab.run("--reviewer=human", "-m", "crab(clean='yes')", "instances")
+    chosen.assert_outcomes(passed=1, deselected=1)
+
+
 def test_it_is_so_in_workers_too(lab: Any) -> None:
     pytest.importorskip("xdist")
     make_bare(lab)

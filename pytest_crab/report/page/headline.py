@@ -13,6 +13,7 @@ from pytest_crab.formats import format_count
 from pytest_crab.formats import format_percent
 from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
+from pytest_crab.report.summary_text import clean_line
 from pytest_crab.report.terminal import label
 from pytest_crab.types import CONTROL
 from pytest_crab.types import Trial
@@ -73,6 +74,7 @@ def run_facts(summary: Summary, when: str) -> Iterator[tuple[str, str]]:
         "Coding agent": _agents(reviewers),
         "Models": ", ".join(_distinct(_models(reviewers))) or "none on record",
         "Set": _set_words(summary),
+        "False alarms": "; ".join(f"{label(one)} {line}" for one in reviewers if (line := clean_line(one)) is not None),
         "Repeats": str(max((one.repeats for one in reviewers), default=0)),
         "Runtime": ", ".join(_distinct(name for one in reviewers for name in one.runtimes)),
         "Versions": ", ".join(
