@@ -148,7 +148,7 @@ def _lines(found: PrbenchReport) -> Iterator[str]:
 def _rows(one: PrbenchReviewer) -> Iterator[list[str]]:
     yield [one_line(one.reviewer, 60), *_cells(one.summary)]
     for difficulty, summary in one.by_difficulty.items():
-        yield [f"  {one_line(difficulty, 60)}", *_cells(summary)]
+        yield [f"- {one_line(difficulty, 60)}", *_cells(summary)]
 
 
 def _cells(own: ScoreSummary) -> Iterator[str]:

@@ -14,6 +14,7 @@ from pytest_crab.report.comparisons import Together
 from pytest_crab.report.model_usage import ModelUsage
 from pytest_crab.report.outcomes import OracleRecord
 from pytest_crab.report.review_cost import Burden
+from pytest_crab.report.review_cost import CleanReviews
 from pytest_crab.report.stability import Stability
 from pytest_crab.statistics.comparison import Comparison
 from pytest_crab.statistics.comparison import Interval
@@ -43,6 +44,7 @@ RECORDS = [
     summary.Summary,
     summary.ReviewerSummary,
     ModelUsage,
+    CleanReviews,
     summary.Rate,
     summary.Damage,
     Interval,
