@@ -20,11 +20,11 @@ from pytest_crab import serialization
 from pytest_crab.benchmarks.archives import read_record
 from pytest_crab.benchmarks.archives import to_record
 from pytest_crab.benchmarks.native import new_set
-from pytest_crab.benchmarks.stored_reviews import KnownComment
-from pytest_crab.benchmarks.stored_reviews import StoredReview
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import load_instances
 from pytest_crab.instances.recorded import FOLDER as RECORDED
+from pytest_crab.scoring.stored_reviews import KnownComment
+from pytest_crab.scoring.stored_reviews import StoredReview
 from pytest_crab.types import Finding
 from pytest_crab.types import GitSource
 from pytest_crab.types import Instance

@@ -17,6 +17,7 @@ class Subcommand(NamedTuple):
 
 COMMANDS = {
     "audit-table": Subcommand("pytest_crab.cli.audit_table:audit_table", "Check printed results for counts that fit."),
+    "augment": Subcommand("pytest_crab.cli.augment:augment", "Add findings of reviews to a set, but for duplicates."),
     "certify": Subcommand(
         "pytest_crab.cli.certify:certify", "Prove oracles, finding environments where none is given."
     ),

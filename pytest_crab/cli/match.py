@@ -11,7 +11,6 @@ import click
 from pytest_crab import serialization
 from pytest_crab.benchmarks.aacr_submissions import has_submissions
 from pytest_crab.benchmarks.aacr_submissions import read_submissions
-from pytest_crab.benchmarks.stored_reviews import StoredReview
 from pytest_crab.cli.choices import store_option
 from pytest_crab.cli.judges import OPTIONS_OF_JUDGES
 from pytest_crab.cli.judges import cost_line
@@ -29,6 +28,7 @@ from pytest_crab.report.matching import equal_texts
 from pytest_crab.report.matching import match_reviews
 from pytest_crab.scoring.judges.same_concern import CONCERNS
 from pytest_crab.scoring.location import RULES
+from pytest_crab.scoring.stored_reviews import StoredReview
 from pytest_crab.types.reviews import FREE
 
 

@@ -14,8 +14,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
 
-from pytest_crab.benchmarks.stored_reviews import OF_PULL_REQUESTS
-from pytest_crab.benchmarks.stored_reviews import StoredReview
 from pytest_crab.diffs import ChangedFile
 from pytest_crab.diffs import Hunk
 from pytest_crab.diffs import excerpt
@@ -31,6 +29,8 @@ from pytest_crab.scoring.location import RULES
 from pytest_crab.scoring.location import LocationRule
 from pytest_crab.scoring.location import Place
 from pytest_crab.scoring.location import place_of_finding
+from pytest_crab.scoring.stored_reviews import OF_PULL_REQUESTS
+from pytest_crab.scoring.stored_reviews import StoredReview
 from pytest_crab.statistics.matched import Hit
 from pytest_crab.statistics.matched import MatchMeasures
 from pytest_crab.statistics.matched import measure
