@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
 
-from scale_placement import Member
-from scale_placement import Roster
+from scale_placement import Placement
 
 from pytest_crab.campaign.trial_pool import AHEAD
 
@@ -77,7 +76,6 @@ class Setting:
     """
 
     instances: int = 10_000
-    repositories: int = 67
     reviewers: int = 5
     repeats: int = 3
     jobs: int = 4
@@ -160,10 +158,8 @@ class Model:
         self._samples = samples
         self._random = random.Random(seed)
         self._trace = trace
-        self._workers = {f"{number:05}": Worker(slots=[0.0] * setting.slots) for number in range(workers)}
-        self._roster = Roster()
-        for address in self._workers:
-            self._roster.admit(Member(address=address, name=address, slots=setting.jobs, incarnation=""))
+        self._workers = [Worker(slots=[0.0] * setting.slots) for _ in range(workers)]
+        self._placement = Placement(workers, setting.jobs)
         self._submitted = self._reported = self._running = 0
         self._ended: set[int] = set()
         self._events: list[tuple[float, int, Lane]] = []
@@ -184,7 +180,7 @@ class Model:
     @property
     def builds(self) -> float:
         """On how many workers an instance was built and proved, on average."""
-        return sum(len(worker.places) for worker in self._workers.values()) / self.setting.instances
+        return sum(len(worker.places) for worker in self._workers) / self.setting.instances
 
     def bounds(self) -> dict[str, float]:
         """The seconds that each limit alone would take: no run is faster than the largest of them."""
@@ -203,18 +199,15 @@ class Model:
         setting = self.setting
         until = min(setting.trials, self._reported + setting.ahead * self.lanes)
         for trial in range(self._submitted, until):
-            instance = trial // setting.each
-            repository = instance * setting.repositories // setting.instances
-            self._roster.wait(str(trial), trial, str(instance), str(repository))
+            self._placement.wait(trial, trial // setting.each)
         self._submitted = max(self._submitted, until)
-        while (picked := self._roster.pick()) is not None:
-            key, member = picked
+        while (picked := self._placement.pick()) is not None:
             self._running += 1
-            self._go_on(self._trial(int(key), member.address, now), None)
+            self._go_on(self._trial(*picked, now), None)
 
-    def _end(self, trial: int, address: str, now: float) -> None:
+    def _end(self, trial: int, worker: int, now: float) -> None:
         """Note the end of a trial, report what can be reported, and go on."""
-        self._roster.done(str(trial), address)
+        self._placement.done(worker)
         self._running -= 1
         self._ended.add(trial)
         while self._reported in self._ended:
@@ -243,8 +236,8 @@ class Model:
 
     # --- a trial ----------------------------------------------------------------------------------------------------
 
-    def _trial(self, trial: int, address: str, now: float) -> Lane:
-        instance, worker = trial // self.setting.each, self._workers[address]
+    def _trial(self, trial: int, number: int, now: float) -> Lane:
+        instance, worker = trial // self.setting.each, self._workers[number]
         sample, place = self._sample(instance), worker.places.get(instance)
         if place is None:
             place = worker.places[instance] = Place()
@@ -261,7 +254,7 @@ class Model:
         now = yield from self._ask(now, sample)
         now = yield from self._in_slot(now, worker.slots, sample.examine, "oracles")
         self.usd += sample.usd
-        self._end(trial, address, now)
+        self._end(trial, number, now)
 
     def _pull(self, now: float, sample: Sample) -> Generator[float | Place, float, float]:
         begin = self.registry.take(now, sample.megabytes)
