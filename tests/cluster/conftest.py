@@ -33,7 +33,8 @@ from pytest_crab.testing.provider import ScriptedProvider
 from pytest_crab.testing.provider import structured
 
 CLIENTS = os.environ.get("CRAB_TEST_CLIENTS", "")
-SECONDS = 60
+#: At most; tests wait for conditions.
+SECONDS = 120
 
 #: Two repositories; of the third one the revision is wrong, and of one nothing is said.
 INSTANCES = {name: f"example/{name[:4]}" for name in ("pans-2", "pans-3", "pots-1", "pots-2")}

@@ -85,26 +85,16 @@ class FakeConnection:
 
     def __init__(self, answer: Callable[[str], Any]) -> None:
         self.workers = {name: state(name) for name in ("w1", "w2")}
-        self.problems: dict[str, list[str]] = {}
-        self.looks = 0
         self.files: list[Task] = []
         self.given: list[tuple[TrialTask, Task, Task]] = []
         self.answers: dict[str, Any] = {}
         self._answer = answer
 
     def find_workers(self) -> dict[str, WorkerState]:
-        self.looks += 1
         return dict(self.workers)
 
     def handshake(self, addresses: Sequence[str]) -> dict[str, Any]:
-        return {
-            address: {
-                "uid": self.workers[address].uid,
-                "release": release(),
-                "problems": self.problems.get(address, []),
-            }
-            for address in addresses
-        }
+        return {name: {"uid": self.workers[name].uid, "release": release(), "problems": []} for name in addresses}
 
     def listen(self, hear: Callable[[Any], None]) -> None:
         """Send nothing."""
@@ -367,15 +357,3 @@ def test_files_that_dask_could_not_keep_are_put_anew(start: Any) -> None:
     line.given[1][1].end(record(FIRST))
     assert future.result(SECONDS) == trial_of(FIRST)
     assert len(line.files) == 2
-
-
-def test_who_is_left_out_is_said_once(start: Any) -> None:
-    line = FakeConnection(lambda _: record(FIRST))
-    line.problems["w2"] = ["mine cannot be imported"]
-    one = start(line)
-    assert one.events.take() == ["left out: worker w2: mine cannot be imported"]
-    assert submit(one, FIRST).result(SECONDS) == trial_of(FIRST)
-    seen = line.looks
-    until(lambda: line.looks > seen + 2)
-    assert len(one.workers.known) == 1
-    assert (one.events.take(), one.events.summary()) == ([], None)

@@ -33,7 +33,7 @@ def test_a_worker_that_comes_later_takes_trials_that_wait(
     cluster.work("w2", slots=1)
     waiting(lambda: len(asked_by("w2")) == 2, "the second worker did not take what waited at the first one")
     cluster.kill("w1")
-    output, _ = run.communicate(timeout=120)
+    output, _ = run.communicate(timeout=240)
     assert run.returncode == 0, output
     assert [trial["versions"]["worker"] for trial in room.trials(".crab/report")] == ["w2"] * 3
     assert len(asked_by("w1")) == 1

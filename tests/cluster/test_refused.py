@@ -11,11 +11,6 @@ from typing import Any
 
 import pytest
 
-from pytest_crab.campaign.cluster.executor import connect
-from pytest_crab.campaign.cluster.plan import RunPlan
-from pytest_crab.errors import EngineError
-from pytest_crab.settings import ModelSettings
-
 pytestmark = pytest.mark.bubblewrap
 
 #: What the reviewer that sleeps is started with, and no other of this machine.
@@ -41,8 +36,6 @@ def pytest_crab_make_reviewer(name):
     paths = {"ours": HERE, "installed": "crab_test_ours:Ours"}
     return AdapterSpec(path=paths[name], settings={}) if name in paths else None
 """
-
-PLAN = RunPlan(run="r", resume="t", runtime="local", base_image="b", proof_runs=1, models=ModelSettings())
 
 #: Give up soon: a scheduler that is not there, and one that was and is silent.
 NOBODY = "from pytest_crab.campaign.cluster import connection\nconnection.THERE = 0.5\n"
@@ -87,26 +80,6 @@ def test_options_that_make_no_sense_together(room: Any) -> None:
     assert "pans-2::human" in planned
 
 
-def test_no_worker_takes_the_run(make_cluster: Any, tmp_path: Path) -> None:
-    cluster = make_cluster("idle", slots=0)
-    cluster.until(there=1)
-
-    def refusal() -> str:
-        with pytest.raises(EngineError) as raised:
-            connect(cluster.address, PLAN, [], rootdir=tmp_path, store=tmp_path, heard=lambda *_: None)
-        return str(raised.value)
-
-    sentence = refusal()
-    assert "none of the 1 workers" in sentence
-    assert '--resources "crab=2"' in sentence
-    for name in ("old", "older"):
-        cluster.work(name, "--preload", str(cluster.folder / "other_harness.py"))
-    cluster.until(there=3)
-    (sentence,) = refusal().splitlines()  # one for both
-    assert "workers old (tcp://" in sentence or "workers older (tcp://" in sentence
-    assert "with harness f00df00df00d is installed, and this run has pytest-crab" in sentence
-
-
 def test_a_run_leaves_nothing_on_workers(room: Any, make_cluster: Any, waiting: Any) -> None:
     cluster = make_cluster("good")
     (room.folder / "conftest.py").write_text(SILENT + CONFTEST)
@@ -119,7 +92,9 @@ def test_a_run_leaves_nothing_on_workers(room: Any, make_cluster: Any, waiting: 
     cluster.until(there=2)
     output = room.run("--reviewer=installed", "-k", "pots", f"--crab-cluster={cluster.address}")
     assert "2 passed" in output
-    assert "crab: left out: worker old (tcp://" in output
+    (sentence,) = [line for line in output.splitlines() if line.startswith("crab: left out: ")]
+    assert "worker old (tcp://" in sentence
+    assert "with harness f00df00df00d is installed, and this run has pytest-crab" in sentence
     assert {(trial["versions"]["worker"], trial.get("error")) for trial in room.trials(".crab/report")} == {
         ("good", None)
     }
@@ -160,7 +135,7 @@ def is_interrupted(room: Any, cluster: Any, waiting: Any) -> None:
     process = room.start("--reviewer=nap", f"--crab-cluster={cluster.address}")
     waiting(nappers, "no trial began")
     process.send_signal(signal.SIGINT)
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=240)
     assert process.returncode == pytest.ExitCode.INTERRUPTED, output
     assert not nappers()
     trials = room.trials(".crab/report")
@@ -175,7 +150,7 @@ def loses_its_scheduler(room: Any, cluster: Any, waiting: Any) -> None:
     process = room.start("--reviewer=nap", f"--crab-cluster={cluster.address}")
     waiting(nappers, "no trial began")
     cluster.kill_scheduler()
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=240)
     assert process.returncode == pytest.ExitCode.TESTS_FAILED, output
     (error,) = {trial["error"] for trial in room.trials(".crab/report")}
     assert f"the Dask scheduler at {cluster.address} does not answer any more: see that it runs" in error

@@ -42,16 +42,16 @@ class Deadly:
 
 @pytest.mark.client("claude-code")
 def test_two_workers_are_killed(room: Any, make_cluster: Any, reviewing: Any, about: Any, waiting: Any) -> None:
-    client = {"use": "claude-code", "model": "scripted-model", "timeout": 60}
+    client = {"use": "claude-code", "model": "scripted-model", "timeout": 600}
     room.write_settings(real=client, asker={"use": "single-shot", "model": "scripted-model"})
-    cluster = make_cluster("w1", "w2", "w3", "w4")
+    cluster = make_cluster("w1", "w2", "w3")
     one = room.start("--reviewer=real", "--crab-store=one", "--crab-report=one-report", "--crab-jobs=4")
     output, _ = one.communicate()
     assert one.returncode == pytest.ExitCode.TESTS_FAILED, output
     alone = Counter(about(asked) for asked in room.provider.asked)
     room.provider.asked.clear()
     room.provider.script = deadly = Deadly("pots-2", reviewing, about)
-    cluster.until(there=4)
+    cluster.until(there=3)
     given = ("--reviewer=real", "--crab-store=many", f"--crab-cluster={cluster.address}")
     many = room.start(*given, "--crab-report=many-report")
     waiting(deadly.held.is_set, "no model was asked")
@@ -59,14 +59,14 @@ def test_two_workers_are_killed(room: Any, make_cluster: Any, reviewing: Any, ab
     second = next(name for name in cluster.workers if name != first)
     for name in (first, second):
         cluster.kill(name)
-    output, _ = many.communicate(timeout=120)
+    output, _ = many.communicate(timeout=240)
     assert many.returncode == pytest.ExitCode.TESTS_FAILED, output
     assert re.search(r"(?ms)^crab: lost .*^crab: 2 workers were lost, \d trials? \w+ given again$", output), output
 
     assert room.summary("many-report") == room.summary("one-report")
     trials = room.trials("many-report")
     assert [trial["instance"] for trial in trials] == sorted(trial["instance"] for trial in trials)
-    assert {trial["versions"]["worker"] for trial in trials} <= set(cluster.workers) - {first, second} | {second}
+    assert {trial["versions"]["worker"] for trial in trials} <= set(cluster.workers) - {first}
 
     ledger = room.ledger("many")
     lost = {(entry["trial"].split("::")[0], entry["worker"]) for entry in ledger if entry.get("lost")}
@@ -110,7 +110,7 @@ def resumes_on_another(room: Any, cluster: Any, given: tuple[str, ...]) -> None:
     for name in [name for name, process in cluster.workers.items() if process.poll() is None]:
         cluster.kill(name)
     cluster.work("new")
-    cluster.until(there=5)
+    cluster.until(there=4)
     room.provider.asked.clear()
     room.run(*given, "--crab-report=again-report", status=1)
     assert not room.provider.asked
@@ -121,5 +121,3 @@ def resumes_on_another(room: Any, cluster: Any, given: tuple[str, ...]) -> None:
         assert steps
         assert all(step["reused"] for step in steps), steps
         assert FileStore(room.folder / "many").get("transcript", trial["review"]["transcript"])
-    planned = room.run(*given, "--crab-plan", status=0)
-    assert "real: would run at least 0 proofs, 0 reviews, 0 revisions, 0 verdicts" in planned
