@@ -103,7 +103,7 @@ class BudgetSpent(ModelError):
 
 
 class ContestantError(StatusError):
-    """A reviewer's or an agent's failure. Never raised itself."""
+    """A reviewer's, an agent's or an answerer's failure. Never raised itself."""
 
 
 class ReviewerError(ContestantError):
@@ -112,6 +112,10 @@ class ReviewerError(ContestantError):
 
 class AgentError(ContestantError):
     """The coding agent gave no usable revision: it timed out, crashed or cannot act on these findings."""
+
+
+class AnswererError(ContestantError):
+    """The answerer gave no usable answers to the questions of a probe."""
 
 
 class LimitSpent(ContestantError):

@@ -1,4 +1,4 @@
-"""Reads crab.yaml: the named variants of built-in reviewers, agents and judges, and how models are reached."""
+"""Reads crab.yaml: named variants of built-in reviewers, agents, judges and answerers, and how to reach models."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pytest_crab.types import StrEnum
 FILE = "crab.yaml"
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
-_FAMILIES = ("reviewers", "agents", "judges")
+_FAMILIES = ("reviewers", "agents", "judges", "answerers")
 _SECTIONS = (*_FAMILIES, "models")
 
 
@@ -123,6 +123,7 @@ class Settings:
     reviewers: Mapping[str, Variant] = field(default_factory=dict)
     agents: Mapping[str, Variant] = field(default_factory=dict)
     judges: Mapping[str, Variant] = field(default_factory=dict)
+    answerers: Mapping[str, Variant] = field(default_factory=dict)
 
     def cassettes(self, store: Path) -> Path:
         """Return the folder of recordings of models: the one that ``models`` names, else one in the store."""

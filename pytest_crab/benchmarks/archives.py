@@ -26,6 +26,9 @@ MOST_BYTES = 8 << 20
 MOST_TOTAL = 1 << 30
 MOST_FILES = 100_000
 
+#: One line of a JSON lines file; the longest known one has 1.6 MB, nearly all of it a patch.
+MOST_BYTES_PER_LINE = 16 << 20
+
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError, ValueError)
 
 
@@ -52,6 +55,22 @@ def results(place: Path, cls: type[T], nested: Mapping[str, type]) -> Iterator[t
             yield name, record
     if problems:
         raise BadInput(str(place), problems)
+
+
+def json_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a JSON lines file that are not blank, with their numbers from 1; one is held at a time.
+
+    Raises BadInput for a file that cannot be read, and for a line that is longer than MOST_BYTES_PER_LINE.
+    """
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(iter(lambda: file.readline(MOST_BYTES_PER_LINE + 1), b""), 1):
+                if len(line) > MOST_BYTES_PER_LINE:
+                    raise BadInput(str(path), [f"line {number} is longer than {MOST_BYTES_PER_LINE >> 20} MiB"])
+                if line.strip():
+                    yield number, line
+    except OSError as error:
+        raise BadInput(str(path), [f"it cannot be read ({error.strerror})"]) from None
 
 
 def read_record(content: bytes, cls: type[T], nested: Mapping[str, type], problems: list[str], where: str) -> T | None:

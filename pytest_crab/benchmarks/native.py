@@ -40,27 +40,36 @@ def import_rows(
     to_instance: Callable[[R, Path], Instance],
     *,
     only: re.Pattern[str] | None = None,
+    files: Callable[[R], Mapping[str, str]] = lambda _row: {},
 ) -> Import:
     """Write the rows of ``file``, each with its instance's id, as a set without oracles into the new folder ``out``.
 
-    ``to_instance`` takes a row and the instance's folder; its ValueError is a note, and the row is left out. Raises
-    BadInput where no row is left, and what ``rows`` raises; then nothing is written.
+    ``to_instance`` takes a row and the instance's folder; its ValueError is a note, and the row is left out. ``files``
+    returns the texts of the files that the instance names. Raises BadInput where no row is left, and what ``rows``
+    raises; then nothing is written.
     """
     done = Import()
     with new_set(out) as aside:
         for name, row in rows:
             if only is None or only.search(name):
-                _write_row(name, row, aside / name, to_instance, done)
+                _write_row(name, aside / name, to_instance, files, row, done)
         if not done.instances:
             wanted = f" whose id has {only.pattern}" if only else ""
             raise BadInput(str(file), [f"it has no row{wanted} that can be imported", *done.notes])
     return done
 
 
-def _write_row(name: str, row: R, folder: Path, to_instance: Callable[[R, Path], Instance], done: Import) -> None:
+def _write_row(
+    name: str,
+    folder: Path,
+    to_instance: Callable[[R, Path], Instance],
+    files: Callable[[R], Mapping[str, str]],
+    row: R,
+    done: Import,
+) -> None:
     try:
         instance = to_instance(row, folder)
-        problem = write_instance(folder, instance, {})
+        problem = write_instance(folder, instance, files(row))
     except ValueError as error:
         problem = str(error)
     if problem:

@@ -10,6 +10,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import TypeVar
 
+from pytest_crab.benchmarks.archives import json_lines
 from pytest_crab.benchmarks.archives import read_record
 from pytest_crab.errors import BadInput
 from pytest_crab.types import INSTANCE_ID
@@ -24,8 +25,6 @@ from pytest_crab.types import Source
 
 T = TypeVar("T")
 
-#: One row may be so many bytes; the longest known one has 1.6 MB, nearly all of it a patch.
-MOST_BYTES = 16 << 20
 MISSING = "(not in the release)"
 
 #: What SPDX says where a licence is not stated: the rows do not.
@@ -114,24 +113,18 @@ def read_lines(path: Path, cls: type[T], nested: Mapping[str, type], key: str) -
     """
     problems: list[str] = []
     seen: dict[str, int] = {}
-    try:
-        with path.open("rb") as file:
-            for number, line in enumerate(iter(lambda: file.readline(MOST_BYTES + 1), b""), 1):
-                if len(line) > MOST_BYTES:
-                    raise BadInput(str(path), [f"line {number} is longer than {MOST_BYTES >> 20} MiB"])
-                at = f"line {number}"
-                row = read_record(line, cls, nested, problems, at) if line.strip() else None
-                if row is None:
-                    continue
-                name = str(getattr(row, key))
-                if not INSTANCE_ID.fullmatch(name):
-                    problems.append(f"{at}: {key} is {name[:60]!r}; it should be such as owner__name-7@1a2b3c4")
-                elif (first := seen.setdefault(name.lower(), number)) != number:
-                    problems.append(f"{at}: {name} is also on line {first}; one should go")
-                else:
-                    yield row
-    except OSError as error:
-        raise BadInput(str(path), [f"it cannot be read ({error.strerror})"]) from None
+    for number, line in json_lines(path):
+        at = f"line {number}"
+        row = read_record(line, cls, nested, problems, at)
+        if row is None:
+            continue
+        name = str(getattr(row, key))
+        if not INSTANCE_ID.fullmatch(name):
+            problems.append(f"{at}: {key} is {name[:60]!r}; it should be such as owner__name-7@1a2b3c4")
+        elif (first := seen.setdefault(name.lower(), number)) != number:
+            problems.append(f"{at}: {name} is also on line {first}; one should go")
+        else:
+            yield row
     if problems:
         raise BadInput(str(path), problems)
 

@@ -15,11 +15,11 @@ from dataclasses import field
 from pathlib import Path
 from typing import TypeVar
 
+from pytest_crab.benchmarks.archives import MOST_BYTES_PER_LINE
 from pytest_crab.benchmarks.archives import read_record
 from pytest_crab.benchmarks.native import Import
 from pytest_crab.benchmarks.native import import_rows
 from pytest_crab.benchmarks.rows import LICENSE
-from pytest_crab.benchmarks.rows import MOST_BYTES
 from pytest_crab.benchmarks.rows import read_lines
 from pytest_crab.errors import BadInput
 from pytest_crab.parsing.review_comments import is_bot
@@ -184,12 +184,12 @@ def _read(path: Path, folder: Path, cls: type[T], nested: Mapping[str, type], pr
     where = str(path.relative_to(folder))
     try:
         with path.open("rb") as file:
-            content = file.read(MOST_BYTES + 1)
+            content = file.read(MOST_BYTES_PER_LINE + 1)
     except OSError as error:
         problems.append(f"{where}: it cannot be read ({error.strerror})")
         return None
-    if len(content) > MOST_BYTES:
-        problems.append(f"{where}: it is larger than {MOST_BYTES >> 20} MiB")
+    if len(content) > MOST_BYTES_PER_LINE:
+        problems.append(f"{where}: it is larger than {MOST_BYTES_PER_LINE >> 20} MiB")
         return None
     return read_record(content, cls, nested, problems, where)
 

@@ -25,9 +25,9 @@ from pytest_crab.runtimes.stock import Stock
 from pytest_crab.runtimes.stock import typical
 from pytest_crab.trial import Crew
 from pytest_crab.trial import RunContext
-from pytest_crab.trial.plan import NOTHING_STORED
 from pytest_crab.trial.plan import RUNS
 from pytest_crab.trial.plan import TrialPlan
+from pytest_crab.trial.plan import nothing_stored
 from pytest_crab.trial.plan import plan_contestants
 from pytest_crab.trial.plan import plan_trial
 from pytest_crab.types import Instance
@@ -40,9 +40,9 @@ PLAIN = 0.25
 
 
 #: The steps of a trial, in their order.
-STEPS = ("proof", "review", "revision", "verdict")
+STEPS = ("proof", "answers", "review", "revision", "verdict")
 #: Those that may ask a model.
-PAID = ("review", "revision")
+PAID = ("answers", "review", "revision")
 
 #: One trial to come.
 PlannedTrial = tuple[Instance, Crew, int]
@@ -75,22 +75,23 @@ class ReviewerNeed:
     @property
     def unpriced(self) -> bool:
         """Return True if a step is to be made that may cost money, and what it costs is not known."""
-        return self.usd is None and any(self.steps[step] for step in PAID)
+        return self.usd is None and any(self.steps.get(step) for step in PAID)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
     """The needs of a run: steps, seconds, money, disk and memory.
 
-    ``reviews`` and ``revisions`` are those to be made and ``stored`` those that need not be; ``exact``: every trial was
-    looked up. ``seconds`` is None where a step to come was not measured. ``slots`` is how many full sandboxes the
-    memory holds, if fewer than ``jobs``. ``plans`` are the trials that were looked up.
+    ``reviews``, ``revisions`` and ``answers`` (of whole trials) are those to be made and ``stored`` those that need not
+    be; ``exact``: every trial was looked up. ``seconds`` is None where a step to come was not measured. ``slots`` is
+    how many full sandboxes the memory holds, if fewer than ``jobs``. ``plans`` are the trials that were looked up.
     """
 
     trials: int
     instances: int
     reviews: int
     revisions: int
+    answers: int
     stored: int
     exact: bool
     reviewers: Mapping[str, ReviewerNeed]
@@ -103,8 +104,8 @@ class Forecast:
 
     @property
     def share(self) -> float:
-        """The part of all reviews and revisions that is not stored."""
-        made = self.reviews + self.revisions
+        """The part of all reviews, revisions and answers that is not stored."""
+        made = self.reviews + self.revisions + self.answers
         return made / (made + self.stored) if made else 0.0
 
 
@@ -133,7 +134,8 @@ def forecast(
         instances=len(instances),
         reviews=made["review"],
         revisions=made["revision"],
-        stored=2 * len(trials) - made["review"] - made["revision"],
+        answers=made["answers"],
+        stored=sum(1 if crew.spec.answers else 2 for _, crew, _ in trials) - sum(made.values()),
         exact=len(plans) == len(trials),
         reviewers=_needs(plans, share),
         seconds=None,
@@ -154,8 +156,9 @@ def _all_plans(trials: Sequence[PlannedTrial], run_context: RunContext) -> dict[
 
 
 def _some_plans(trials: Sequence[PlannedTrial], run_context: RunContext) -> dict[TrialId, TrialPlan]:
-    if not any((Path(getattr(run_context.store, "folder", "")) / "steps" / "review").glob("*")):
-        return {_id(trial): NOTHING_STORED for trial in trials}
+    steps = Path(getattr(run_context.store, "folder", "")) / "steps"
+    if not any(any((steps / step).glob("*")) for step in ("review", "answers")):
+        return {_id(trial): nothing_stored(trial[1]) for trial in trials}
     until = time.monotonic() + SECONDS
     order = list(trials)
     random.Random(0).shuffle(order)  # noqa: S311 - a sample, no secret
@@ -173,7 +176,7 @@ def contestants_plan(trial: PlannedTrial, run_context: RunContext) -> TrialPlan:
     try:
         return plan_contestants(instance, crew, run_context, repeat=repeat)
     except Exception:  # noqa: BLE001 - adapters of others raise anything
-        return NOTHING_STORED
+        return nothing_stored(crew)
 
 
 def _id(trial: PlannedTrial) -> TrialId:
@@ -185,10 +188,14 @@ def _needs(plans: Mapping[TrialId, TrialPlan], share: float) -> dict[str, Review
     found: dict[str, ReviewerNeed] = {}
     for reviewer in dict.fromkeys(trial.reviewer for trial in plans):
         own = [plan for trial, plan in plans.items() if trial.reviewer == reviewer]
-        steps = {step: round(share * sum(plan.steps[step].startswith(RUNS) for plan in own)) for step in STEPS}
-        costs = {step: [plan.costs[step] for plan in own if step in plan.costs] for step in PAID}
+        known_steps = [step for step in STEPS if any(step in plan.steps for plan in own)]
+        steps = {
+            step: round(share * sum(plan.steps.get(step, "").startswith(RUNS) for plan in own)) for step in known_steps
+        }
+        paid_steps = [step for step in PAID if step in steps]
+        costs = {step: [plan.costs[step] for plan in own if step in plan.costs] for step in paid_steps}
         known = {step: steps[step] * statistics.fmean(paid) for step, paid in costs.items() if paid}
-        whole = bool(known) and all(step in known for step in PAID if steps[step])
+        whole = bool(known) and all(step in known for step in paid_steps if steps[step])
         found[reviewer] = ReviewerNeed(steps=steps, usd=sum(known.values()) if whole else None)
     return found
 
@@ -258,20 +265,23 @@ def _add_times(found: StepTimes, trial: Mapping[str, Any]) -> None:
         if step["step"] == "proof":
             found.proved.add(trial["instance"])
         if not step["reused"]:
-            contestant = {"review": trial["reviewer"], "revision": trial["agent"]}.get(step["step"], "")
+            asked = {"answers": trial["reviewer"], "review": trial["reviewer"], "revision": trial["agent"]}
+            contestant = asked.get(step["step"], "")
             found.seconds.setdefault((step["step"], contestant), []).append(float(step["seconds"]))
 
 
 def duration(known: StepTimes, trials: Sequence[PlannedTrial], told: Forecast, to_build: int) -> float | None:
     """Return the seconds that a run may take; None where a step that it will make was not measured."""
-    if not trials or not told.reviews + told.revisions:
+    if not trials or not told.reviews + told.revisions + told.answers:
         return None
-    unproved = len({instance.id for instance, _, _ in trials} - known.proved)
+    reviewed = [(instance, crew) for instance, crew, _ in trials if not crew.spec.answers]
+    unproved = len({instance.id for instance, _ in reviewed} - known.proved)
     parts = [
         (to_build, [known.mean("image")]),
         (unproved, [known.mean("proof")]),
-        (told.reviews, [known.mean("review", crew.spec.reviewer) for _, crew, _ in trials]),
-        (told.revisions, [known.mean("revision", crew.spec.agent) for _, crew, _ in trials]),
+        (told.reviews, [known.mean("review", crew.spec.reviewer) for _, crew in reviewed]),
+        (told.revisions, [known.mean("revision", crew.spec.agent) for _, crew in reviewed]),
+        (told.answers, [known.mean("answers", crew.spec.reviewer) for _, crew, _ in trials if crew.spec.answers]),
         (told.revisions, [known.mean("verdict")]),
     ]
     total = 0.0

@@ -12,7 +12,7 @@ from pytest_crab.types import Trial
 #: How the sentence begins that trials have for an error that were not run for this reason.
 GIVEN_UP = "given up"
 
-_FAILURES = frozenset({Reason.REVIEWER_ERROR, Reason.AGENT_ERROR, Reason.BROKEN})
+_FAILURES = frozenset({Reason.REVIEWER_ERROR, Reason.AGENT_ERROR, Reason.ANSWERER_ERROR, Reason.BROKEN})
 #: Parts of an error that differ from trial to trial: quoted texts, paths, digests, numbers.
 _OWN = re.compile(r"'[^']*'|\"[^\"]*\"|\S*[/@:]\S*|\b[0-9a-f]{7,}\b|\d+")
 #: So many characters of an error tell its class.

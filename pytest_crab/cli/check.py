@@ -209,10 +209,10 @@ def _check_trees(
 
 
 def _snapshot(instance: Instance, cache: Path, passing: Path, *, fetch: bool) -> Snapshot | None:
-    """The instance's trees, if they are here or may be fetched; what is made of the set's own tree is not kept."""
+    """The instance's trees, if they are here or may be fetched; what is made of the set's own files is not kept."""
     source = fetcher_for(instance)
     found = snapshot_store.find(cache, source.identity(instance))
-    if found is None and instance.source.tree is not None:
+    if found is None and (instance.source.tree or instance.source.snippet) is not None:
         return source.fetch(instance, passing)
     if found is None and fetch:
         return source.fetch(instance, cache)

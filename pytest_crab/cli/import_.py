@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from pytest_crab.benchmarks.aacr import import_aacr
+from pytest_crab.benchmarks.codereviewqa import import_codereviewqa
 from pytest_crab.benchmarks.importing import PAPER_KINDS
 from pytest_crab.benchmarks.importing import import_ccrab
 from pytest_crab.benchmarks.native import Import
@@ -94,6 +95,16 @@ def aacr(file: Path, out: Path, only: re.Pattern[str] | None, *, everything: boo
 def sweprbench(folder: Path, out: Path, only: re.Pattern[str] | None, *, everything: bool) -> None:
     """Import SWE-PRBench's data set, a FOLDER with prs.jsonl and annotations/, as instances without environment."""
     _import_rows(import_sweprbench, folder, out, only, everything=everything)
+
+
+@import_.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@_OUT
+@_ONLY
+@_ALL
+def codereviewqa(file: Path, out: Path, only: re.Pattern[str] | None, *, everything: bool) -> None:
+    """Import CodeReviewQA's FILE, JSON lines, as questions about review comments for pytest --answerer."""
+    _import_rows(import_codereviewqa, file, out, only, everything=everything)
 
 
 def _import_rows(

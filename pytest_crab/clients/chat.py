@@ -92,8 +92,10 @@ class ChatSettings:
 
     def protocol(self) -> Api:
         """The protocol that the model is asked in. Raises BadInput."""
+        if self.api is not None:
+            return self.api
         endpoint = endpoint_of(self.provider, Path(self.folder))
-        return self.api or (Api.OPENAI if endpoint is None else Api(endpoint["api"]))
+        return Api.OPENAI if endpoint is None else Api(endpoint["api"])
 
     @contextmanager
     def chat(self, services: Services) -> Iterator[Chat]:

@@ -120,10 +120,17 @@ class Conversation:
 def open_conversation(
     settings: RequestSettings, access: ModelAccess, tools: Sequence[Tool] = ()
 ) -> Iterator[Conversation]:
-    """Open a conversation in the protocol of the settings' provider."""
-    kind = _Messages if settings.protocol() is Api.ANTHROPIC else _ChatCompletions
+    """Open a conversation in the protocol of the settings' provider, over a connection of its own."""
     with connection(access) as client:
-        yield kind(settings, access, client, tools)
+        yield start_conversation(settings, access, client, tools)
+
+
+def start_conversation(
+    settings: RequestSettings, access: ModelAccess, client: httpx2.Client, tools: Sequence[Tool] = ()
+) -> Conversation:
+    """Return a conversation in the protocol of the settings' provider, over a connection that others use too."""
+    kind = _Messages if settings.protocol() is Api.ANTHROPIC else _ChatCompletions
+    return kind(settings, access, client, tools)
 
 
 class _Messages(Conversation):

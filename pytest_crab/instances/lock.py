@@ -45,9 +45,11 @@ def digest(instance: Instance) -> str:
 
 
 def named_files(instance: Instance) -> list[str]:
-    """Return every file that an instance names, sorted: diffs and oracles."""
+    """Return every file that an instance names, sorted: diffs, oracles and the code of a snippet."""
     names = {comment.required_oracle.file for comment in instance.with_oracles}
-    return sorted(names | set(named_diffs(instance).values()))
+    snippet = instance.source.snippet
+    code = set() if snippet is None else {snippet.head, snippet.reference}
+    return sorted(names | code | set(named_diffs(instance).values()))
 
 
 def named_diffs(instance: Instance) -> dict[str, str]:

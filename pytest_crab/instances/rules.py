@@ -23,6 +23,7 @@ from pytest_crab.types import Oracle
 from pytest_crab.types import OracleRunner
 from pytest_crab.types import PullRequestFacts
 from pytest_crab.types import SdistSource
+from pytest_crab.types import SnippetSource
 from pytest_crab.types import Source
 from pytest_crab.types import TreeSource
 
@@ -100,13 +101,13 @@ def source_faults(source: Source, folder: Path) -> Iterator[str]:
         if not _REPOSITORY.fullmatch(only.url):
             yield f"source.git.url is {only.url!r}; it should be https://host/owner/name without a password"
         return
-    key = "source.tree" if isinstance(only, TreeSource) else "source.sdist"
+    key = {SdistSource: "source.sdist", TreeSource: "source.tree", SnippetSource: "source.snippet"}[type(only)]
     if isinstance(only, SdistSource):
         if not _NAME.fullmatch(only.name):
             yield f"{key}.name is {only.name!r}; it should be a package's name"
         if not _EXACT.fullmatch(only.version):
             yield f"{key}.version is {only.version!r}; it should be one exact version"
-    else:
+    elif isinstance(only, TreeSource):
         yield from folder_faults(f"{key}.path", only.path, folder)
     yield from file_faults(f"{key}.head", only.head, folder)
     yield from file_faults(f"{key}.reference", only.reference, folder)

@@ -60,7 +60,7 @@ _EPOCH = "1970-01-01T00:00:00Z"
 
 API_FORMATS = {
     Api.ANTHROPIC: ApiFormat(api=Api.ANTHROPIC, posts=frozenset({"/messages", "/messages/count_tokens"})),
-    Api.OPENAI: ApiFormat(api=Api.OPENAI, posts=frozenset({"/responses", "/chat/completions"})),
+    Api.OPENAI: ApiFormat(api=Api.OPENAI, posts=frozenset({"/responses", "/chat/completions", "/completions"})),
 }
 
 

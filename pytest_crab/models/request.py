@@ -34,8 +34,8 @@ _SERVER_FIELDS = ("mcp_servers", "web_search_options", "plugins", "prompt")
 #: And models that look things up by themselves, by what their names hold.
 _SEARCHING = re.compile(r"search-(?:preview|api)|deep-research|:online\b")
 
-#: The fields of a request that say what is asked, in the three protocols.
-_QUESTION = ("model", "system", "messages", "instructions", "input")
+#: The fields of a request that say what is asked, in the four protocols.
+_QUESTION = ("model", "system", "messages", "instructions", "input", "prompt")
 
 #: The longest name of a model that is put on record.
 _MOST_NAME = 200
@@ -173,7 +173,8 @@ def require_no_lookups(document: Mapping[str, Any]) -> None:
 def _server_tool(document: Mapping[str, Any]) -> str | None:
     """Return in one word what has the provider look things up; None if nothing does."""
     for field_name in _SERVER_FIELDS:
-        if document.get(field_name):
+        given = document.get(field_name)
+        if given and not (field_name == "prompt" and isinstance(given, str)):  # the text of /completions itself
             return field_name
     model = str(document.get("model", ""))
     if _SEARCHING.search(model):

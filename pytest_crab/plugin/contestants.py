@@ -26,6 +26,7 @@ from pytest_crab.plugin.option_table import Options
 from pytest_crab.report.files import read_trials
 from pytest_crab.report.loading import trials_file
 from pytest_crab.reviewers import REVIEWERS
+from pytest_crab.scoring.choices import ANSWERERS
 from pytest_crab.settings import Settings
 from pytest_crab.settings import Variant
 from pytest_crab.settings import load_settings
@@ -38,6 +39,9 @@ from pytest_crab.types import PLACEBO
 #: The control: a reviewer without findings, whose agent runs all the same.
 NOTHING = "none"
 
+
+#: The name on the record in the place of an agent where none is asked.
+NO_AGENT = "none"
 
 #: The built-in reviewers that run beside recorded revisions; all others are replayed too.
 _LIVE = ("command", "human", NOTHING, "replay")
@@ -59,18 +63,24 @@ class Contestants:
         return any("reviewer" in crew.spec.agent_spec.settings for crew in self.by_reviewer.values())
 
     def description(self) -> str:
-        """Return reviewers and agent with their labels, for the header."""
+        """Return reviewers and agent, and answerers, with their labels, for the header."""
+        answerers = [name for name, crew in self.by_reviewer.items() if crew.spec.answers]
         reviewers = ", ".join(
             name + (f" ({crew.spec.arm or crew.reviewer_label})" if crew.spec.arm or crew.reviewer_label else "")
             for name, crew in self.by_reviewer.items()
+            if not crew.spec.answers
         )
-        crew = next(iter(self.by_reviewer.values()))
+        answering = f"answerers {', '.join(answerers)}" if answerers else ""
+        if not reviewers:
+            return answering
+        crew = next(crew for crew in self.by_reviewer.values() if not crew.spec.answers)
         labels = [
             *(["simulated"] if crew.simulated else []),
             *(["privileged"] if crew.privileged_agent else []),
             *([self.why_agent] if self.why_agent else []),
         ]
-        return f"reviewers {reviewers}; agent {self.agent}" + (f" ({'; '.join(labels)})" if labels else "")
+        described = f"reviewers {reviewers}; agent {self.agent}" + (f" ({'; '.join(labels)})" if labels else "")
+        return "; ".join(filter(None, [described, answering]))
 
 
 def build_contestants(options: Options, config: pytest.Config) -> Contestants:
@@ -96,14 +106,38 @@ def build_contestants(options: Options, config: pytest.Config) -> Contestants:
             )
             for each in (whole, *_arms(whole, options)):
                 crews[each.reviewer] = Crew.build(each)
+        crews |= _answerers(options, settings, crews)
         problems = [one for crew in crews.values() for one in provider_problems(crew, settings.models)]
         if problems:
             raise pytest.UsageError("\n".join(dict.fromkeys(problems)))
     except BadInput as error:
         raise pytest.UsageError(str(error)) from error
     return Contestants(
-        by_reviewer=crews, agent=agent, agent_defaulted=options.agent is None, why_agent=why, settings=settings
+        by_reviewer=crews,
+        agent=agent if options.reviewers else NO_AGENT,
+        agent_defaulted=options.agent is None and bool(options.reviewers),
+        why_agent=why,
+        settings=settings,
     )
+
+
+def _answerers(options: Options, settings: Settings, reviewers: Mapping[str, Crew]) -> dict[str, Crew]:
+    """Build a crew for every named answerer. Raises BadInput."""
+    crews = {}
+    for name in options.answerers:
+        if name in reviewers:
+            raise BadInput(ANSWERERS.where(name), ["there is a reviewer of this name too; name one of them otherwise"])
+        variant = settings.answerers.get(name)
+        use, own = (name, {}) if variant is None else (variant.use, variant.settings)
+        spec = CrewSpec(
+            reviewer=name,
+            reviewer_spec=ANSWERERS.spec(use, own, settings.folder, ANSWERERS.where(name), settings.answerers),
+            agent=NO_AGENT,
+            agent_spec=AGENTS.spec("suggestions", {}, settings.folder),  # asks no model, and is not asked itself
+            answers=True,
+        )
+        crews[name] = Crew.build(spec)
+    return crews
 
 
 def _arms(whole: CrewSpec, options: Options) -> Iterator[CrewSpec]:

@@ -13,7 +13,6 @@ import pytest
 
 from pytest_crab.campaign.access import missing_keys
 from pytest_crab.campaign.forecast import SECONDS
-from pytest_crab.campaign.forecast import STEPS
 from pytest_crab.campaign.forecast import DiskNeed
 from pytest_crab.campaign.forecast import Forecast
 from pytest_crab.campaign.forecast import PlannedTrial
@@ -146,7 +145,8 @@ class Forecaster:
             if set(of_reviewer + of_agent) <= needed.keys() or time.monotonic() > until:
                 continue
             plan = contestants_plan(trial, self._resources.run_context)
-            wanted = [*(of_reviewer if plan.runs("review") else []), *(of_agent if plan.runs("revision") else [])]
+            asks = plan.runs("review") or plan.runs("answers")
+            wanted = [*(of_reviewer if asks else []), *(of_agent if plan.runs("revision") else [])]
             needed.update(dict.fromkeys(wanted))
         if needed:
             raise pytest.UsageError("\n".join(needed))
@@ -179,8 +179,10 @@ def forecast_lines(told: Forecast, environments: str, disk_budget: int | None) -
     """Yield a forecast in one or two lines; ``environments`` is what the runtime calls them."""
     about = "" if told.exact else "about "
     text = f"crab: {format_count(told.trials, 'trial')} of {format_count(told.instances, 'instance')}: "
-    text += f"{about}{format_count(told.reviews, 'review')} and at most {format_count(told.revisions, 'revision')} "
-    text += f"to be made, {told.stored:,} stored"
+    reviews = f"{format_count(told.reviews, 'review')} and at most {format_count(told.revisions, 'revision')}"
+    answers = f"the answers of {format_count(told.answers, 'trial')}"
+    parts = [reviews] if told.reviews or told.revisions or not told.answers else []
+    text += f"{about}{', '.join([*parts, *([answers] if told.answers else [])])} to be made, {told.stored:,} stored"
     text += "" if told.seconds is None else f"; about {format_duration(told.seconds)} by what earlier ones took"
     yield text + _money_text(told.reviewers)
     if told.disk is not None:
@@ -226,7 +228,7 @@ def _disk_text(told: Forecast, disk: DiskNeed, budget: int | None) -> str:
 
 
 def _need_text(need: ReviewerNeed) -> str:
-    counts = ", ".join(f"{need.steps[step]} {step}s" for step in STEPS)
+    counts = ", ".join(f"{count} {step.removesuffix('s')}s" for step, count in need.steps.items())
     if need.usd is None:
         why = "a step of these has no priced one in the store" if need.unpriced else "nothing priced is stored"
         return f"would run at least {counts}; cost not known: {why}"

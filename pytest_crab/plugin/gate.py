@@ -221,7 +221,7 @@ class RunGate:
             privileged=any(crew.privileged_agent for crew in crews),
             simulated=any(crew.simulated for crew in crews),
             defaulted=self._contestants.agent_defaulted,
-            runtime_named=self._options.runtime != "auto",
+            runtime_named=self._options.runtime != "auto" or not self._options.reviewers,  # answerers use none
             gated=any(crew.spec.arm is None for crew in crews),
             baseline=bool(self._options.baselines),
             sharded=self._options.shard is not None,

@@ -49,11 +49,20 @@ class Missed(Exception):
 class Items:
     """Collects instances: an item for each reviewer and repeat, in the order of the command line.
 
-    ``contestants`` says of each reviewer whether it was named; the others are there to compare with.
+    ``reviewers`` says of each reviewer whether it was named; the others are there to compare with. ``answerers`` answer
+    the questions of instances that have some.
     """
 
-    def __init__(self, contestants: Mapping[str, bool], repeats: int, store: Path, config: pytest.Config) -> None:
-        self.contestants = contestants
+    def __init__(
+        self,
+        reviewers: Mapping[str, bool],
+        answerers: Sequence[str],
+        repeats: int,
+        store: Path,
+        config: pytest.Config,
+    ) -> None:
+        self.reviewers = reviewers
+        self.answerers = answerers
         self.repeats = repeats
         self.store = store
         self._claims: dict[str, Path] = {}
@@ -223,9 +232,10 @@ class NamedInstance(ParentHooksMixin, pytest.Collector):
 
 
 def items_of(instance: Instance, parent: pytest.Collector) -> Iterator[pytest.Item]:
-    """Yield an item per reviewer and repeat."""
+    """Yield an item per contestant and repeat; answerers have items of an instance with questions alone."""
     items = parent.config.stash[_ITEMS]
-    for reviewer, named in items.contestants.items():
+    answerers = () if instance.probes is None else items.answerers
+    for reviewer, named in {**items.reviewers, **dict.fromkeys(answerers, True)}.items():
         for repeat in range(1, items.repeats + 1):
             trial_id = TrialId(instance.id, reviewer, repeat)
             item: TrialItem = TrialItem.from_parent(

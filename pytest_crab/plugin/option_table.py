@@ -64,6 +64,15 @@ class Options:
         many=True,
         short="--reviewer",
     )
+    answerers: tuple[str, ...] = _option(
+        kinds.NAME,
+        (),
+        "let this answerer answer the questions of instances with probes; repeatable (built in: constant, letters, "
+        "log-probabilities, random, right; others in crab.yaml)",
+        name="answerer",
+        many=True,
+        short="--answerer",
+    )
     agent: str | None = _option(
         kinds.NAME,
         None,

@@ -61,8 +61,9 @@ def read_options(config: pytest.Config) -> Options:
     for name in ("report", "junit", "anchor", "placebo"):
         values[name] = invocation / values[name] if values[name] else None
     values["baselines"] = tuple(invocation / path for path in values["baselines"])
-    reviewers = tuple(dict.fromkeys(values["reviewers"]))
-    return Options(**{**values, "reviewers": reviewers, "store": store, "report": values["report"] or store / "report"})
+    for name in ("reviewers", "answerers"):
+        values[name] = tuple(dict.fromkeys(values[name]))
+    return Options(**{**values, "store": store, "report": values["report"] or store / "report"})
 
 
 def runs_trials(options: Options, config: pytest.Config) -> bool:
@@ -76,16 +77,18 @@ def runs_items(config: pytest.Config) -> bool:
     return not (option.collectonly or option.setuponly or option.setupplan)
 
 
+#: The options that name contestants; without any of them the plugin does nothing.
+_CONTESTANTS = tuple(option for option in OPTIONS if option.name in ("reviewer", "answerer"))
+
+
 def named_reviewers(config: pytest.Config) -> bool:
-    """Return whether any reviewer is named, without reading the other options."""
-    (option,) = (option for option in OPTIONS if option.name == "reviewer")
-    return bool(_raw(option, config, os.environ)[0])
+    """Return whether any reviewer or answerer is named, without reading the other options."""
+    return any(_raw(option, config, os.environ)[0] for option in _CONTESTANTS)
 
 
 def names_reviewers(config: pytest.Config, arguments: Sequence[str]) -> bool:
-    """Return whether a reviewer is named in arguments that are not parsed yet."""
-    (option,) = (option for option in OPTIONS if option.name == "reviewer")
-    flags = (f"--crab-{option.name}", option.short)
+    """Return whether a reviewer or an answerer is named in arguments that are not parsed yet."""
+    flags = [flag for option in _CONTESTANTS for flag in (f"--crab-{option.name}", option.short)]
     return named_reviewers(config) or any(argument.split("=", 1)[0] in flags for argument in arguments)
 
 

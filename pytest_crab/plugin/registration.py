@@ -41,7 +41,8 @@ def register(config: pytest.Config) -> None:
     contestants = build_contestants(options, config)
     if measures and not is_worker:
         _refuse_forked(config)
-        require_trust(config, options.store, trust=options.trust)
+        if options.reviewers:  # answerers run no code of an instance
+            require_trust(config, options.store, trust=options.trust)
     resources = Resources(options, contestants.settings, config)
     if measures and not is_worker:
         resources.choice  # noqa: B018 - decided now, so that a runtime that cannot work is a usage error
@@ -52,9 +53,9 @@ def register(config: pytest.Config) -> None:
     looks = None if gate is None else gate.looks
     runner = Runner(options, contestants, resources, looks, config) if measures else None
 
-    named = {name: name in options.reviewers for name in contestants.by_reviewer}
+    named = {name: name in options.reviewers for name, crew in contestants.by_reviewer.items() if not crew.spec.answers}
     plugins: dict[str, object | None] = {
-        "items": Items(named, options.repeat, options.store, config),
+        "items": Items(named, options.answerers, options.repeat, options.store, config),
         "sets-only": SetsOnly(config),
         "shared-decisions": SharedDecisions(resources),
         "header": None if is_worker else Header(options, contestants, resources, runner),

@@ -86,7 +86,12 @@ class Runner:
     # --- trials -----------------------------------------------------------------------------------------------------
 
     def trial_of(self, instance: Instance) -> Trial:
-        """Run the trial of an instance with the first reviewer named, once. Raises CrabError if it was stopped."""
+        """Run the trial of an instance with the first reviewer named, once.
+
+        Raises CrabError if it was stopped, and where only answerers are named.
+        """
+        if not self._options.reviewers:
+            raise CrabError("crab_trial runs the first reviewer, and none is named: name one with --reviewer")
         trial_id = TrialId(instance.id, self._options.reviewers[0])
         self._submit(instance, trial_id)
         return self._result(instance, trial_id)

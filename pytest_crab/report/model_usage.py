@@ -14,9 +14,9 @@ from pytest_crab.types import Usage
 class ModelUsage:
     """The requests of one part of a reviewer's trials to one model, over all repeats.
 
-    ``part`` is review, revision or failed (attempts that came to nothing). ``model`` joins the names where several
-    models answered one step; "" where the model is not known. ``steps`` counts the steps that asked a model. Each sum
-    is over the steps that report it; None: no step does.
+    ``part`` is review, revision, scoring or failed (attempts that came to nothing). ``model`` joins the names where
+    several models answered one step; "" where the model is not known. ``steps`` counts the steps that asked a model.
+    Each sum is over the steps that report it; None: no step does.
     """
 
     part: str
@@ -32,6 +32,7 @@ def usages_of(trial: Trial) -> Iterator[tuple[str, Usage]]:
     """Yield the measured usage of each part of a trial that asked a model."""
     steps = (("review", trial.review), ("revision", trial.revision))
     found = [(part, step.usage) for part, step in steps if step is not None and step.usage is not None]
+    found += [] if trial.scoring is None else [("scoring", trial.scoring)]
     found += [("failed", usage) for usage in trial.failed_usages]
     yield from ((part, usage) for part, usage in found if usage.models or usage.requests or usage.input_tokens)
 

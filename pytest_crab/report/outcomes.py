@@ -23,7 +23,14 @@ from pytest_crab.types import Verdict
 CAUGHT, MISSED, EMPTY = "cme"
 
 #: One letter for each cause of an unknown verdict.
-CAUSES = {Reason.REVIEWER_ERROR: "r", Reason.AGENT_ERROR: "a", Reason.BROKEN: "b", Reason.NOT_RUN: "n"}
+CAUSES = {
+    Reason.REVIEWER_ERROR: "r",
+    Reason.AGENT_ERROR: "a",
+    Reason.ANSWERER_ERROR: "w",
+    Reason.NO_ANSWER: "-",
+    Reason.BROKEN: "b",
+    Reason.NOT_RUN: "n",
+}
 
 #: What each letter is called in ``outcomes``.
 OUTCOMES = {

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from dataclasses import field
+from typing import Any
 
 from pytest_crab.report import outcomes as letters
 from pytest_crab.report.comparisons import MAJORITY
@@ -37,6 +38,8 @@ from pytest_crab.report.trial_rows import cost
 from pytest_crab.report.trial_rows import oracles_of
 from pytest_crab.report.trial_rows import per_run
 from pytest_crab.report.trial_rows import row_of
+from pytest_crab.statistics.choices import ProbeMeasures
+from pytest_crab.statistics.choices import probe_measures
 from pytest_crab.statistics.comparison import Comparison
 from pytest_crab.statistics.comparison import Key
 from pytest_crab.statistics.labels import LabelComparison
@@ -88,8 +91,10 @@ class ReviewerSummary:
     where such arms ran, and ``all``. ``versions`` are what was seen of each part that a comparison depends on.
     ``by_label`` has the rates by dimension (category, kind, severity) and label, ``findings_by_label`` the number of
     findings in all repeats by dimension (severity, and each scorer of findings) and label.
-    ``resolvable`` is the rate over those oracles that the agent was seen to resolve from the human comment; None: no
-    oracle is marked so. ``unknown_causes`` counts unknown verdicts, over all repeats, by their cause in words.
+    ``probes`` has an answerer's measures by probe and language, ``all`` for all of them, and ``measure`` names its way
+    of answering; None: it is a reviewer. ``resolvable`` is the rate over those oracles that the agent was seen to
+    resolve from the human comment; None: no oracle is marked so. ``unknown_causes`` counts unknown verdicts, over all
+    repeats, by their cause in words.
     ``clean`` has the false alarms on pull requests without an issue; None where the set has none.
     """
 
@@ -129,6 +134,8 @@ class ReviewerSummary:
     findings_by_label: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     usage: tuple[ModelUsage, ...] = ()
     unknown_causes: Mapping[str, int] = field(default_factory=dict)
+    probes: Mapping[str, Mapping[str, ProbeMeasures]] = field(default_factory=dict)
+    measure: str | None = None
     oracles: tuple[OracleRecord, ...] = ()
 
     @property
@@ -325,6 +332,7 @@ def _reviewer(name: str, rows: Sequence[TrialRow], unasked: AbstractSet[Key], *,
         findings_by_label=_findings_by_label(rows),
         usage=sum_usages(usage for row in rows for usage in row.usages),
         unknown_causes=dict(Counter(cause for row in rows for cause in row.causes).most_common()),
+        **_answers(rows),
         oracles=tuple(oracles),
     )
 
@@ -361,6 +369,18 @@ def _contestant(own: ReviewerSummary) -> Contestant:
         seconds=own.seconds_per_run,
         arm=own.arm,
     )
+
+
+def _answers(rows: Iterable[TrialRow]) -> dict[str, Any]:
+    """Return the fields of an answerer alone."""
+    found: dict[str, dict[str, list[str]]] = {}
+    measure = None
+    for answers in (answers for row in rows for answers in row.answers):
+        measure = answers.measure
+        for language in ("all", answers.language):
+            found.setdefault(answers.probe, {}).setdefault(language, []).append(answers.letters)
+    probes = {probe: {name: probe_measures(own) for name, own in by.items()} for probe, by in found.items()}
+    return {"probes": probes, "measure": measure}
 
 
 def _findings_by_label(rows: Iterable[TrialRow]) -> dict[str, dict[str, int]]:

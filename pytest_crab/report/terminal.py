@@ -82,6 +82,7 @@ def summary_lines(summary: Summary, width: int = 80) -> list[Line]:
     blocks = [
         _label_tables(summary, width),
         _finding_tables(summary, width),
+        _probe_tables(summary, width),
         [line for text in together_lines(summary) for line in _wrap(text, width)],
         _notes(summary, width),
         _usage(summary, width),
@@ -168,6 +169,22 @@ def _finding_tables(summary: Summary, width: int) -> list[Line]:
     for dimension, words in summary.finding_dimensions().items():
         columns = [[label(own), *(of_findings(own, dimension, word) for word in words)] for own in summary.reviewers]
         lines += _grid([f"Findings by {one_line(dimension, 30)}", *words], columns, width)
+    return lines
+
+
+def _probe_tables(summary: Summary, width: int) -> list[Line]:
+    """Return the measures of each answerer's probes beside their invariant accuracy, which the rates are."""
+    lines = []
+    for own in summary.reviewers:
+        measures = {probe: languages["all"] for probe, languages in own.probes.items()}
+        letters = sorted({letter for each in measures.values() for letter in each.letters})
+        columns = [
+            ["correct", *(f"{format_percent(each.mean)}%" for each in measures.values())],
+            ["agreement", *(f"{format_percent(each.agreement)}%" for each in measures.values())],
+            *([letter, *(str(each.letters.get(letter, 0)) for each in measures.values())] for letter in letters),
+        ]
+        if measures:
+            lines += _grid([f"Answers of {label(own)} by {own.measure}", *measures], columns, width)
     return lines
 
 

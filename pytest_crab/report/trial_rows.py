@@ -7,6 +7,7 @@ import itertools
 from collections import Counter
 from collections.abc import Callable
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
@@ -26,7 +27,17 @@ from pytest_crab.types import Usage
 from pytest_crab.types import Verdict
 
 #: The steps whose time is a reviewer's: proofs, images and downloads are the benchmark's.
-_OWN_STEPS = ("review", "revision", "verdict")
+_OWN_STEPS = ("review", "revision", "verdict", "answers")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbeAnswers:
+    """The answers to one probe's question as letters: see statistics.choices; ``measure`` is the way of answering."""
+
+    probe: str
+    language: str
+    measure: str
+    letters: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +71,7 @@ class TrialRow:
     causes: tuple[str, ...] = ()
     usages: tuple[tuple[str, Usage], ...] = ()
     finding_labels: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    answers: tuple[ProbeAnswers, ...] = ()
 
 
 def row_of(trial: Trial) -> TrialRow:
@@ -99,7 +111,17 @@ def row_of(trial: Trial) -> TrialRow:
         causes=tuple(map(why, trial.having(Verdict.UNKNOWN))),
         usages=tuple(usages_of(trial)),
         finding_labels=_finding_labels(trial),
+        answers=tuple(_answers(trial)),
     )
+
+
+def _answers(trial: Trial) -> Iterator[ProbeAnswers]:
+    languages = {comment.id: comment.labels.get("language", "") for comment in trial.comments}
+    for score in trial.scores:
+        if score.unit is Unit.PROBE and score.evidence:
+            letters, measure = str(score.evidence.get("letters", "")), str(score.evidence.get("measure", ""))
+            language = languages.get(score.subject, "")
+            yield ProbeAnswers(probe=score.subject, language=language, measure=measure, letters=letters)
 
 
 def _finding_labels(trial: Trial) -> Counter[tuple[str, str]]:

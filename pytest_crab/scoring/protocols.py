@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -16,12 +17,15 @@ from pytest_crab.protocols import Image
 from pytest_crab.protocols import Limits
 from pytest_crab.protocols import Services
 from pytest_crab.protocols import Snapshot
+from pytest_crab.scoring.choices.answers import Answerer
 from pytest_crab.types import Artefact
 from pytest_crab.types import Comment
 from pytest_crab.types import Instance
 from pytest_crab.types import Review
 from pytest_crab.types import Revision
 from pytest_crab.types import Score
+from pytest_crab.types import Unit
+from pytest_crab.types import Usage
 
 R = TypeVar("R")
 
@@ -99,6 +103,20 @@ class ScoringContext(Protocol):
         """The image, found or built. Raises ImageError, EngineError."""
 
     @property
+    def answerer(self) -> Answerer:
+        """The answerer of this trial, for a scorer that needs one."""
+
+    def answerer_identity(self) -> Mapping[str, Any]:
+        """Return what decides the answerer's answers, for a step's key."""
+
+    def book(self, usage: Usage | None) -> None:
+        """Put the usage of a scorer's model on the trial's record."""
+
+    @property
+    def repeat(self) -> int:
+        """The number of the repeat, from 1."""
+
+    @property
     def limits(self) -> Limits:
         """The limits of an oracle's sandbox."""
 
@@ -123,17 +141,21 @@ class ScorerEvidence(Protocol):
     """The result of a scorer's ``prepare`` for one trial; ``decided`` are the scores that need no review."""
 
     @property
-    def decided(self) -> Sequence[Score]:
-        """Scores of what cannot be measured, such as a comment whose oracle is not proved."""
+    def decided(self) -> Iterable[Score]:
+        """Scores that need no review, such as that of a comment whose oracle is not proved.
+
+        They may be made one by one: those before a failure count. Raises as ``Scorer.prepare`` does.
+        """
 
 
 class Scorer(Protocol):
     """Judges a trial by one rule; one object serves every trial of a process.
 
-    ``needs`` says which steps a trial must have for it.
+    ``needs`` says which steps a trial must have for it, and ``unit`` what its verdicts are on.
     """
 
     name: str
+    unit: Unit
     needs: frozenset[Artefact]
 
     def comments(self, instance: Instance) -> tuple[Comment, ...]:

@@ -15,6 +15,7 @@ from pytest_crab.types import Instance
 FETCHERS = {
     "git": "pytest_crab.sources.git:GitFetcher",
     "sdist": "pytest_crab.sources.sdist:SdistFetcher",
+    "snippet": "pytest_crab.sources.snippet:SnippetFetcher",
     "tree": "pytest_crab.sources.tree:FolderFetcher",
 }
 

@@ -19,7 +19,7 @@ from pytest_crab.errors import StoreError
 from pytest_crab.locks import lock_file
 
 #: The kinds of objects that are kept: steps of trials, transcripts of clients, audits of oracles, and judgements.
-STEPS = ("proof", "review", "revision", "verdict", "transcript", "audit", "judgement")
+STEPS = ("proof", "review", "revision", "verdict", "transcript", "audit", "judgement", "answers")
 
 _KEY = re.compile(r"[0-9a-f]{64}")
 _CACHE_TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# Finished steps of pytest-crab; safe to delete.\n"

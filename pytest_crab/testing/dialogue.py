@@ -11,7 +11,12 @@ from dataclasses import field
 from typing import Any
 
 #: The protocol by the end of a request's path.
-PATHS = {"/messages": "messages", "/responses": "responses", "/chat/completions": "chat"}
+PATHS = {
+    "/messages": "messages",
+    "/responses": "responses",
+    "/chat/completions": "chat",
+    "/completions": "completions",
+}
 
 _KINDS = {
     400: "invalid_request_error",
@@ -40,7 +45,8 @@ class Reply:
     ``raw`` is sent as it is instead of anything that the protocol knows. A stream is cut after ``cut`` events (0:
     before the first byte), stands still for ``stall`` seconds after its first and for ``pause`` seconds after each, and
     stays open for ``linger`` seconds after its last; ``delay`` seconds pass before the head, and ``pieces`` is how many
-    parts the text is sent in.
+    parts the text is sent in. ``log_probabilities`` are those of the first token, by token, which the two protocols of
+    completions send where the request asks for them.
     """
 
     text: str = ""
@@ -56,6 +62,7 @@ class Reply:
     linger: float = 0.0
     delay: float = 0.0
     pieces: int = 2
+    log_probabilities: Mapping[str, float] | None = None
 
 
 # --- reading a request --------------------------------------------------------------------------------------------
@@ -115,7 +122,8 @@ def error(api: str, status: int, message: str) -> dict[str, Any]:
 
 def whole(api: str, body: Mapping[str, Any], reply: Reply) -> dict[str, Any]:
     """Return a reply as one document."""
-    return {"messages": _message, "responses": _response, "chat": _completion}[api](body, reply)
+    makers = {"messages": _message, "responses": _response, "chat": _completion, "completions": _text_completion}
+    return makers[api](body, reply)
 
 
 def events(api: str, body: Mapping[str, Any], reply: Reply) -> Iterator[bytes]:
@@ -316,7 +324,43 @@ def _completion(body: Mapping[str, Any], reply: Reply) -> dict[str, Any]:
         "object": "chat.completion",
         "created": 0,
         "model": body.get("model"),
-        "choices": [{"index": 0, "message": message, "finish_reason": _chat_stop(reply), "logprobs": None}],
+        "choices": [
+            {
+                "index": 0,
+                "message": message,
+                "finish_reason": _chat_stop(reply),
+                "logprobs": _token_probabilities(body, reply),
+            }
+        ],
+        "usage": _chat_usage(reply),
+    }
+
+
+def _likely(count: Any, reply: Reply) -> list[tuple[str, float]]:
+    """Return as many of a reply's tokens as a request asks for, the most likely ones first."""
+    known = (reply.log_probabilities or {}).items()
+    return sorted(known, key=lambda pair: -pair[1])[: count if isinstance(count, int) else 0]
+
+
+def _token_probabilities(body: Mapping[str, Any], reply: Reply) -> dict[str, Any] | None:
+    if not body.get("logprobs") or reply.log_probabilities is None:
+        return None
+    likely = [{"token": token, "logprob": value} for token, value in _likely(body.get("top_logprobs"), reply)]
+    return {"content": [{**likely[0], "top_logprobs": likely}]} if likely else {"content": []}
+
+
+# --- OpenAI completions ---------------------------------------------------------------------------------------------
+
+
+def _text_completion(body: Mapping[str, Any], reply: Reply) -> dict[str, Any]:
+    likely = _likely(body.get("logprobs"), reply)
+    known = {"tokens": [token for token, _ in likely[:1]], "top_logprobs": [dict(likely)]} if likely else None
+    return {
+        "id": _id("cmpl", body),
+        "object": "text_completion",
+        "created": 0,
+        "model": body.get("model"),
+        "choices": [{"index": 0, "text": reply.text, "finish_reason": _chat_stop(reply), "logprobs": known}],
         "usage": _chat_usage(reply),
     }
 

@@ -12,18 +12,21 @@ from dataclasses import dataclass
 from typing import Any
 from typing import TypeVar
 
+from pytest_crab.adapters import AdapterSpec
 from pytest_crab.clients.services import StepServices
 from pytest_crab.errors import AgentError
 from pytest_crab.errors import Cancelled
 from pytest_crab.errors import CrabError
 from pytest_crab.errors import ReviewerError
 from pytest_crab.errors import SourceError
+from pytest_crab.instances.resolved import settings_digest
 from pytest_crab.lazy import lazy
 from pytest_crab.protocols import Command
 from pytest_crab.protocols import Completed
 from pytest_crab.protocols import Image
 from pytest_crab.protocols import Limits
 from pytest_crab.protocols import Snapshot
+from pytest_crab.scoring.choices.answers import Answerer
 from pytest_crab.scoring.protocols import Step
 from pytest_crab.scoring.protocols import StepResults
 from pytest_crab.scoring.step_cache import StepCache
@@ -85,6 +88,8 @@ class TrialContext:
         self.transcripts: list[str] = []
         #: US dollars: the cost of those steps that came from the store.
         self.spent = 0.0
+        #: What the models of scorers have used.
+        self.scoring: list[Usage | None] = []
         self._notice = notice
 
     @lazy
@@ -153,6 +158,30 @@ class TrialContext:
             self.services(),
             permit=lambda: self.run_context.permit(self.instance, self.crew),
         )
+
+    @lazy
+    def answerer(self) -> Answerer:
+        """See scoring.protocols.ScoringContext."""
+        return self.crew.answerer_for(self.instance)
+
+    def contestant_identity(self, who: str, identity: Mapping[str, Any] | None, spec: AdapterSpec) -> Mapping[str, Any]:
+        """Return a contestant's identity for a step's key, and note it on the record under ``who``.
+
+        Without an identity, its settings and the run's resume token stand for it.
+        """
+        self.facts[f"{who}-identity"] = settings_digest(spec.path, identity, spec.settings)
+        if identity is not None and "client" in identity:
+            self.facts[who] = dict(identity)
+        return {"resume": self.run_context.resume, "settings": spec.settings} if identity is None else identity
+
+    def answerer_identity(self) -> Mapping[str, Any]:
+        """See scoring.protocols.ScoringContext."""
+        spec = self.crew.spec.reviewer_spec
+        return {**self.contestant_identity("reviewer", self.answerer.identity(), spec), "path": spec.path}
+
+    def book(self, usage: Usage | None) -> None:
+        """See scoring.protocols.ScoringContext."""
+        self.scoring.append(usage)
 
     def take_wasted(self) -> Usage | None:
         """Return the usage of failed attempts so far, and forget it: the caller puts it on the result of their step."""

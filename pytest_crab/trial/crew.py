@@ -15,6 +15,8 @@ from pytest_crab.protocols import PrivilegedAgent
 from pytest_crab.protocols import PrivilegedReviewer
 from pytest_crab.protocols import Reviewer
 from pytest_crab.reviewers import REVIEWERS
+from pytest_crab.scoring.choices import ANSWERERS
+from pytest_crab.scoring.choices.answers import Answerer
 from pytest_crab.types import Instance
 
 #: Adapters of this package that run programs of others, or commands that a model makes up.
@@ -24,6 +26,8 @@ _FOREIGN = ("command", "anthropic", *KINDS)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrewSpec:
     """One reviewer with the agent that acts on its findings, by name; plain JSON.
+
+    ``answers``: in the reviewer's place is an answerer, which answers questions; the agent is then not asked.
 
     ``control`` says that the reviewer is there to say nothing, and that its agent runs all the same. ``first`` hands
     the agent so many findings of the review and no more. ``arm`` is None for a contestant (see types.ARMS).
@@ -36,6 +40,7 @@ class CrewSpec:
     control: bool = False
     first: int | None = None
     arm: str | None = None
+    answers: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,15 +48,16 @@ class Crew:
     """A crew at work: adapters are built once in a process and bound to an instance where they must be."""
 
     spec: CrewSpec
-    reviewer: Reviewer | PrivilegedReviewer
+    reviewer: Reviewer | PrivilegedReviewer | Answerer
     agent: Agent | PrivilegedAgent
 
     @classmethod
     def build(cls, spec: CrewSpec) -> Crew:
         """Build both adapters. Raises BadInput with every fault of their settings."""
+        family = ANSWERERS if spec.answers else REVIEWERS
         return cls(
             spec=spec,
-            reviewer=REVIEWERS.build(spec.reviewer_spec, REVIEWERS.where(spec.reviewer)),
+            reviewer=family.build(spec.reviewer_spec, family.where(spec.reviewer)),
             agent=AGENTS.build(spec.agent_spec, AGENTS.where(spec.agent)),
         )
 
@@ -89,7 +95,8 @@ class Crew:
         """True if reviewer and agent are code of this package that runs no other code."""
         specs = (self.spec.reviewer_spec.path, self.spec.agent_spec.path)
         foreign = {table[name] for table in (REVIEWERS.table, AGENTS.table) for name in _FOREIGN if name in table}
-        return all(path in {*REVIEWERS.table.values(), *AGENTS.table.values()} - foreign for path in specs)
+        tables = (REVIEWERS.table, AGENTS.table, ANSWERERS.table)
+        return all(path in {path for table in tables for path in table.values()} - foreign for path in specs)
 
     @property
     def simulated(self) -> bool:
@@ -100,6 +107,10 @@ class Crew:
         """The reviewer, bound if it is privileged or leaky."""
         bind = getattr(self.reviewer, "bind", None)
         return cast("Reviewer", bind(instance) if bind else self.reviewer)
+
+    def answerer_for(self, instance: Instance) -> Answerer:
+        """The answerer in the reviewer's place, bound if it is privileged."""
+        return cast("Answerer", self.reviewer_for(instance))
 
     def agent_for(self, instance: Instance) -> Agent:
         """The agent, bound if it is privileged or leaky."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -33,11 +34,17 @@ class TrialPlan:
 
     def runs(self, step: str) -> bool:
         """Return whether a step may have to be made."""
-        return self.steps[step] not in (STORED, NEEDLESS)
+        return self.steps.get(step, NEEDLESS) not in (STORED, NEEDLESS)
 
 
-#: The plan of a trial of which nothing is stored.
-NOTHING_STORED = TrialPlan(steps={"proof": OPEN, "review": RUNS, "revision": OPEN, "verdict": OPEN}, costs={})
+#: The steps of a trial with a reviewer.
+_REVIEW_STEPS = ("proof", "review", "revision", "verdict")
+
+
+def nothing_stored(crew: Crew) -> TrialPlan:
+    """Return the plan of a trial of which nothing is stored."""
+    steps = {"answers": RUNS} if crew.spec.answers else {**dict.fromkeys(_REVIEW_STEPS, OPEN), "review": RUNS}
+    return TrialPlan(steps=steps, costs={})
 
 
 def plan_trial(instance: Instance, crew: Crew, run_context: RunContext, *, repeat: int = 1) -> TrialPlan:
@@ -53,9 +60,12 @@ def plan_trial(instance: Instance, crew: Crew, run_context: RunContext, *, repea
 
 def plan_contestants(instance: Instance, crew: Crew, run_context: RunContext, *, repeat: int = 1) -> TrialPlan:
     """Look up the review and the revision alone. Nothing is fetched: both would run if the source is not there."""
-    if not is_fetched(instance, run_context.cache):
-        return NOTHING_STORED
     planner = _Planner(instance, crew, run_context, repeat)
+    if crew.spec.answers:
+        planner.look()
+        return TrialPlan(steps=planner.states, costs=planner.costs)
+    if not is_fetched(instance, run_context.cache):
+        return nothing_stored(crew)
     review = planner.look_up_review()
     if review is not None and planner.states["revision"] != NEEDLESS:
         planner.look_up_revision(review)
@@ -67,13 +77,15 @@ class _Planner:
 
     def __init__(self, instance: Instance, crew: Crew, run_context: RunContext, repeat: int) -> None:
         self._run = TrialRun(TrialContext(instance, crew, run_context, lambda _step: None, repeat), repeat)
-        self.states = dict.fromkeys(("proof", "review", "revision", "verdict"), OPEN)
+        self.states = dict.fromkeys(() if crew.spec.answers else _REVIEW_STEPS, OPEN)
         self.costs: dict[str, float] = {}
 
     def look(self) -> None:
         """Look up every step whose key is known."""
         run = self._run
         self._count(step for scorer in run.scorers for step in scorer.foresee(run.context, None))
+        if run.crew.spec.answers:
+            return
         review = self.look_up_review()
         if review is None or self.states["revision"] == NEEDLESS:
             return
@@ -108,7 +120,16 @@ class _Planner:
             self.costs[step] = made.usage.cost_usd
 
     def _count(self, steps: Iterable[Step[Any]]) -> None:
-        """Note for steps with several results how many of them would be made."""
+        """Note for steps with several results how many of them would be made, and what the stored ones cost."""
+        counts: Counter[str] = Counter()
+        missing: Counter[str] = Counter()
         for step in steps:
-            count, stored = len(step.keys()), len(self._run.context.stored_results(step))
-            self.states[step.name] = STORED if stored == count else f"{RUNS} ({count - stored} of {count})"
+            found = self._run.context.stored_results(step)
+            counts[step.name] += len(step.keys())
+            missing[step.name] += len(step.keys()) - len(found)
+            usages = [getattr(result, "usage", None) for result in found.values()]
+            costs = [usage.cost_usd for usage in usages if usage is not None and usage.cost_usd is not None]
+            if costs:
+                self.costs[step.name] = self.costs.get(step.name, 0.0) + sum(costs)
+        for name, count in counts.items():
+            self.states[name] = f"{RUNS} ({missing[name]} of {count})" if missing[name] else STORED

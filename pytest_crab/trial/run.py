@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import itertools
 import time
 from collections.abc import Callable
 from collections.abc import Iterable
@@ -12,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pytest_crab import diffs
+from pytest_crab.errors import AnswererError
 from pytest_crab.errors import Cancelled
 from pytest_crab.errors import ContestantError
 from pytest_crab.errors import CrabError
@@ -45,10 +47,10 @@ from pytest_crab.types import Revision
 from pytest_crab.types import Score
 from pytest_crab.types import ScoredComment
 from pytest_crab.types import Trial
-from pytest_crab.types import Unit
 from pytest_crab.types import Verdict
 from pytest_crab.types import total_usage
 from pytest_crab.types import verdict_score
+from pytest_crab.types.scores import VERDICTS
 from pytest_crab.waiting import Waited
 from pytest_crab.waiting import waits_counted
 
@@ -83,11 +85,12 @@ def unmeasured_trial(
     shard: str | None = None,
 ) -> Trial:
     """The record of a trial that did not take place: no comment has a label, all for this reason."""
+    scorers = scorers_for(instance, answers=crew.spec.answers)
     return Trial(
         **_identity(instance, crew, repeat),
         runtime=runtime,
-        comments=_places(instance, {}),
-        scores=_score_unmeasured(scorers_for(instance), instance, (), Judgement(reason=reason, detail=sentence)),
+        comments=_places(instance, scorers, {}),
+        scores=_score_unmeasured(scorers, instance, (), Judgement(reason=reason, detail=sentence)),
         error=sentence,
         versions=versions_here(shard),
     )
@@ -108,7 +111,7 @@ class TrialRun:
         self.crew = context.crew
         self.repeat = repeat
         self.instance = context.instance
-        self.scorers = scorers_for(context.instance)
+        self.scorers = scorers_for(context.instance, answers=context.crew.spec.answers)
         self.scores: list[Score] = []
         self.review: Review | None = None
         self.revision: Revision | None = None
@@ -186,7 +189,8 @@ class TrialRun:
         self.context.facts["instance"] = lock.digest(self.instance)[:16]
         self.resolvable = resolvable_comments(self.context, lambda: self.agent)
         evidence = {scorer.name: scorer.prepare(self.context) for scorer in self.scorers}
-        self._take([score for prepared in evidence.values() for score in prepared.decided])
+        for score in itertools.chain.from_iterable(prepared.decided for prepared in evidence.values()):
+            self._take([score])
         return evidence
 
     def _review(self) -> Review:
@@ -240,7 +244,7 @@ class TrialRun:
             runtime=self.context.run_context.runtime.name,
             review=self.review,
             revision=self.revision,
-            comments=_places(self.instance, self.resolvable),
+            comments=_places(self.instance, self.scorers, self.resolvable),
             scores=tuple(sorted(self.scores, key=lambda one: order.get((one.scorer, one.subject), len(order)))),
             error=self.error,
             status=self.status,
@@ -251,6 +255,7 @@ class TrialRun:
             versions={**self.context.run_context.versions, **self.context.facts},
             attribution=self.attribution,
             failed=total_usage(self.context.wasted),
+            scoring=total_usage(self.context.scoring),
             off_diff=None if self.review is None else self._off_diff(self.review),
             transcripts=tuple(self._transcripts()),
         )
@@ -292,6 +297,8 @@ class TrialRun:
         """Return why there is no review or no revision, and the sentence that says it."""
         if isinstance(error, LimitSpent):
             return Reason.LIMIT, f"{self.context.step}: {error}"
+        if isinstance(error, AnswererError):
+            return Reason.ANSWERER_ERROR, f"answerer {self.crew.spec.reviewer}: {error}"
         if isinstance(error, ReviewerError):
             return Reason.REVIEWER_ERROR, f"reviewer {self.crew.spec.reviewer}: {error}"
         return Reason.AGENT_ERROR, f"agent {self.crew.spec.agent}: {error}"
@@ -317,7 +324,11 @@ def _identity(instance: Instance, crew: Crew, repeat: int) -> dict[str, Any]:
     }
 
 
-def _places(instance: Instance, resolvable: dict[str, bool]) -> tuple[ScoredComment, ...]:
+def _places(instance: Instance, scorers: Sequence[Scorer], resolvable: dict[str, bool]) -> tuple[ScoredComment, ...]:
+    """Return the instance's comments; where scorers score something else, such as probes, that."""
+    own = {comment.id: comment for scorer in scorers for comment in scorer.comments(instance)}
+    known = {comment.id for comment in instance.comments}
+    comments = instance.comments if own.keys() <= known else own.values()
     return tuple(
         ScoredComment(
             id=comment.id,
@@ -327,16 +338,16 @@ def _places(instance: Instance, resolvable: dict[str, bool]) -> tuple[ScoredComm
             labels=comment.dimensions,
             resolvable=resolvable.get(comment.id),
         )
-        for comment in instance.comments
+        for comment in comments
     )
 
 
 def _score_unmeasured(
     scorers: Sequence[Scorer], instance: Instance, scores: Sequence[Score], judgement: Judgement
 ) -> tuple[Score, ...]:
-    done = {(score.scorer, score.subject) for score in scores if score.unit is Unit.COMMENT}
+    done = {(score.scorer, score.subject) for score in scores if score.unit in VERDICTS}
     return tuple(
-        verdict_score(scorer.name, comment.id, judgement)
+        verdict_score(scorer.name, comment.id, judgement, unit=scorer.unit)
         for scorer in scorers
         for comment in scorer.comments(instance)
         if (scorer.name, comment.id) not in done

@@ -7,18 +7,15 @@ import dataclasses
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
-from typing import Any
 from typing import Generic
 from typing import TypeVar
 
 from pytest_crab import serialization
-from pytest_crab.adapters import AdapterSpec
 from pytest_crab.errors import AgentError
 from pytest_crab.errors import CrabError
 from pytest_crab.errors import DiffRejected
 from pytest_crab.errors import ReviewerError
 from pytest_crab.errors import model_errors_as
-from pytest_crab.instances.resolved import settings_digest
 from pytest_crab.protocols import Agent
 from pytest_crab.protocols import Checkout
 from pytest_crab.protocols import Reviewer
@@ -73,14 +70,6 @@ class _AdapterStep(Generic[R]):
         del result
         return True
 
-    def _identity(self, who: str, identity: Mapping[str, Any] | None, spec: AdapterSpec) -> Mapping[str, Any]:
-        """Return the adapter's identity; without one, its settings and the run's resume token stand for it."""
-        facts = self._context.facts
-        facts[f"{who}-identity"] = settings_digest(spec.path, identity, spec.settings)
-        if identity is not None and "client" in identity:
-            facts[who] = dict(identity)
-        return {"resume": self._context.run_context.resume, "settings": spec.settings} if identity is None else identity
-
 
 class ReviewStep(_AdapterStep[Review]):
     """Ask the reviewer for its review."""
@@ -95,7 +84,7 @@ class ReviewStep(_AdapterStep[Review]):
     def keys(self) -> Mapping[str, str]:
         """The key: pull request, reviewer with its settings and version, repeat."""
         spec = self._context.crew.spec.reviewer_spec
-        identity = self._identity("reviewer", self._reviewer.identity(), spec)
+        identity = self._context.contestant_identity("reviewer", self._reviewer.identity(), spec)
         inputs = {"pull_request": self._context.pull_request, "reviewer": spec.path, "identity": identity}
         return {"": serialization.digest({**inputs, "repeat": self._repeat})}
 
@@ -122,7 +111,7 @@ class RevisionStep(_AdapterStep[Revision]):
     def keys(self) -> Mapping[str, str]:
         """The key: pull request, findings, agent with its settings and version, repeat."""
         spec = self._context.crew.spec.agent_spec
-        identity = self._identity("agent", self._agent.identity(), spec)
+        identity = self._context.contestant_identity("agent", self._agent.identity(), spec)
         inputs = {"pull_request": self._context.pull_request, "findings": self._findings, "agent": spec.path}
         return {"": serialization.digest({**inputs, "identity": identity, "repeat": self._repeat})}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pytest_crab.types.enums import Artefact
 from pytest_crab.types.enums import Category
+from pytest_crab.types.enums import ChangeType
 from pytest_crab.types.enums import Ending
 from pytest_crab.types.enums import Isolation
 from pytest_crab.types.enums import Kind
@@ -19,10 +20,14 @@ from pytest_crab.types.instances import Comment
 from pytest_crab.types.instances import Environment
 from pytest_crab.types.instances import GitSource
 from pytest_crab.types.instances import Instance
+from pytest_crab.types.instances import LineOptions
 from pytest_crab.types.instances import Oracle
+from pytest_crab.types.instances import Probes
 from pytest_crab.types.instances import PullRequestFacts
 from pytest_crab.types.instances import SdistSource
+from pytest_crab.types.instances import SnippetSource
 from pytest_crab.types.instances import Source
+from pytest_crab.types.instances import TextOptions
 from pytest_crab.types.instances import TreeSource
 from pytest_crab.types.reviews import ARMS
 from pytest_crab.types.reviews import CONTROL
@@ -60,6 +65,7 @@ __all__ = [
     "TRIAL_SCHEMA",
     "Artefact",
     "Category",
+    "ChangeType",
     "Comment",
     "CommentResult",
     "Ending",
@@ -70,8 +76,10 @@ __all__ = [
     "Isolation",
     "Judgement",
     "Kind",
+    "LineOptions",
     "Oracle",
     "OracleRunner",
+    "Probes",
     "Proof",
     "Provenance",
     "PullRequest",
@@ -84,10 +92,12 @@ __all__ = [
     "ScoredComment",
     "SdistSource",
     "Side",
+    "SnippetSource",
     "Source",
     "StepRecord",
     "StrEnum",
     "TestOutcome",
+    "TextOptions",
     "TreeSource",
     "Trial",
     "TrialId",

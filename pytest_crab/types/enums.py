@@ -63,6 +63,14 @@ class Isolation(StrEnum):
     PROCESS = "process"
 
 
+class ChangeType(StrEnum):
+    """The change that a review comment asks for (arXiv 2503.16167, section 3.1), in the words of the release."""
+
+    ADD = "add_only"
+    DELETE = "remove_only"
+    MODIFY = "modify"
+
+
 class Unit(StrEnum):
     """The unit of one score."""
 
@@ -93,7 +101,9 @@ class Reason(StrEnum):
     """The reason of a verdict; each reason belongs to exactly one verdict."""
 
     GREEN = "green"
+    CORRECT = "correct"
 
+    INCORRECT = "incorrect"
     FAILED = "test failed"
     NO_FINDINGS = "no findings"
     EMPTY_REVISION = "empty revision"
@@ -112,16 +122,30 @@ class Reason(StrEnum):
 
     REVIEWER_ERROR = "reviewer error"
     AGENT_ERROR = "agent error"
+    ANSWERER_ERROR = "answerer error"
+    NO_ANSWER = "no answer"
     BROKEN = "broken"
     NOT_RUN = "not run"
 
     @property
     def verdict(self) -> Verdict:
         """The verdict that this reason stands for."""
-        if self is Reason.GREEN:
+        if self in _CAUGHT:
             return Verdict.CAUGHT
-        unknown = {Reason.REVIEWER_ERROR, Reason.AGENT_ERROR, Reason.BROKEN, Reason.NOT_RUN}
-        return Verdict.UNKNOWN if self in unknown else Verdict.MISSED
+        return Verdict.UNKNOWN if self in _UNKNOWN else Verdict.MISSED
+
+
+_CAUGHT = frozenset({Reason.GREEN, Reason.CORRECT})
+_UNKNOWN = frozenset(
+    {
+        Reason.REVIEWER_ERROR,
+        Reason.AGENT_ERROR,
+        Reason.ANSWERER_ERROR,
+        Reason.NO_ANSWER,
+        Reason.BROKEN,
+        Reason.NOT_RUN,
+    }
+)
 
 
 class Ending(StrEnum):

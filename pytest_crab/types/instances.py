@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
 
 from pytest_crab.errors import ImageError
 from pytest_crab.types.enums import Category
+from pytest_crab.types.enums import ChangeType
 from pytest_crab.types.enums import Isolation
 from pytest_crab.types.enums import Kind
 from pytest_crab.types.enums import OracleRunner
@@ -17,6 +19,9 @@ from pytest_crab.types.enums import Side
 from pytest_crab.types.trials import SCHEMA
 
 INSTANCE_ID = re.compile(r"[A-Za-z0-9._@-]{1,120}")
+#: The options of a question on lines or on a solution.
+OPTIONS = 4
+
 _COMMENT_ID = re.compile(r"[A-Za-z0-9._-]{1,40}")
 _SHA = re.compile(r"[0-9a-f]{40}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -76,21 +81,30 @@ class TreeSource:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SnippetSource:
+    """A piece of one file without its repository: files of the instance that hold it at head and at the reference."""
+
+    head: str
+    reference: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """The source of the code: exactly one of the three."""
+    """The source of the code: exactly one of the four."""
 
     git: GitSource | None = None
     sdist: SdistSource | None = None
     tree: TreeSource | None = None
+    snippet: SnippetSource | None = None
 
     def __post_init__(self) -> None:
-        if sum(source is not None for source in (self.git, self.sdist, self.tree)) != 1:
-            raise ValueError("exactly one of git, sdist and tree is needed")
+        if sum(source is not None for source in (self.git, self.sdist, self.tree, self.snippet)) != 1:
+            raise ValueError("exactly one of git, sdist, tree and snippet is needed")
 
     @property
-    def only(self) -> GitSource | SdistSource | TreeSource:
+    def only(self) -> GitSource | SdistSource | TreeSource | SnippetSource:
         """The kind of source that is set."""
-        only = self.git or self.sdist or self.tree
+        only = self.git or self.sdist or self.tree or self.snippet
         assert only is not None
         return only
 
@@ -183,6 +197,54 @@ class Comment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LineOptions:
+    """The lines that a comment is about, from 1, and wrong sets of lines; a change that only adds has the line above.
+
+    Line 0 is the place above the first line.
+    """
+
+    correct: tuple[int, ...]
+    easy: tuple[tuple[int, ...], ...]
+    hard: tuple[tuple[int, ...], ...]
+
+    def __post_init__(self) -> None:
+        for wrong in (self.easy, self.hard):
+            _require_options([tuple(sorted(lines)) for lines in (self.correct, *wrong)])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextOptions:
+    """The change that resolves a comment, as changed lines with their numbers, and wrong changes."""
+
+    correct: str
+    easy: tuple[str, ...]
+    hard: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        for wrong in (self.easy, self.hard):
+            _require_options([self.correct, *wrong])
+
+
+def _require_options(options: Sequence[object]) -> None:
+    if len(options) != OPTIONS:
+        raise ValueError(f"{OPTIONS - 1} wrong options are needed, and there are {len(options) - 1}")
+    if len(set(options)) != OPTIONS:
+        raise ValueError("two options are the same")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probes:
+    """Multiple-choice questions about an instance's one comment (arXiv 2503.16167, section 3).
+
+    ``solution`` is None where the change only deletes: then the lines are the solution.
+    """
+
+    change: ChangeType
+    lines: LineOptions
+    solution: TextOptions | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Instance:
     """One pull request with its environment, comments and oracles; ``folder`` is where its files lie.
 
@@ -202,6 +264,7 @@ class Instance:
     comments: tuple[Comment, ...]
     clean: bool = False
     pass_to_pass: tuple[str, ...] = ()
+    probes: Probes | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -218,6 +281,8 @@ class Instance:
             raise ValueError("two comments have the same id")
         if self.environment is None and (self.with_oracles or self.pass_to_pass):
             raise ValueError("environment is missing; oracles and pass_to_pass run in it")
+        if self.probes is not None and (self.source.snippet is None or len(self.comments) != 1):
+            raise ValueError("probes ask about one comment on a source.snippet, and there is more or none of these")
         if self.source.git is not None and self.source.git.merged is None and self.with_oracles:
             raise ValueError("source.git.merged is missing; oracles are proved on it")
 

@@ -39,13 +39,24 @@ class Score:
 _VALUES = {Verdict.CAUGHT: 1.0, Verdict.MISSED: 0.0}
 
 
-def verdict_score(scorer: str, comment: str, judgement: Judgement, evidence: Mapping[str, Any] | None = None) -> Score:
-    """Return a verdict on a comment as a score: labelled caught or missed, and without a label where it is unknown."""
+#: The units of the scores that decide an item: verdicts on comments, and on questions about a comment.
+VERDICTS = (Unit.COMMENT, Unit.PROBE)
+
+
+def verdict_score(
+    scorer: str,
+    subject: str,
+    judgement: Judgement,
+    evidence: Mapping[str, Any] | None = None,
+    *,
+    unit: Unit = Unit.COMMENT,
+) -> Score:
+    """Return a verdict as a score: labelled caught or missed, and without a label where it is unknown."""
     value = _VALUES.get(judgement.verdict)
     return Score(
         scorer=scorer,
-        unit=Unit.COMMENT,
-        subject=comment,
+        unit=unit,
+        subject=subject,
         label=None if value is None else str(judgement.verdict),
         value=value,
         reason=judgement.reason,

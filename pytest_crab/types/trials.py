@@ -15,6 +15,7 @@ from pytest_crab.types.enums import Verdict
 from pytest_crab.types.reviews import Review
 from pytest_crab.types.reviews import Revision
 from pytest_crab.types.reviews import Usage
+from pytest_crab.types.scores import VERDICTS
 from pytest_crab.types.scores import CommentResult
 from pytest_crab.types.scores import Score
 from pytest_crab.types.scores import ScoredComment
@@ -81,7 +82,7 @@ class Trial:
     the paths of those findings that name no file of the pull request's diff; None: not looked at. ``transcripts`` are
     the keys in the store of what was said in its steps, in their order, failed tries among them. ``failed`` is what
     those attempts used after which there is no review or no revision on this record; None: there was none. ``clean``:
-    the pull request is known to have no issue.
+    the pull request is known to have no issue. ``scoring`` is what the models of scorers used; None: they asked none.
     """
 
     schema: int = TRIAL_SCHEMA
@@ -112,6 +113,7 @@ class Trial:
     transcripts: tuple[str, ...] = ()
     failed: Usage | None = None
     clean: bool = False
+    scoring: Usage | None = None
 
     @property
     def id(self) -> TrialId:
@@ -120,8 +122,9 @@ class Trial:
 
     @property
     def usages(self) -> tuple[Usage | None, ...]:
-        """The usage of the review and of the revision, of those that there are; None: not measured."""
-        return tuple(step.usage for step in (self.review, self.revision) if step is not None)
+        """The usage of the review, of the revision and of scorers, of those that there are; None: not measured."""
+        scoring = () if self.scoring is None else (self.scoring,)
+        return (*(step.usage for step in (self.review, self.revision) if step is not None), *scoring)
 
     @property
     def failed_usages(self) -> tuple[Usage, ...]:
@@ -131,9 +134,9 @@ class Trial:
 
     @property
     def results(self) -> tuple[CommentResult, ...]:
-        """The first scorer's score of each comment, in the order of the comments; none where it scores none."""
-        scorer = next((score.scorer for score in self.scores if score.unit is Unit.COMMENT), None)
-        found = {score.subject: score for score in self.scores if score.scorer == scorer and score.unit is Unit.COMMENT}
+        """The first scorer's verdicts, in the order of ``comments``; none where it gives none."""
+        scorer = next((score.scorer for score in self.scores if score.unit in VERDICTS), None)
+        found = {score.subject: score for score in self.scores if score.scorer == scorer and score.unit in VERDICTS}
         return tuple(CommentResult(comment, found[comment.id]) for comment in self.comments if comment.id in found)
 
     @property

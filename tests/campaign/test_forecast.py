@@ -86,7 +86,7 @@ def told(monkeypatch: pytest.MonkeyPatch, instances: dict[str, Instance], tmp_pa
 
     def make(plans: dict[tuple[str, int], TrialPlan], jobs: int = 2) -> Forecast:
         monkeypatch.setattr(module, "plan_trial", lambda one, crew, run_context, repeat: plans[one.id, repeat])
-        crew: Any = SimpleNamespace(spec=SimpleNamespace(reviewer="r", agent="x"))
+        crew: Any = SimpleNamespace(spec=SimpleNamespace(reviewer="r", agent="x", answers=False))
         trials = [(instances[name], crew, repeat) for name, repeat in plans]
         there = stock(b=None, c=None, d=None)
         records = tmp_path / "trials.jsonl"

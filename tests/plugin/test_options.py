@@ -69,7 +69,10 @@ def test_the_default_agent_is_said_with_the_reason(bare: Any) -> None:
             "ERROR: --crab-fail-under is '70'; it should be a number from 0 to 1",
         ),
         (("--reviewer=human", "--crab-fail-under=nan"), "ERROR: --crab-fail-under is 'nan'; *"),
-        (("--reviewer=human", "--crab-fresh=all"), "ERROR: --crab-fresh is 'all'; it should be review or revision"),
+        (
+            ("--reviewer=human", "--crab-fresh=all"),
+            "ERROR: --crab-fresh is 'all'; it should be answers, *",
+        ),
         (
             ("--reviewer=human", "--crab-runtime=podman"),
             "ERROR: --crab-runtime is 'podman'; it should be auto, docker or local*",

@@ -23,7 +23,7 @@ from pytest_crab.trial import Crew
 MOST_READ = 200_000
 
 #: The steps in which models are asked.
-ASKING = ("review", "revision")
+ASKING = ("answers", "review", "revision")
 
 
 @dataclass

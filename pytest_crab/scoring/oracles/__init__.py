@@ -29,6 +29,7 @@ from pytest_crab.types import Reason
 from pytest_crab.types import Review
 from pytest_crab.types import Revision
 from pytest_crab.types import Score
+from pytest_crab.types import Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,7 @@ class OracleScorer:
     """Runs each comment's oracle on the revised tree (arXiv 2603.23448, section 4.2)."""
 
     name = ORACLES
+    unit = Unit.COMMENT
     needs = frozenset({Artefact.ENVIRONMENT, Artefact.REVISION})
 
     def comments(self, instance: Instance) -> tuple[Comment, ...]:

@@ -1,0 +1,78 @@
+"""Asks a model the questions of one probe, several at a time, and keeps what keeps one of them from an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from typing import Any
+from typing import ClassVar
+
+from pytest_crab.clients.chat import ChatSettings
+from pytest_crab.clients.model_http import connection
+from pytest_crab.clients.prompting import as_data
+from pytest_crab.errors import MalformedAnswer
+from pytest_crab.errors import ModelRefused
+from pytest_crab.protocols import ModelAccess
+from pytest_crab.protocols import Services
+from pytest_crab.scoring.choices.answers import Answers
+from pytest_crab.scoring.choices.answers import ChosenOption
+from pytest_crab.scoring.choices.questions import Question
+
+if TYPE_CHECKING:
+    import httpx2
+
+#: Asks one question over a connection that all of them share.
+Ask = Callable[["ModelAccess", "httpx2.Client", Question], ChosenOption]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionSettings(ChatSettings):
+    """Settings of answerers that ask a model; ``parallel`` is how many questions of a probe are asked at a time.
+
+    ``timeout`` is in seconds and ``max_tokens`` the most of an answer, both for one question.
+    """
+
+    role: ClassVar[str] = "choices"
+
+    timeout: float = 60.0
+    max_tokens: int = 16
+    parallel: int = 8
+
+    def __post_init__(self) -> None:
+        ChatSettings.__post_init__(self)
+        if self.parallel < 1:
+            raise ValueError("parallel should be at least 1")
+
+    def identity(self) -> Mapping[str, Any]:
+        """See Answerer; how many questions are asked at a time and for how long decide no answer."""
+        known = dict(ChatSettings.identity(self) or {})
+        settings = {name: value for name, value in known["settings"].items() if name not in ("parallel", "timeout")}
+        return {**known, "settings": settings}
+
+    def prompt_for(self, question: Question) -> str:
+        """Return the prompt: what all orders of a question share comes first, so that a provider may cache it."""
+        shared = as_data(self.instructions(), question.context)
+        lines = [f"{letter}. {option}" for letter, option in zip(question.letters, question.options, strict=True)]
+        return f"{shared}\n{as_data(question.text, chr(10).join(lines))}"
+
+
+def ask_all(settings: QuestionSettings, services: Services, questions: Sequence[Question], ask: Ask) -> Answers:
+    """Return an answer to each question; a refusal and an answer that cannot be read are no answers.
+
+    Raises ModelError for any other failure, and GatewayError.
+    """
+    with services.models(settings.provider) as access, connection(access) as client:
+
+        def try_to_ask(question: Question) -> ChosenOption:
+            try:
+                return ask(access, client, question)
+            except (ModelRefused, MalformedAnswer) as error:
+                return ChosenOption(letter=None, reason=str(error))
+
+        with ThreadPoolExecutor(max_workers=settings.parallel) as pool:
+            answers = tuple(pool.map(try_to_ask, questions))
+        return Answers(answers=answers, usage=services.usage(access))

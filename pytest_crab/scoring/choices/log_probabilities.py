@@ -1,0 +1,100 @@
+"""The answerer ``log-probabilities``: of the letters, the one that a model is most likely to write next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from typing import Any
+
+from pytest_crab.clients.model_http import address
+from pytest_crab.clients.model_http import as_json
+from pytest_crab.clients.model_http import post
+from pytest_crab.clients.model_http import require_success
+from pytest_crab.errors import MalformedAnswer
+from pytest_crab.protocols import ModelAccess
+from pytest_crab.protocols import Services
+from pytest_crab.scoring.choices.answers import Answers
+from pytest_crab.scoring.choices.answers import ChosenOption
+from pytest_crab.scoring.choices.asking import QuestionSettings
+from pytest_crab.scoring.choices.asking import ask_all
+from pytest_crab.scoring.choices.questions import Question
+from pytest_crab.settings import Api
+
+if TYPE_CHECKING:
+    import httpx2
+
+CHAT, COMPLETIONS = "chat", "completions"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogProbabilityAnswerer(QuestionSettings):
+    """Chooses the letter with the highest log-probability as the next token (arXiv 2503.16167, section 5.1).
+
+    The provider must give log-probabilities: ``chat`` takes them from OpenAI's chat/completions, ``completions`` from
+    its older protocol, which servers of one's own speak too. ``candidates`` is how many tokens the provider is asked
+    for; a letter that is not among them has none, and without any letter there is no answer.
+    """
+
+    provider: str = "openai"
+    endpoint: str = CHAT
+    candidates: int = 20
+
+    measure = "log-probabilities"
+
+    def __post_init__(self) -> None:
+        QuestionSettings.__post_init__(self)
+        if self.endpoint not in (CHAT, COMPLETIONS):
+            raise ValueError(f"endpoint is {self.endpoint!r}; it should be {CHAT} or {COMPLETIONS}")
+        if not 1 <= self.candidates <= 20:
+            raise ValueError("candidates should be a number from 1 to 20")
+        if self.protocol() is not Api.OPENAI:
+            raise ValueError(f"the provider {self.provider} gives no log-probabilities; name one whose api is openai")
+
+    def answer(self, questions: Sequence[Question], services: Services) -> Answers:
+        """See Answerer."""
+
+        def ask(access: ModelAccess, client: httpx2.Client, question: Question) -> ChosenOption:
+            path, document = self._request(self.prompt_for(question))
+            url = f"{address(self.provider)}/{path}"
+            answer = post(client, url, document, token=access.token, timeout=self.timeout)
+            require_success(answer.status_code, answer.text)
+            return choose(read_log_probabilities(as_json(answer.text)), question.letters)
+
+        return ask_all(self, services, questions, ask)
+
+    def _request(self, prompt: str) -> tuple[str, dict[str, Any]]:
+        common = {"model": self.model, **self.typed_options()}
+        if self.endpoint == COMPLETIONS:
+            text = f"{prompt}\nAnswer:"
+            return "completions", {**common, "prompt": text, "max_tokens": 1, "logprobs": self.candidates}
+        messages = [{"role": "user", "content": prompt}]
+        wanted = {"logprobs": True, "top_logprobs": self.candidates, "max_completion_tokens": 1}
+        return "chat/completions", {**common, "messages": messages, **wanted}
+
+
+def read_log_probabilities(document: Any) -> Mapping[str, float]:
+    """Return the log-probabilities of the next token, by token, out of an answer in either protocol.
+
+    Raises MalformedAnswer for an answer without.
+    """
+    try:
+        found = document["choices"][0]["logprobs"]
+        if "content" in found:
+            return {str(each["token"]): float(each["logprob"]) for each in found["content"][0]["top_logprobs"]}
+        return {str(token): float(value) for token, value in found["top_logprobs"][0].items()}
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise MalformedAnswer("its answer has no log-probabilities", "bad_output") from error
+
+
+def choose(log_probabilities: Mapping[str, float], letters: str) -> ChosenOption:
+    """Return the most likely letter; a letter with and without a space before it counts with its likelier form."""
+    known: dict[str, float] = {}
+    for token, value in log_probabilities.items():
+        letter = token.strip()
+        if len(letter) == 1 and letter in letters:
+            known[letter] = max(value, known.get(letter, value))
+    if not known:
+        return ChosenOption(letter=None, reason=f"none of {', '.join(letters)} is among the likely next tokens")
+    return ChosenOption(letter=max(known, key=lambda letter: known[letter]), log_probabilities=known)

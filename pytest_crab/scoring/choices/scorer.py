@@ -1,0 +1,102 @@
+"""The scorer ``choices``: questions about a review comment, answered in every order of their options."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_crab.scoring.choices.answers import Answers
+from pytest_crab.scoring.choices.answers import AnswerStep
+from pytest_crab.scoring.choices.questions import probes_of
+from pytest_crab.scoring.choices.questions import questions_of
+from pytest_crab.scoring.protocols import ScoringContext
+from pytest_crab.scoring.protocols import Step
+from pytest_crab.statistics.choices import NO_LETTER
+from pytest_crab.statistics.choices import chosen_options
+from pytest_crab.statistics.choices import is_invariant
+from pytest_crab.types import Artefact
+from pytest_crab.types import Comment
+from pytest_crab.types import Instance
+from pytest_crab.types import Judgement
+from pytest_crab.types import Reason
+from pytest_crab.types import Review
+from pytest_crab.types import Revision
+from pytest_crab.types import Score
+from pytest_crab.types import Unit
+from pytest_crab.types import verdict_score
+
+#: The scorer's name on its scores.
+CHOICES = "choices"
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeScores:
+    """The scores of an instance's probes, which need no review: each probe is asked when its score is taken."""
+
+    decided: Iterator[Score]
+
+
+class ChoiceScorer:
+    """Asks the questions of an instance's probes (arXiv 2503.16167, section 5.1).
+
+    A probe is caught if the correct option is chosen in every order, and missed if another one is chosen in any.
+    """
+
+    name = CHOICES
+    unit = Unit.PROBE
+    needs = frozenset({Artefact.MODEL})
+
+    def comments(self, instance: Instance) -> tuple[Comment, ...]:
+        """See scoring.protocols.Scorer."""
+        return probes_of(instance)
+
+    def foresee(self, context: ScoringContext, revision: Revision | None) -> Iterator[Step[Any]]:
+        """See scoring.protocols.Scorer."""
+        if revision is None:
+            yield from (self._step(context, probe.id) for probe in self.comments(context.instance))
+
+    def prepare(self, context: ScoringContext) -> ProbeScores:
+        """See scoring.protocols.Scorer."""
+        return ProbeScores(self._ask(context))
+
+    def _ask(self, context: ScoringContext) -> Iterator[Score]:
+        """Yield the score of each probe. Raises AnswererError, GatewayError."""
+        for probe in self.comments(context.instance):
+            found = context.perform(self._step(context, probe.id))[probe.id]
+            context.book(found.usage)
+            yield score_of(probe.id, found, context.answerer.measure)
+
+    def score(
+        self, context: ScoringContext, evidence: ProbeScores, review: Review, revision: Revision
+    ) -> Sequence[Score]:
+        """See scoring.protocols.Scorer: nothing is left to score."""
+        del context, evidence, review, revision
+        return ()
+
+    def _step(self, context: ScoringContext, probe: str) -> AnswerStep:
+        return AnswerStep(
+            probe,
+            questions_of(context.instance, probe),
+            context.answerer,
+            context.answerer_identity(),
+            context.services(),
+            context.repeat,
+        )
+
+
+def score_of(probe: str, found: Answers, measure: str) -> Score:
+    """Return a probe's score; its evidence has the letters in the order of the questions, NO_LETTER for no answer."""
+    letters = "".join(answer.letter or NO_LETTER for answer in found.answers)
+    missing = [answer.reason for answer in found.answers if answer.letter is None]
+    invariant = is_invariant(chosen_options(letters))
+    if invariant is None:
+        detail = f"{len(missing)} of {len(letters)} orders have no answer: {missing[0]}"
+        judgement = Judgement(reason=Reason.NO_ANSWER, detail=detail)
+    elif invariant:
+        judgement = Judgement(reason=Reason.CORRECT)
+    else:
+        right = chosen_options(letters).count(0)
+        judgement = Judgement(reason=Reason.INCORRECT, detail=f"correct in {right} of {len(letters)} orders")
+    return verdict_score(CHOICES, probe, judgement, {"letters": letters, "measure": measure}, unit=Unit.PROBE)

@@ -1,0 +1,70 @@
+"""The scorer ``refinement``: a revised piece of code against the reference, by exact match (arXiv 2503.16167)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_crab.errors import DiffRejected
+from pytest_crab.scoring.protocols import ScoringContext
+from pytest_crab.scoring.protocols import Step
+from pytest_crab.statistics.exact_match import exact_matches
+from pytest_crab.types import Artefact
+from pytest_crab.types import Comment
+from pytest_crab.types import Instance
+from pytest_crab.types import Judgement
+from pytest_crab.types import Reason
+from pytest_crab.types import Review
+from pytest_crab.types import Revision
+from pytest_crab.types import Score
+from pytest_crab.types import Unit
+from pytest_crab.types import verdict_score
+
+
+@dataclass(frozen=True, slots=True)
+class _Nothing:
+    """There is nothing to prepare."""
+
+    decided: tuple[Score, ...] = ()
+
+
+class RefinementScorer:
+    """Compares the file that the agent left with the reference; caught is the release's ``em``.
+
+    The evidence has all four variants of the release: see statistics.exact_match.
+    """
+
+    name = "refinement"
+    unit = Unit.COMMENT
+    needs = frozenset({Artefact.REVISION})
+
+    def comments(self, instance: Instance) -> tuple[Comment, ...]:
+        """See scoring.protocols.Scorer."""
+        return () if instance.source.snippet is None else instance.comments
+
+    def foresee(self, context: ScoringContext, revision: Revision | None) -> Iterator[Step[Any]]:
+        """See scoring.protocols.Scorer: no step is needed."""
+        del context, revision
+        yield from ()
+
+    def prepare(self, context: ScoringContext) -> _Nothing:
+        """See scoring.protocols.Scorer."""
+        del context
+        return _Nothing()
+
+    def score(self, context: ScoringContext, evidence: _Nothing, review: Review, revision: Revision) -> Sequence[Score]:
+        """See scoring.protocols.Scorer."""
+        del evidence, review
+        (comment,) = self.comments(context.instance)
+        snapshot = context.snapshot
+        try:
+            tree = snapshot.apply(revision.diff)
+        except DiffRejected as error:
+            return [verdict_score(self.name, comment.id, Judgement(reason=Reason.DOES_NOT_APPLY, detail=str(error)))]
+        texts = [snapshot.read(each, comment.path) for each in (tree, snapshot.reference_tree)]
+        revised, reference = ((text or b"").decode("utf-8", "replace") for text in texts)
+        found = exact_matches(revised, reference)
+        judgement = Judgement(reason=Reason.CORRECT if found["em"] else Reason.INCORRECT)
+        return [verdict_score(self.name, comment.id, judgement, found)]

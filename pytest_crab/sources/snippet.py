@@ -1,0 +1,71 @@
+"""A pull request that adds one file: a piece of code without its repository."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pytest_crab.errors import SourceError
+from pytest_crab.instances.files import REGULAR
+from pytest_crab.instances.files import file_digest
+from pytest_crab.sources import snapshot_store
+from pytest_crab.sources.git_cli import Git
+from pytest_crab.sources.snapshot import GitSnapshot
+from pytest_crab.types import Instance
+from pytest_crab.types import SnippetSource
+
+
+class SnippetFetcher:
+    """Makes the trees of one file: the base is empty, head and reference hold the file under its comment's path."""
+
+    def identity(self, instance: Instance) -> Mapping[str, Any]:
+        """The file's path and both contents, by digest. Raises SourceError."""
+        source = _source(instance)
+        return {
+            "kind": "snippet",
+            "history": snapshot_store.HISTORY,
+            "path": instance.comments[0].path,
+            "head": _digest(instance, source.head),
+            "reference": _digest(instance, source.reference),
+        }
+
+    def fetch(self, instance: Instance, cache: Path) -> GitSnapshot:
+        """Make the trees. Raises SourceError."""
+        source, path = _source(instance), instance.comments[0].path
+
+        def build(git: Git) -> snapshot_store.Trees:
+            with git.with_index(None) as indexed:
+                base = indexed.line("write-tree")
+            head, reference = (_tree(git, path, _read(instance, name)) for name in (source.head, source.reference))
+            return snapshot_store.Trees(git, base, head, reference)
+
+        return snapshot_store.snapshot(cache, self.identity(instance), build)
+
+
+def _tree(git: Git, path: str, content: bytes) -> str:
+    """Return the tree that holds one file and nothing else."""
+    blob = git.line("hash-object", "-w", "--stdin", stdin=content)
+    with git.with_index(None) as indexed:
+        indexed.line("update-index", "--add", "--cacheinfo", f"{REGULAR},{blob},{path}")
+        return indexed.line("write-tree")
+
+
+def _source(instance: Instance) -> SnippetSource:
+    source = instance.source.snippet
+    assert source is not None
+    return source
+
+
+def _read(instance: Instance, name: str) -> bytes:
+    try:
+        return Path(instance.folder, name).read_bytes()
+    except OSError as error:
+        raise SourceError(f"{instance.id}: {name} cannot be read ({error.strerror})") from error
+
+
+def _digest(instance: Instance, name: str) -> str:
+    try:
+        return file_digest(Path(instance.folder, name))
+    except OSError as error:
+        raise SourceError(f"{instance.id}: {name} cannot be read ({error.strerror})") from error

@@ -1,0 +1,176 @@
+"""pytest --answerer: one item for each row, its probes as results, stored, planned, and compared as trials are."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_crab.benchmarks.codereviewqa import import_codereviewqa
+from pytest_crab.testing.provider import Asked
+from pytest_crab.testing.provider import Reply
+from pytest_crab.testing.provider import ScriptedProvider
+from pytest_crab.testing.provider import fail
+from pytest_crab.testing.provider import say
+
+CRAB_YAML = """\
+models:
+  providers: {{here: {{base_url: "{url}", api: openai}}}}
+  prices: {{m: {{input: 1, output: 2}}}}
+  retries: 0
+answerers:
+  chat: {{use: letters, model: m, provider: here}}
+"""
+
+
+def rows(count: int) -> list[dict[str, Any]]:
+    """So many rows, of which the last one only deletes a line."""
+    row = {
+        "old": " def total(prices):\n-    return 1\n \n ",
+        "new": " def total(prices):\n+    return sum(prices)\n \n ",
+        "lang": "python",
+        "type_correct": "modify",
+        "type_wrong": ["add_only", "remove_only"],
+        "loc_correct": [2],
+        "loc_wrong_easy": [[1], [3], [4]],
+        "loc_wrong_hard": [[1], [3], [4]],
+    }
+    solution = {"solution_correct": "2+ sum", "solution_wrong_easy": list("abc"), "solution_wrong_hard": list("def")}
+    whole = [{**row, **solution, "review": f"Why is this {number}?"} for number in range(count - 1)]
+    return [*whole, {**row, "review": "Drop it.", "type_correct": "remove_only", "type_wrong": ["add_only", "modify"]}]
+
+
+@pytest.fixture
+def probes(pytester: pytest.Pytester) -> Path:
+    """A project with a set of three rows: 13 probes, of which the last row has three."""
+    file = pytester.path / "rows.jsonl"
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows(3)))
+    import_codereviewqa(file, pytester.path / "probes")
+    pytester.makeini("[pytest]")
+    return pytester.path
+
+
+def summary(folder: Path) -> dict[str, Any]:
+    found = json.loads((folder / ".crab" / "report" / "summary.json").read_text())
+    return {reviewer["reviewer"]: reviewer for reviewer in found["reviewers"]}
+
+
+def test_right_is_right_and_one_letter_is_a_third_or_a_quarter(probes: Path, pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest("--answerer=right", "--answerer=constant", "probes")
+    result.assert_outcomes(passed=3, failed=3)
+    found = summary(probes)
+    assert (found["right"]["overall"]["caught"], found["right"]["overall"]["known"]) == (13.0, 13)
+    assert found["constant"]["overall"]["caught"] == 0
+    means = {probe: languages["all"]["mean"] for probe, languages in found["constant"]["probes"].items()}
+    assert means == {"change-type": pytest.approx(1 / 3), **dict.fromkeys(list(means)[1:], pytest.approx(1 / 4))}
+    assert len(means) == 5
+    assert found["right"]["probes"]["solution-hard"]["python"] == {
+        "questions": 2,
+        "mean": 1.0,
+        "agreement": 1.0,
+        "letters": {"A": 12, "B": 12, "C": 12, "D": 12},
+    }
+    assert found["constant"]["measure"] == "fixed"
+    result.stdout.fnmatch_lines(["*answerers right, constant*", "Answers of constant by fixed*", "change-type *33.3%*"])
+
+
+class Model:
+    """Knows each correct option; counts what it is asked, and fails from the given request on."""
+
+    def __init__(self, failing: int | None = None) -> None:
+        self.asked = 0
+        self.failing = failing
+
+    def __call__(self, asked: Asked) -> Reply:
+        self.asked += 1
+        if self.failing is not None and self.asked >= self.failing:
+            return fail(400, "no more")
+        text = str(asked.body["messages"][0]["content"])
+        lines = [line for line in text.rpartition("----- begin")[2].splitlines() if line[1:3] == ". "]
+        deletes = "Drop it." in text
+        right = {"line 2", "2+ sum", "only delete lines" if deletes else "change lines that are there"}
+        (letter,) = (line[0] for line in lines if line[3:] in right)
+        return say(letter, usage={"input": 1000, "output": 1})
+
+
+def test_answers_are_paid_once_also_after_a_failure_in_the_middle(probes: Path, pytester: pytest.Pytester) -> None:
+    with ScriptedProvider(model := Model(failing=70)) as provider:
+        (probes / "crab.yaml").write_text(CRAB_YAML.format(url=provider.openai_url))
+        pytester.runpytest("--answerer=chat", "--crab-jobs=1", "probes")
+        broken = summary(probes)["chat"]
+        assert broken["outcomes"]["answerer error"] > 0
+        assert broken["outcomes"]["missed"] == 0
+        kept = broken["outcomes"]["caught"]
+        assert 0 < kept < 13
+        model.failing, before = None, model.asked
+        plan = pytester.runpytest("--answerer=chat", "--crab-plan", "probes")
+        plan.stdout.fnmatch_lines(["*chat: would run at least * answers*"])
+        assert model.asked == before
+        pytester.runpytest("--answerer=chat", "probes").assert_outcomes(passed=3)
+        whole = summary(probes)["chat"]
+        assert whole["overall"]["caught"] == 13
+        asked = model.asked - before
+        assert 0 < asked < 3 * 6 + 10 * 24  # what was answered before is not asked again
+        pytester.runpytest("--answerer=chat", "probes").assert_outcomes(passed=3)
+        assert (model.asked - before, summary(probes)["chat"]["cost_usd"]) == (asked, whole["cost_usd"])
+        assert whole["cost_usd"] == pytest.approx((3 * 6 + 10 * 24) * 1002 / 1e6)
+
+
+def test_a_gate_and_a_comparison_read_probes_as_they_read_oracles(probes: Path, pytester: pytest.Pytester) -> None:
+    pytester.runpytest("--answerer=right", "probes", "--crab-report=before")
+    same = pytester.runpytest("--answerer=right", "probes", "--crab-fail-under=0.9")
+    assert same.ret == 0
+    (probes / "crab.yaml").write_text("answerers: {right: {use: constant}}")
+    worse = pytester.runpytest("--answerer=right", "probes", "--crab-baseline=before", "--crab-gate-unit=pull-request")
+    assert worse.ret in (7, 8)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--answerer=rigth"], "did you mean right"),
+        (["--answerer=letters"], "model"),
+        (["--answerer=right", "--reviewer=right"], "right"),
+    ],
+)
+def test_a_wrong_answerer_is_a_usage_error(
+    probes: Path, pytester: pytest.Pytester, arguments: list[str], said: str
+) -> None:
+    result = pytester.runpytest(*arguments, "probes")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"*{said}*"])
+
+
+AGENT = """\
+import dataclasses
+from pytest_crab.types import Revision
+
+LINES = ["--- a/snippet.py", "+++ b/snippet.py", "@@ -1,4 +1,4 @@", " def total(prices):", "-    return 1"]
+
+@dataclasses.dataclass(frozen=True)
+class Agent:
+    line: str
+
+    def identity(self):
+        return {"line": self.line}
+
+    def revise(self, pull_request, findings, checkout):
+        assert "+    return 1" in pull_request.diff
+        return Revision(diff="\\n".join([*LINES, f"+    return {self.line}", " ", " ", ""]))
+"""
+
+
+@pytest.mark.bubblewrap
+def test_an_agent_is_measured_by_exact_match_with_the_reference(probes: Path, pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(fixer=AGENT)
+    agents = 'good: {use: "fixer:Agent", line: sum(prices)}, near: {use: "fixer:Agent", line: sum( prices )}'
+    (probes / "crab.yaml").write_text(f"agents: {{{agents}}}")
+    pytester.syspathinsert()
+    for agent, reason, equal in (("good", "correct", 4), ("near", "incorrect", 1)):
+        pytester.runpytest("--reviewer=human", f"--agent={agent}", "--crab-runtime=local", "probes")
+        first = json.loads((probes / ".crab" / "report" / "trials.jsonl").read_text().splitlines()[0])
+        (score,) = first["scores"]
+        assert (score["scorer"], score["reason"]) == ("refinement", reason), first
+        assert sum(score["evidence"].values()) == equal

@@ -1,0 +1,26 @@
+"""Exact match of revised code, by what each variant overlooks."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_crab.statistics.exact_match import exact_matches
+
+REFERENCE = "int a = 1;\nreturn a;\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "equal"),
+    [
+        (REFERENCE, {"em", "em_trim", "em_no_space", "em_no_comment"}),
+        ("  int  a = 1;\n\n\treturn a;", {"em", "em_trim", "em_no_space", "em_no_comment"}),
+        ("before();\nint a = 1;\nreturn a;\nafter();", {"em_trim"}),
+        ("int a=1;\nreturn a;", {"em_no_space"}),
+        ("int a = 1; // one\nreturn a; /* a\nb */", {"em_no_comment"}),
+        ("# a\nint a = 1;\nreturn a;", {"em_trim", "em_no_comment"}),
+        ("int a = 2;\nreturn a;", set()),
+        ("", set()),
+    ],
+)
+def test_each_variant_overlooks_its_own(text: str, equal: set[str]) -> None:
+    assert {name for name, match in exact_matches(text, REFERENCE).items() if match} == equal
