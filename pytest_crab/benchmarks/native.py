@@ -79,16 +79,21 @@ def _write_row(
     done.comments += len(instance.comments)
 
 
+def require_new(out: Path) -> None:
+    """Raise BadInput where there is something already."""
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        problem = "there is something already; name a new folder, since what was done to it since would be undone"
+        raise BadInput(str(out), [problem])
+
+
 @contextmanager
 def new_set(out: Path) -> Iterator[Path]:
     """A folder to write a set into, which becomes ``out`` at the end; ``out`` must not be there, or be empty.
 
     Raises BadInput where there is something already, or where nothing can be written.
     """
+    require_new(out)
     place = out.absolute()
-    if place.exists() and (not place.is_dir() or any(place.iterdir())):
-        problem = "there is something already; name a new folder, since an import would undo what was done to it since"
-        raise BadInput(str(out), [problem])
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         aside = Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent))

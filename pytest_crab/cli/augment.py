@@ -12,6 +12,7 @@ import click
 
 from pytest_crab import serialization
 from pytest_crab.benchmarks.native import new_set
+from pytest_crab.benchmarks.native import require_new
 from pytest_crab.cli.choices import store_option
 from pytest_crab.cli.judges import cost_line
 from pytest_crab.cli.judges import open_judges
@@ -70,6 +71,8 @@ def augment(
     if out is None and not plan:
         raise click.UsageError("name the new set with --out, or ask for the votes with --plan")
     try:
+        if out is not None:
+            require_new(out)
         instances = list(load_instances(folder))
         reviews = [review for report in reports for review in stored_reviews(trials_file(report))]
         _require_known(reviews, {instance.id for instance in instances}, folder)

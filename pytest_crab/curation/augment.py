@@ -242,7 +242,7 @@ def _merge(
 def _comment(instance: Instance, name: str, member: _Member) -> Comment:
     finding = member.finding
     assert finding.path is not None
-    known = instance.comments[0].labels
+    known = instance.comments[0].labels if instance.comments else {}
     labels = {dimension: known[dimension] for dimension in OF_PULL_REQUESTS if dimension in known}
     labels |= {"origin": member.reviewer or "", "side": str(finding.side), ANNOTATION: CANDIDATE}
     return Comment(

@@ -161,7 +161,7 @@ def test_an_interrupted_augmentation_goes_on_where_it_was(tmp_path: Path, provid
 )
 def test_bad_options_are_one_sentence(provider: ScriptedProvider, options: list[str], code: int, words: str) -> None:
     found, output = augment(*options)
-    assert (found, words in output) == (code, True), output
+    assert (found, words in output, provider.asked) == (code, True, []), output
 
 
 def test_reviews_of_another_set_are_refused(tmp_path: Path, provider: ScriptedProvider) -> None:
