@@ -6,7 +6,6 @@ known issues, and ``evals/*.json`` the samples that were published about.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -24,6 +23,7 @@ from pytest_crab.benchmarks.rows import read_lines
 from pytest_crab.errors import BadInput
 from pytest_crab.parsing.review_comments import is_bot
 from pytest_crab.sources.merge_base import known_base
+from pytest_crab.statistics.review_value import ReviewValue
 from pytest_crab.types import Comment
 from pytest_crab.types import GitSource
 from pytest_crab.types import Instance
@@ -41,17 +41,6 @@ DIFFICULTIES = ("Type1_Direct", "Type2_Contextual", "Type3_Latent_Candidate")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ValueBreakdown:
-    """The components of a pull request's review value score, each from 0 to 1."""
-
-    review_depth: float
-    code_complexity: float
-    discussion_signal: float
-    test_change_signal: float
-    bug_fix_signal: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class BenchPull:
     """A row of prs.jsonl: one pull request."""
 
@@ -65,7 +54,7 @@ class BenchPull:
     pr_type: str
     difficulty: str
     rvs_score: float
-    rvs_breakdown: ValueBreakdown
+    rvs_breakdown: ReviewValue
     merged_at: str
     base_commit: str
     head_commit: str
@@ -123,12 +112,19 @@ class AnnotatedTask:
     samples: tuple[str, ...] = field(default=())
 
 
-def import_sweprbench(folder: Path, out: Path, *, only: re.Pattern[str] | None = None) -> Import:
+def import_sweprbench(
+    folder: Path, out: Path, *, only: re.Pattern[str] | None = None, sample: str | None = None
+) -> Import:
     """Import the data set in ``folder`` into ``out``, which must be new or empty, as instances without environment.
 
-    Raises BadInput with every file that is missing and every row that is none; then nothing is written.
+    ``sample`` is the name of one of its samples, of which alone the tasks are taken. Raises BadInput with every file
+    that is missing and every row that is none; then nothing is written.
     """
-    rows = ((task.pull.task_id, task) for task in read_tasks(folder, only))
+    if sample is not None and not (folder / "evals" / f"{sample}.json").is_file():
+        known = ", ".join(path.stem for path in sorted((folder / "evals").glob("*.json"))) or "none"
+        raise BadInput(str(folder), [f"it has no sample {sample!r}; its samples are {known}"])
+    tasks = (task for task in read_tasks(folder, only) if sample is None or sample in task.samples)
+    rows = ((task.pull.task_id, task) for task in tasks)
     return import_rows(folder, out, rows, to_instance)
 
 
@@ -140,7 +136,7 @@ def read_tasks(folder: Path, only: re.Pattern[str] | None = None) -> Iterator[An
     problems: list[str] = []
     samples = dict(_read_samples(folder, problems))
     try:
-        for pull in read_lines(folder / "prs.jsonl", BenchPull, {"rvs_breakdown": ValueBreakdown}, "task_id"):
+        for pull in read_lines(folder / "prs.jsonl", BenchPull, {"rvs_breakdown": ReviewValue}, "task_id"):
             if only is not None and not only.search(pull.task_id):
                 continue
             annotation = _read_annotation(folder, pull, problems)
@@ -200,7 +196,8 @@ def to_instance(task: AnnotatedTask, folder: Path) -> Instance:
     base, how = known_base(pull.url, pull.base_commit, pull.head_commit)
     tags = {
         "base": how,
-        "rvs": json.dumps(pull.rvs_score),
+        "rvs": f"{pull.rvs_score:g}",
+        "rvs_of_components": f"{pull.rvs_breakdown.score:.3f}",
         "difficulty": pull.difficulty,
         "pr_type": pull.pr_type,
         "samples": " ".join(task.samples),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable
 from collections.abc import Iterable
@@ -91,10 +92,11 @@ def aacr(file: Path, out: Path, only: re.Pattern[str] | None, *, everything: boo
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @_OUT
 @_ONLY
+@click.option("--sample", metavar="NAME", help="Only the tasks of this sample, such as eval_100.")
 @_ALL
-def sweprbench(folder: Path, out: Path, only: re.Pattern[str] | None, *, everything: bool) -> None:
+def sweprbench(folder: Path, out: Path, only: re.Pattern[str] | None, sample: str | None, *, everything: bool) -> None:
     """Import SWE-PRBench's data set, a FOLDER with prs.jsonl and annotations/, as instances without environment."""
-    _import_rows(import_sweprbench, folder, out, only, everything=everything)
+    _import_rows(functools.partial(import_sweprbench, sample=sample), folder, out, only, everything=everything)
 
 
 @import_.command()

@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
 from pathlib import Path
+from statistics import fmean
 
 from pytest_crab.clients.status_table import Status
+from pytest_crab.diffs import changed_lines
 from pytest_crab.report.judging import Calibration
 from pytest_crab.report.judging import calibrate_findings
 from pytest_crab.report.judging import questions_by_trial
@@ -34,6 +36,7 @@ from pytest_crab.statistics.swe_prbench import PLAUSIBLE
 from pytest_crab.statistics.swe_prbench import ReviewCounts
 from pytest_crab.statistics.swe_prbench import ReviewScore
 from pytest_crab.statistics.swe_prbench import ScoreSummary
+from pytest_crab.statistics.swe_prbench import adjacent_detection
 from pytest_crab.statistics.swe_prbench import score_review
 from pytest_crab.statistics.swe_prbench import summarise_scores
 from pytest_crab.types import Finding
@@ -43,7 +46,10 @@ from pytest_crab.types import TrialId
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrbenchReview:
-    """One scored review; ``labels`` are those of its findings after matching."""
+    """One scored review; ``labels`` are those of its findings after matching.
+
+    ``adjacent`` is the share of findings on no added line, of pull requests whose issues may lie beside the diff.
+    """
 
     trial: str
     instance: str
@@ -52,15 +58,20 @@ class PrbenchReview:
     labels: tuple[str, ...]
     counts: ReviewCounts
     score: ReviewScore
+    adjacent: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrbenchReviewer:
-    """One reviewer's summary, over all its reviews and by difficulty; ``silent`` reviews have no finding."""
+    """One reviewer's summary, over all its reviews and by difficulty; ``silent`` reviews have no finding.
+
+    ``adjacent_detection`` is the mean of ``adjacent``, which is in no score.
+    """
 
     reviewer: str
     summary: ScoreSummary
     by_difficulty: Mapping[str, ScoreSummary]
+    adjacent_detection: float
     silent: int
     unreadable: int
     fallbacks: int
@@ -165,7 +176,8 @@ def _why_not(trial: Trial, cells: Mapping[TrialId, Mapping[Cell, VotedLabel]]) -
 
 def _review(trial: Trial, report: Path, cells: Mapping[Cell, VotedLabel], similar: Similar, rule: str) -> PrbenchReview:
     labels: tuple[str, ...] = ()
-    counts = ReviewCounts(human=len(trial.comments), unreadable=True)
+    counts, outside = ReviewCounts(human=len(trial.comments), unreadable=True), 0
+    difficulty = next((one.labels["difficulty"] for one in trial.comments if "difficulty" in one.labels), "")
     if trial.review is not None:
         subject = read_subject(report, trial.instance)
         texts = {} if subject is None else {comment.id: comment.body for comment in subject.comments}
@@ -177,14 +189,17 @@ def _review(trial: Trial, report: Path, cells: Mapping[Cell, VotedLabel], simila
         ]
         matched = match_review(findings, humans, similar, rule)
         counts, labels = matched.counts, matched.labels
+        added = set() if subject is None else set().union(*changed_lines(subject.diff).values())
+        outside = sum(one.start is not None and one.start not in added for one in trial.review.findings)
     return PrbenchReview(
         trial=str(trial.id),
         instance=trial.instance,
         reviewer=trial.reviewer,
-        difficulty=next((one.labels["difficulty"] for one in trial.comments if "difficulty" in one.labels), ""),
+        difficulty=difficulty,
         labels=labels,
         counts=counts,
         score=score_review(counts, rule),
+        adjacent=adjacent_detection(outside, counts.agent, difficulty, rule),
     )
 
 
@@ -224,6 +239,7 @@ def _reviewer(name: str, reviews: Sequence[PrbenchReview], rule: str) -> Prbench
         by_difficulty={
             one: summary([review for review in reviews if review.difficulty == one]) for one in difficulties
         },
+        adjacent_detection=fmean(review.adjacent for review in reviews),
         silent=sum(not review.counts.agent and not review.counts.unreadable for review in reviews),
         unreadable=sum(review.counts.unreadable for review in reviews),
         fallbacks=sum(review.counts.fallback for review in reviews),

@@ -159,13 +159,12 @@ def plausible_penalty(plausible: int, agent: int, rule: str = PAPER) -> float:
     return max(0.0, plausible / agent - PLAUSIBLE_SHARE)
 
 
-def adjacent_detection(outside_diff: int, agent: int, *, difficulty: str, context: str, rule: str = PAPER) -> float:
-    """Return the share of findings outside the diff, of pull requests whose issues may lie there, in context C.
+def adjacent_detection(outside_diff: int, agent: int, difficulty: str, rule: str = PAPER) -> float:
+    """Return the share of findings outside the diff, of a pull request whose issues may lie there.
 
     The release looks for a context of another name than its data have, so there it is always 0.
     """
-    wanted = "config_C_full_context" if rule == RELEASE else "config_C"
-    return outside_diff / agent if agent and difficulty in BEYOND_DIFF and context == wanted else 0.0
+    return outside_diff / agent if agent and difficulty in BEYOND_DIFF and rule != RELEASE else 0.0
 
 
 def summarise_scores(

@@ -121,8 +121,8 @@ def test_a_task_becomes_an_instance_with_the_substantive_comments(tmp_path: Path
     assert instance.source.git is not None
     assert (instance.source.git.base, instance.source.git.head) == ("a" * 40, "b" * 40)
     assert instance.tags == {
-        "base": "unchecked", "rvs": "0.52", "difficulty": "Type2_Contextual", "pr_type": "bug_fix",
-        "samples": "eval_100",
+        "base": "unchecked", "rvs": "0.52", "rvs_of_components": "0.625", "difficulty": "Type2_Contextual",
+        "pr_type": "bug_fix", "samples": "eval_100",
     }  # fmt: skip
     first, second = instance.comments
     assert (first.id, first.lines, second.lines) == ("c_1", (12, 12), None)
@@ -176,6 +176,12 @@ def test_the_command_names_a_missing_file_and_takes_a_part(tmp_path: Path) -> No
     place = data_set(tmp_path, (pull(), annotation()), (pull("app__8"), annotation(task="app__8")))
     told = CliRunner().invoke(main, ["import", "sweprbench", str(place), "--out", str(tmp_path / "a"), "--only=8"])
     assert (told.exit_code, told.output) == (0, f"{tmp_path / 'a'}: 1 instances, 1 comments, no oracles\n")
+    told = CliRunner().invoke(
+        main, ["import", "sweprbench", str(place), f"--out={tmp_path / 's'}", "--sample=eval_100"]
+    )
+    assert (told.exit_code, [one.id for one in load_instances(tmp_path / "s")]) == (0, [TASK])
+    told = CliRunner().invoke(main, ["import", "sweprbench", str(place), f"--out={tmp_path / 't'}", "--sample=x"])
+    assert (told.exit_code, "its samples are eval_100" in told.output) == (1, True)
     (place / "prs.jsonl").unlink()
     told = CliRunner().invoke(main, ["import", "sweprbench", str(place), "--out", str(tmp_path / "b")])
     assert told.exit_code == 1

@@ -79,7 +79,8 @@ def label(asked: Asked) -> Reply:
 def provider(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedProvider]:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-planted-in-a-judge")
     monkeypatch.chdir(tmp_path)
-    subject = {"schema": 1, "instance": "one-1", "repo": "one", "language": "python", "title": "T", "diff": ""}
+    diff = "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -0,0 +1 @@\n+x = 1\n"
+    subject = {"schema": 1, "instance": "one-1", "repo": "one", "language": "python", "title": "T", "diff": diff}
     comments = [
         {"id": f"c{at}", "path": "a.py", "lines": [50, 50], "body": word} for at, word in enumerate(("alpha", "beta"))
     ]
@@ -120,6 +121,16 @@ def test_reviews_are_scored_by_equation_2(tmp_path: Path, provider: ScriptedProv
     assert report["left_out"] == {"there is no review": 1}
     (good, *_) = report["reviewers"]
     assert good["by_difficulty"].keys() == {"Type1_Direct"}
+
+
+def test_findings_beside_the_diff_are_counted_of_later_types(tmp_path: Path, provider: ScriptedProvider) -> None:
+    place = {"path": "a.py", "lines": (50, 50), "labels": {"difficulty": "Type2_Contextual"}}
+    comments = tuple(ScoredComment(id=f"c{at}", **place) for at in (0, 1))
+    findings = tuple(Finding(body="gamma", path="a.py", start=line) for line in (1, 9))
+    trials = [trial("good", comments=comments, review=Review(findings=findings))]
+    for rule, share in (("paper", 0.5), ("release", 0.0)):
+        (report,) = data(tmp_path, trials, "--judge", "kind", "--rule", rule)["reports"]
+        assert report["reviewers"][0]["adjacent_detection"] == share
 
 
 def test_a_judgement_is_paid_for_once_and_a_failure_leaves_its_review_out(
