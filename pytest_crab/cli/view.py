@@ -7,7 +7,6 @@ from pathlib import Path
 
 import click
 
-from pytest_crab.errors import BadInput
 from pytest_crab.report.view_server import ViewServer
 
 
@@ -23,12 +22,12 @@ def view(place: Path, port: int, *, opens: bool) -> None:
     """
     try:
         server = ViewServer(place, port)
-    except BadInput as error:
-        raise click.UsageError(str(error)) from error
     except OSError as error:
         raise click.ClickException(f"port {port} cannot be listened on: {error.strerror}") from error
     with server:
         click.echo(f"{server.url}\nCtrl-C ends it.")
+        if not server.reports():
+            click.echo(f"{place} has no trials.jsonl yet; the page waits for the first record.")
         if opens:
             webbrowser.open(server.url)
         try:

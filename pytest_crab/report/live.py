@@ -108,14 +108,11 @@ class LiveReport:
 
 
 def find_reports(place: Path) -> list[Path]:
-    """Return the folders of the reports at a place: a report, a store, or a folder of such. Raises BadInput."""
+    """Return the folders of the reports at a place: a report, a store, or a folder of such; none before a record."""
     try:
         return [trials_file(place).parent]
     except BadInput:
-        found = sorted(_inside(place)) if place.is_dir() else []
-    if not found:
-        raise BadInput(str(place), [f"there is no {TRIALS}; name a report's folder, a store, or a folder of reports"])
-    return found
+        return sorted(_inside(place)) if place.is_dir() else []
 
 
 def _inside(place: Path) -> Iterator[Path]:
@@ -128,7 +125,7 @@ def _inside(place: Path) -> Iterator[Path]:
 
 
 def list_page(place: Path, reports: list[LiveReport]) -> ServedPage:
-    """Return the page that leads to several reports."""
+    """Return the page that leads to several reports, or waits for the first record."""
     rows, runs = [], []
     for one in reports:
         name = str(one.folder.relative_to(place))

@@ -34,7 +34,7 @@ _HEADERS: Mapping[str, str] = {
 
 
 class ViewServer(http.server.ThreadingHTTPServer):
-    """Serves the reports of one place until ``shutdown``; ``url`` has the token. Raises OSError, BadInput."""
+    """Serves the reports of one place until ``shutdown``; ``url`` has the token. Raises OSError."""
 
     daemon_threads = True
 
@@ -42,7 +42,6 @@ class ViewServer(http.server.ThreadingHTTPServer):
         self.place = place
         self._token = secrets.token_urlsafe(24)
         self._reports: dict[Path, LiveReport] = {}
-        self.reports()
         super().__init__((HOST, port), _Handler)
 
     @property
@@ -51,7 +50,7 @@ class ViewServer(http.server.ThreadingHTTPServer):
         return f"http://{HOST}:{self.server_port}/{self._token}/"
 
     def reports(self) -> list[LiveReport]:
-        """Return the reports that there are now. Raises BadInput if there is none."""
+        """Return the reports that there are now."""
         return [self._reports.setdefault(folder, LiveReport(folder)) for folder in find_reports(self.place)]
 
     def is_asked_here(self, host: str) -> bool:
@@ -86,7 +85,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def _answer(self, parts: list[str]) -> None:
         reports = self.server.reports()
         several = len(reports) > 1
-        if several and parts == [""]:
+        if (several or not reports) and parts == [""]:
             self._send_page(list_page(self.server.place, reports))
             return
         if several:

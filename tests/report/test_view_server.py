@@ -15,7 +15,6 @@ import pytest
 from click.testing import CliRunner
 
 from pytest_crab.cli import main
-from pytest_crab.errors import BadInput
 from pytest_crab.report.files import TrialLog
 from pytest_crab.report.files import write_trials
 from pytest_crab.report.live import LiveReport
@@ -120,9 +119,17 @@ def test_several_reports_are_listed(report: Path, make_trial: Callable[..., Tria
         assert [get(server, path + wrong)[0] for wrong in ("2/", "-1/", "x/", "1")] == [404] * 4
 
 
-def test_a_place_without_records_is_named(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"trials\.jsonl"):
-        ViewServer(tmp_path)
-    done = CliRunner().invoke(main, ["view", str(tmp_path)])
-    assert done.exit_code == 2
-    assert "trials.jsonl" in done.output
+def test_a_page_waits_for_the_first_record(tmp_path: Path, make_trial: Callable[..., Trial]) -> None:
+    with serving(tmp_path) as server:
+        path = urlsplit(server.url).path
+        assert '<meta http-equiv="refresh"' in get(server, path)[2]
+        assert get(server, path + "state")[0] == 404
+        write_trials(tmp_path / "report" / "trials.jsonl", [make_trial("mine", "one", Reason.GREEN)])
+        assert '"i":"one"' in get(server, path)[2]
+
+
+def test_a_port_that_is_taken_is_one_sentence(report: Path) -> None:
+    with ViewServer(report) as server:
+        done = CliRunner().invoke(main, ["view", str(report), "--port", str(server.server_port)])
+    assert done.exit_code == 1
+    assert done.output.startswith(f"Error: port {server.server_port} cannot be listened on: ")
