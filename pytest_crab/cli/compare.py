@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import sys
 from collections.abc import Iterator
@@ -51,6 +52,9 @@ from pytest_crab.text import one_line
 
 #: What clusters can be, as options name it.
 UNITS = (REPOSITORY, PULL_REQUEST.replace(" ", "-"))
+
+#: Comparisons, the counts of the new run's reviewers, and of each comparison the names of both reviewers.
+Compared = tuple[list[BaselineComparison], list[OracleCounts], list[tuple[str, str]]]
 
 
 @click.command()
@@ -120,30 +124,19 @@ def compare(
 
     BEFORE and AFTER are a summary.json, a trials.jsonl, or the folder of a report or a store.
     """
-    if page is not None and recorded is not None:
-        raise click.UsageError("--html compares runs, and --recorded names tools; leave one of them out")
+    if recorded is not None and (page, anchor, *pool) != (None, None):
+        raise click.UsageError("--html, --pool and --anchor are for runs, and --recorded names tools; leave it out")
     terms = _gate_terms(margins, allow_difference, looks, unit)
-    pairs: list[tuple[str, str]] = []
     try:
         if recorded is not None:
-            against = [_recorded(recorded, before, after, terms)]
-            counts = [OracleCounts(reviewer=after, caught=1, missed=0)]
+            against, counts, pairs = _recorded(recorded, before, after, terms)
         else:
-            references = [load_reference([Path(before), *pool], allowed=allow_difference)]
-            references += [] if anchor is None else [load_reference([anchor], role=ANCHOR)]
+            references = _references([Path(before), *pool], anchor, terms)
             against, counts, pairs = _measured(references, Path(after), names, terms, whole=terms.gated and not part)
     except BadInput as error:
         raise click.UsageError(str(error)) from error  # 2, since 1 is a gate that failed
-    decision = decide(
-        RunOutcome(
-            status=0,
-            only_trials_failed=True,
-            max_broken=max_broken,
-            max_unknown=max_unknown,
-            counts=tuple(counts),
-            baselines=tuple(against),
-        )
-    )
+    outcome = RunOutcome(status=0, only_trials_failed=True, max_broken=max_broken, max_unknown=max_unknown)
+    decision = decide(dataclasses.replace(outcome, counts=tuple(counts), baselines=tuple(against)))
     paragraph = decision.paragraph if terms.gated else None
     if page is not None:
         _write_page(page, Path(before), Path(after), against, pairs, paragraph)
@@ -225,9 +218,15 @@ def _read_margins(texts: Sequence[str]) -> dict[str, float]:
     return found
 
 
+def _references(runs: Sequence[Path], anchor: Path | None, terms: GateTerms) -> list[Reference]:
+    """Load the pooled runs and the anchor. Raises BadInput."""
+    anchors = [] if anchor is None else [load_reference([anchor], role=ANCHOR)]
+    return [load_reference(runs, allowed=terms.allowed), *anchors]
+
+
 def _measured(
     references: Sequence[Reference], after: Path, names: Sequence[str], terms: GateTerms, *, whole: bool
-) -> tuple[list[BaselineComparison], list[OracleCounts], list[tuple[str, str]]]:
+) -> Compared:
     """Compare each reviewer of a run with its counterpart in each of the others.
 
     The names of both are last. Raises BadInput.
@@ -272,7 +271,8 @@ def _pairs(
         raise BadInput("AFTER", ["it has no reviewer to compare"])
 
 
-def _recorded(folder: Path, before: str, after: str, terms: GateTerms) -> BaselineComparison:
+def _recorded(folder: Path, before: str, after: str, terms: GateTerms) -> Compared:
+    """Compare two tools of a set's recorded verdicts. Raises BadInput."""
     recording = recording_at(folder)
     for tool in (before, after):
         if tool not in recording.results:
@@ -283,7 +283,7 @@ def _recorded(folder: Path, before: str, after: str, terms: GateTerms) -> Baseli
         measured_of(recording, after),
         labels_of(recording, instances),
     )
-    return BaselineComparison(
+    found = BaselineComparison(
         reviewer=after,
         baseline=before,
         margin=terms.margin,
@@ -292,6 +292,7 @@ def _recorded(folder: Path, before: str, after: str, terms: GateTerms) -> Baseli
         labels=compare_labels(first, second, words, terms.margins, level=terms.level, unit=terms.unit),
         absent=absent_labels(words, terms.margins),
     )
+    return [found], [OracleCounts(reviewer=after, caught=1, missed=0)], [(before, after)]
 
 
 def _visible(paragraph: str) -> str:
