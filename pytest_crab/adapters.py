@@ -74,7 +74,8 @@ class Family:
         problems: list[str] = []
         adapter = serialization.read(cls, settings, problems)
         if adapter is None:
-            raise BadInput(place, problems)
+            use = next((name for name, path in self.table.items() if path == spec.path), spec.path)
+            raise BadInput(place, [_with_advice(problem, self.noun, use) for problem in problems])
         return adapter
 
     def where(self, name: str) -> str:
@@ -102,3 +103,11 @@ def privileged(adapter: object) -> bool:
 def leaky(adapter: object) -> bool:
     """Return True if the adapter says that it works on the public pull request, whose discussion it can read."""
     return bool(getattr(adapter, "leaky", False))
+
+
+def _with_advice(problem: str, noun: str, use: str) -> str:
+    """Return a fault of settings; of one that is missing with where it is written."""
+    key = problem.removesuffix(" is missing")
+    if key == problem:
+        return problem
+    return f"{problem}; give it in crab.yaml: {noun}s: {{NAME: {{use: {use}, {key}: ...}}}}"

@@ -105,6 +105,27 @@ def parse_size(text: str) -> int:
     return size
 
 
+def parse_share(text: str) -> float:
+    """Return the share that ``30%`` or ``0.3`` stands for. Raises ValueError for what is not from 0 to 1."""
+    number = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    if not 0 <= number <= 1:
+        raise ValueError(f"{text!r} is no share")
+    return number
+
+
+def parse_points(text: str) -> float:
+    """Return the percentage points of ``5`` or ``5pp``. Raises ValueError for what is not from 0 to 100."""
+    number = float(text.removesuffix("pp"))
+    if not 0 <= number <= 100:
+        raise ValueError(f"{text!r} is no number of points")
+    return number
+
+
+def format_p(value: float) -> str:
+    """Return a p value with three decimals; below the least of them it says so."""
+    return "<0.001" if value < 0.0005 else f"{value:.3f}"
+
+
 def format_duration(seconds: float) -> str:
     """Return a length of time to the whole second, minute or tenth of an hour."""
     if seconds < 90:

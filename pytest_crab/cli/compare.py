@@ -16,6 +16,7 @@ from pytest_crab import serialization
 from pytest_crab.benchmarks.ccrab import recording_at
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_table
+from pytest_crab.formats import parse_points
 from pytest_crab.gate.baseline import BaselineComparison
 from pytest_crab.gate.baseline import rule_on_baselines
 from pytest_crab.gate.comparable import CONDITIONS
@@ -200,19 +201,12 @@ def _write_page(
         raise click.ClickException(f"{page} cannot be written: {error.strerror}") from error
 
 
-def _points(text: str) -> float:
-    number = float(text)
-    if not 0 <= number <= 100:
-        raise ValueError
-    return number
-
-
 def _read_margins(texts: Sequence[str]) -> dict[str, float]:
     found = {}
     for text in texts:
         name, _, number = text.rpartition("=")
         try:
-            found[name.strip()] = _points(number)
+            found[name.strip()] = parse_points(number)
         except ValueError as error:
             raise click.BadParameter(f"{text!r} is neither points from 0 to 100 nor LABEL=POINTS") from error
     return found

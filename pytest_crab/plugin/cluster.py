@@ -44,7 +44,7 @@ def connect_cluster(
         base_image=options.base_image,
         proof_runs=options.proof_runs,
         models=dataclasses.replace(models, cassettes=recordings if _is_shared(models.cassettes) else None),
-        fresh=options.fresh,
+        fresh=options.rerun,
         attribute=options.attribute,
         allow_unconfined=options.allow_unconfined,
         replay=options.replay,

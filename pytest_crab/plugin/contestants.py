@@ -144,7 +144,7 @@ def _arms(whole: CrewSpec, options: Options) -> Iterator[CrewSpec]:
     """Yield what is run beside a contestant: its first findings alone, and findings of other pull requests."""
     if whole.control:
         return
-    for count in sorted(set(options.first)):
+    for count in sorted(set(options.top_n)):
         yield dataclasses.replace(whole, reviewer=f"{whole.reviewer}@{count}", first=count, arm=FIRST)
     if options.placebo is not None:
         folder = options.store / "placebo" / hashlib.sha256(str(options.placebo).encode()).hexdigest()[:16]
@@ -191,7 +191,8 @@ def _spec(
     use = variant.use if variant else name
     spec: AdapterSpec | None = hook(name=use, config=config)
     if spec is None:
-        spec = family.spec(use, variant.settings if variant else {}, folder, family.where(name), variants)
+        where = family.where(name) if variant else f"--{family.noun}={name}"
+        spec = family.spec(use, variant.settings if variant else {}, folder, where, variants)
     elif variant:
         spec = AdapterSpec(path=spec.path, settings={**spec.settings, **variant.settings}, folder=str(folder))
     return spec, use

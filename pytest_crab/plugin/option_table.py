@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Option:
     """One option: ``--crab-NAME``, ``CRAB_NAME`` and ``crab_NAME`` in an ini file mean the same.
 
-    ``flag`` False: it is none of the command line's.
+    ``flag`` False: it is none of the command line's. ``old`` is a name that still works and warns.
     """
 
     name: str
@@ -32,6 +32,7 @@ class Option:
     help: str
     many: bool = False
     short: str | None = None
+    old: str | None = None
     flag: bool = True
 
     @property
@@ -58,7 +59,7 @@ class Options:
     reviewers: tuple[str, ...] = _option(
         kinds.NAME,
         (),
-        "measure this reviewer; repeatable (built in: claude-code, codex, command, devin, human, hunks, none, "
+        "measure this reviewer; repeatable (built in: claude-code, codex, command, devin, human, hunks, layered, none, "
         "pr-agent, reflexion, replay, ruff, single-shot; others in crab.yaml)",
         name="reviewer",
         many=True,
@@ -94,11 +95,12 @@ class Options:
     placebo: Path | None = _option(
         kinds.REPORT, None, "also hand the agent findings of other pull requests, taken from this earlier report"
     )
-    first: tuple[int, ...] = _option(
+    top_n: tuple[int, ...] = _option(
         kinds.COUNT,
         (),
         "also run the agent with only the first so many findings of every review; repeatable",
         many=True,
+        old="first",
     )
     attribute: bool = _option(
         kinds.SWITCH,
@@ -106,8 +108,8 @@ class Options:
         "run the agent again with one finding at a time where an oracle was caught, and say which finding did it",
     )
     store: Path = _option(kinds.FOLDER, ".crab", "keep finished steps in this folder")
-    fresh: tuple[str, ...] = _option(
-        kinds.STEP, (), "forget what the store knows of this step first; repeatable", many=True
+    rerun: tuple[str, ...] = _option(
+        kinds.STEP, (), "run this step again though the store has its result; repeatable", many=True, old="fresh"
     )
     replay: bool = _option(
         kinds.SWITCH,
@@ -124,7 +126,9 @@ class Options:
     )
     plan: bool = _option(kinds.SWITCH, False, "say what is stored and what would run, and run nothing")
     report: Path = _option(
-        kinds.FOLDER, None, "write trials.jsonl and summary.json into this folder (default: report in the store)"
+        kinds.FOLDER,
+        None,
+        "write index.html, summary.json and trials.jsonl into this folder (default: report in the store)",
     )
     junit: Path | None = _option(kinds.FILE, None, "write a JUnit file with one case per oracle")
     junit_misses: str = _option(kinds.MISSES, "failure", "what a missed oracle is in the JUnit file; none: it passes")

@@ -12,6 +12,8 @@ from datetime import date
 from typing import Any
 from typing import NamedTuple
 
+from pytest_crab.formats import parse_points
+from pytest_crab.formats import parse_share
 from pytest_crab.formats import parse_size
 from pytest_crab.gate.comparable import CONDITIONS
 
@@ -51,7 +53,7 @@ def _one_of(words: Container[str]) -> Callable[[str], str]:
 def _margin(text: str) -> tuple[str, float]:
     """Read points, or points for a label as in security=10; the name is empty for the whole."""
     name, _, number = text.rpartition("=")
-    return name.strip(), _number(0, 100)(number)
+    return name.strip(), parse_points(number.strip())
 
 
 def _shard(text: str) -> tuple[int, int]:
@@ -85,10 +87,10 @@ BASELINE = OptionType(str, "a summary.json, or the folder of a report or a store
 COUNT = OptionType(_number(1, read=int), "a whole number from 1", "N")
 COUNT_OR_NONE = OptionType(_number(0, read=int), "a whole number from 0", "N")
 DOLLARS = OptionType(_checked(float, lambda number: 0 < number < float("inf")), "a number of dollars above 0", "USD")
-RATE = OptionType(_number(0, 1), "a number from 0 to 1", "RATE")
-SHARE = OptionType(_number(0, 1), "a number from 0 to 1", "SHARE")
+RATE = OptionType(parse_share, "a share such as 30% or 0.3", "RATE")
+SHARE = OptionType(parse_share, "a share such as 5% or 0.05", "SHARE")
 SIZE = OptionType(parse_size, "a size such as 20G or 800M", "SIZE")
-MARGIN = OptionType(_margin, "a number of points from 0 to 100, or LABEL=POINTS", "[LABEL=]POINTS")
+MARGIN = OptionType(_margin, "points from 0 to 100 such as 5 or 5pp, or LABEL=POINTS", "[LABEL=]POINTS")
 UNIT = OptionType(
     {"repository": "repository", "pull-request": "pull request"}.__getitem__,
     "repository or pull-request",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+import dataclasses
 import os
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -25,6 +27,10 @@ def register(parser: pytest.Parser) -> None:
         parser.addini(option.dest, option.help, type=kind, default=None)
         if option.flag:
             group.addoption(f"--crab-{option.name}", **_settings(option))
+        if option.old is not None:
+            old = _old_option(option)
+            parser.addini(old.dest, f"the old name of {option.dest}", type=kind, default=None)
+            group.addoption(f"--crab-{old.name}", **{**_settings(old), "help": argparse.SUPPRESS})
 
 
 def register_short(parser: pytest.Parser) -> None:
@@ -92,6 +98,11 @@ def names_reviewers(config: pytest.Config, arguments: Sequence[str]) -> bool:
     return named_reviewers(config) or any(argument.split("=", 1)[0] in flags for argument in arguments)
 
 
+def _old_option(option: Option) -> Option:
+    """Return an option under the name that it had."""
+    return dataclasses.replace(option, name=option.old or option.name, old=None)
+
+
 def _raw(option: Option, config: pytest.Config, environ: Mapping[str, str]) -> tuple[Any, str]:
     """Return the text, or the list of texts, of an option and the place that it was found in."""
     if option.flag:
@@ -109,6 +120,12 @@ def _raw(option: Option, config: pytest.Config, environ: Mapping[str, str]) -> t
 
 def _value(option: Option, config: pytest.Config, environ: Mapping[str, str], problems: list[str]) -> Any:
     raw, place = _raw(option, config, environ)
+    if raw is None and option.old is not None:
+        raw, place = _raw(_old_option(option), config, environ)
+        if raw is not None:
+            now = {"-": f"--crab-{option.name}", "C": option.variable, "c": option.dest}[place[0]]
+            sentence = f"{place} is now {now}; the old name works for one more release"
+            config.issue_config_time_warning(pytest.PytestDeprecationWarning(sentence), stacklevel=2)
     if raw is None:
         return option.default
     texts = raw if option.many else [raw]

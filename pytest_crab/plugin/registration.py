@@ -58,7 +58,7 @@ def register(config: pytest.Config) -> None:
         "items": Items(named, options.answerers, options.repeat, options.store, config),
         "sets-only": SetsOnly(config),
         "shared-decisions": SharedDecisions(resources),
-        "header": None if is_worker else Header(options, contestants, resources, runner),
+        "header": None if is_worker else Header(options, contestants, resources, runner, config),
         "forecaster": Forecaster(options, contestants, resources, recorder, config)
         if not is_worker and runs_items(config) and (options.plan or options.cluster is None)
         else None,

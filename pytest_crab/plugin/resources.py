@@ -133,7 +133,7 @@ class Resources:
             run=self.run,
             resume=self.resume,
             proof_runs=options.proof_runs,
-            fresh=options.fresh,
+            fresh=options.rerun,
             no_sandbox=bubblewrap.problem(),
             allow_unconfined=options.allow_unconfined,
             attribute=options.attribute,

@@ -35,8 +35,16 @@ _DEFAULT_REPORT = "fE"
 class Header:
     """Prints reviewers, agent, runtime, store and models; ``runner`` None: nothing will run."""
 
-    def __init__(self, options: Options, contestants: Contestants, resources: Resources, runner: Runner | None) -> None:
+    def __init__(
+        self,
+        options: Options,
+        contestants: Contestants,
+        resources: Resources,
+        runner: Runner | None,
+        config: pytest.Config,
+    ) -> None:
         self._options = options
+        self._config = config
         self._contestants = contestants
         self._resources = resources
         self._runner = runner
@@ -59,6 +67,15 @@ class Header:
             models.append(f"a budget of {options.budget:g} USD")
         lines += [f"crab: models: {', '.join(models)}"] if models else []
         return [*lines, *(f"crab: {sentence}" for sentence in (runner.news() if runner is not None else ()))]
+
+    def pytest_report_collectionfinish(self, items: Sequence[pytest.Item]) -> list[str]:
+        """Say what an instance is where none was found, and none was deselected."""
+        reporter = self._config.pluginmanager.get_plugin("terminalreporter")
+        if items or reporter is None or reporter.stats.get("deselected") or reporter.stats.get("error"):
+            return []
+        return [
+            "crab: no instance was found: an instance is a folder with an instance.yaml (pytest-crab new writes one)"
+        ]
 
     def _runtime(self) -> str:
         workers = None if self._runner is None else self._runner.workers

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from pytest_crab.formats import NOTHING
 from pytest_crab.formats import format_change_interval
+from pytest_crab.formats import format_p
 from pytest_crab.formats import format_percent
 from pytest_crab.formats import format_points
 from pytest_crab.statistics.labels import LabelComparison
@@ -28,5 +29,5 @@ def label_table(labels: Sequence[LabelComparison]) -> Iterator[tuple[str, ...]]:
             NOTHING if interval is None else interval.basis,
             f"{len(own.lost)}",
             f"{len(own.gained)}",
-            f"{label.p_holm:.3f}",
+            format_p(label.p_holm),
         )

@@ -138,7 +138,7 @@ def test_shards_merged_are_one_run(lab: Any, measured: Path) -> None:
 
 
 def test_control_first_findings_and_attribution(lab: Any) -> None:
-    arms = ("--crab-control", "--crab-first=1", "--crab-attribute")
+    arms = ("--crab-control", "--crab-top-n=1", "--crab-attribute")
     result = lab.run("--reviewer=both", *arms, "--crab-report=now", *MINE)
     result.assert_outcomes(passed=2, xfailed=4)
     assert result.ret == 0, "what the arms missed fails nothing"

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_crab.agents import AGENTS
+from pytest_crab.plugin import option_types as kinds
 from pytest_crab.plugin.option_table import OPTIONS
 from pytest_crab.reviewers import REVIEWERS
 
@@ -56,8 +57,8 @@ def test_the_default_agent_is_said_with_the_reason(bare: Any) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("--reviewer=nobody",), "ERROR: crab.yaml: reviewers.nobody: 'nobody' is no reviewer; use one of *human*"),
-        (("--reviewer=human", "--agent=nobody"), "ERROR: crab.yaml: agents.nobody: 'nobody' is no agent; use one of *"),
+        (("--reviewer=nobody",), "ERROR: --reviewer=nobody: 'nobody' is no reviewer; use one of *human*"),
+        (("--reviewer=human", "--agent=nobody"), "ERROR: --agent=nobody: 'nobody' is no agent; use one of *"),
         (("--reviewer=no.module:Class",), "ERROR: *no.module:Class cannot be imported *"),
         (("--reviewer=human", "--crab-jobs=0"), "ERROR: --crab-jobs is '0'; it should be a whole number from 1"),
         (
@@ -66,12 +67,12 @@ def test_the_default_agent_is_said_with_the_reason(bare: Any) -> None:
         ),
         (
             ("--reviewer=human", "--crab-fail-under=70"),
-            "ERROR: --crab-fail-under is '70'; it should be a number from 0 to 1",
+            "ERROR: --crab-fail-under is '70'; it should be a share such as 30% or 0.3",
         ),
         (("--reviewer=human", "--crab-fail-under=nan"), "ERROR: --crab-fail-under is 'nan'; *"),
         (
-            ("--reviewer=human", "--crab-fresh=all"),
-            "ERROR: --crab-fresh is 'all'; it should be answers, *",
+            ("--reviewer=human", "--crab-rerun=all"),
+            "ERROR: --crab-rerun is 'all'; it should be answers, *",
         ),
         (
             ("--reviewer=human", "--crab-runtime=podman"),
@@ -85,6 +86,53 @@ def test_what_cannot_be_is_one_sentence(bare: Any, arguments: tuple[str, ...], s
     result.stderr.fnmatch_lines([sentence])
     result.stderr.no_fnmatch_line("*Traceback*")
     assert not bare.store.exists()
+
+
+def test_a_setting_that_is_missing_is_told_with_its_place(bare: Any) -> None:
+    result = bare.pytester.runpytest("instances", "--reviewer=single-shot")
+    assert result.ret == USAGE
+    result.stderr.fnmatch_lines(
+        ["*model is missing; give it in crab.yaml: reviewers: {NAME: {use: single-shot, model: *"]
+    )
+
+
+def test_old_names_work_and_warn(bare: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = bare.pytester.runpytest("--collect-only", "instances", "--reviewer=human", "--crab-fresh=review")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*--crab-fresh is now --crab-rerun*"])
+    monkeypatch.setenv("CRAB_FIRST", "none")
+    result = bare.pytester.runpytest("--collect-only", "instances", "--reviewer=human")
+    assert result.ret == USAGE
+    result.stderr.fnmatch_lines(["*CRAB_FIRST is 'none'; it should be a whole number from 1"])
+
+
+def test_a_folder_without_instances_is_told(bare: Any) -> None:
+    (bare.path / "empty").mkdir()
+    result = bare.pytester.runpytest("empty", "--reviewer=human")
+    assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
+    result.stdout.fnmatch_lines(["crab: no instance was found*instance.yaml*"])
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "value"),
+    [
+        (kinds.RATE.read, "30%", 0.3),
+        (kinds.RATE.read, "0.3", 0.3),
+        (kinds.SHARE.read, "5%", 0.05),
+        (kinds.MARGIN.read, "5pp", ("", 5.0)),
+        (kinds.MARGIN.read, "security=10", ("security", 10.0)),
+    ],
+)
+def test_shares_and_points_are_read_with_their_units(read: Any, text: str, value: object) -> None:
+    assert read(text) == value
+
+
+@pytest.mark.parametrize(
+    ("read", "text"), [(kinds.RATE.read, "130%"), (kinds.RATE.read, "30"), (kinds.MARGIN.read, "5%")]
+)
+def test_other_units_are_refused(read: Any, text: str) -> None:
+    with pytest.raises(ValueError, match=r".+"):
+        read(text)
 
 
 def test_bad_values_are_told_by_the_place_they_stand_in(bare: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,13 +34,13 @@ def test_a_second_run_reuses_every_step_and_starts_no_sandbox(lab: Any, no_sandb
 
 
 def test_a_fresh_review_runs_the_review_only(lab: Any) -> None:
-    lab.run("--reviewer=human", "--crab-fresh=review", "instances/shop-1").assert_outcomes(passed=1)
+    lab.run("--reviewer=human", "--crab-rerun=review", "instances/shop-1").assert_outcomes(passed=1)
     (reused,) = lab.reused()
     assert {step: reused[step] for step in ALL} == {**ALL, "review": False}
 
 
 def test_a_fresh_revision_runs_the_revision_only(lab: Any) -> None:
-    lab.run("--reviewer=human", "--crab-fresh=revision", "instances/shop-1").assert_outcomes(passed=1)
+    lab.run("--reviewer=human", "--crab-rerun=revision", "instances/shop-1").assert_outcomes(passed=1)
     (reused,) = lab.reused()
     assert {step: reused[step] for step in ALL} == {**ALL, "revision": False}
 

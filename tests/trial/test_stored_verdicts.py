@@ -82,5 +82,5 @@ def test_a_review_of_another_shape_is_a_sentence_that_says_how_it_is_made_anew(l
     store.put("review", file.stem, {"findings": "many"})
     trial = lab.trial()
     assert {str(result.reason) for result in trial.results} == {"broken"}
-    assert "--crab-fresh=review" in str(trial.error)
+    assert "--crab-rerun=review" in str(trial.error)
     assert lab.reasons(lab.trial(lab.run_context(fresh=frozenset({"review"})))) == REASONS
