@@ -14,6 +14,8 @@ from pytest_crab import serialization
 from pytest_crab.benchmarks.aacr_submissions import has_submissions
 from pytest_crab.benchmarks.aacr_submissions import read_submissions
 from pytest_crab.benchmarks.ccrab import recording_at
+from pytest_crab.benchmarks.cr_bench import has_judged_bugs
+from pytest_crab.benchmarks.cr_bench import read_judged_bugs
 from pytest_crab.benchmarks.judged import is_judged
 from pytest_crab.benchmarks.judged import read_judged
 from pytest_crab.benchmarks.recorded import Recording
@@ -23,6 +25,8 @@ from pytest_crab.report.agreement import agreements
 from pytest_crab.report.files import read_summary
 from pytest_crab.report.files import read_trials
 from pytest_crab.report.finding_labels import add_finding_labels
+from pytest_crab.report.judged_bugs import judged_bugs_lines
+from pytest_crab.report.judged_bugs import summarise_judged_bugs
 from pytest_crab.report.judged_results import judged_lines
 from pytest_crab.report.judged_results import summarise_judged
 from pytest_crab.report.loading import SUMMARY
@@ -100,9 +104,12 @@ def _recorded(folder: Path, trials: Path | None) -> tuple[Any, Iterable[str]]:
     if has_submissions(folder) and trials is None:
         matched = match_reviews(read_submissions(folder), "paper")
         return matched, match_lines(matched)
+    if trials is not None and (is_judged(folder) or has_judged_bugs(folder)):
+        raise click.UsageError(f"--against compares verdicts of oracles, and {folder} holds judgements only")
+    if has_judged_bugs(folder):
+        bugs = summarise_judged_bugs(read_judged_bugs(folder))
+        return bugs, judged_bugs_lines(bugs)
     if is_judged(folder):
-        if trials is not None:
-            raise click.UsageError(f"--against compares verdicts of oracles, and {folder} holds judgements only")
         judged = summarise_judged(read_judged(folder))
         return judged, judged_lines(judged)
     recording = recording_at(folder)
