@@ -155,9 +155,10 @@ def _cells(own: ScoreSummary) -> Iterator[str]:
     yield str(own.reviews)
     yield f"{own.weighted:.3f}"
     yield NOTHING if own.low is None else f"{own.low:.3f} to {own.high:.3f}"
+    means = own.means
     numbers: Sequence[float] = (
-        own.overall, own.recall, own.precision, own.alignment, own.actionability, own.hallucination, own.redundancy,
-        own.plausible_penalty, own.f1,
+        means.overall, means.recall, means.precision, means.alignment, means.actionability, means.hallucination,
+        means.redundancy, means.plausible_penalty, means.f1,
     )  # fmt: skip
     yield from (f"{number:.3f}" for number in numbers)
 

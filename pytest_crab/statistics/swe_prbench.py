@@ -79,33 +79,17 @@ class ReviewScore:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreSummary:
-    """Reviews together: ``overall`` is the mean score, ``weighted`` the mean by weight, with its 95% interval.
+    """Reviews together: ``means`` of all alike, and ``weighted``, the mean score by weight, with its 95% interval.
 
-    ``headline`` is the one of the two that the rule calls its result. The other means are of all reviews alike.
+    ``headline`` is what the rule calls its result: the weighted mean, or in the release the plain one.
     """
 
     reviews: int
     headline: float
-    overall: float
     weighted: float
     low: float | None
     high: float | None
-    recall: float
-    precision: float
-    alignment: float
-    actionability: float
-    efficiency: float
-    hallucination: float
-    redundancy: float
-    plausible_penalty: float
-    f1: float
-    coverage: float
-
-
-_MEANS = (
-    "recall", "precision", "alignment", "actionability", "efficiency", "hallucination", "redundancy",
-    "plausible_penalty", "f1", "coverage", "overall",
-)  # fmt: skip
+    means: ReviewScore
 
 
 def score_review(counts: ReviewCounts, rule: str = PAPER) -> ReviewScore:
@@ -174,7 +158,8 @@ def summarise_scores(
 
     If all weights are 0 the weighted mean is the plain one. One pull request alone has no interval.
     """
-    means = {name: math.fsum(getattr(score, name) for score in scores) / len(scores) for name in _MEANS}
+    names = [field.name for field in dataclasses.fields(ReviewScore)]
+    means = ReviewScore(**{name: math.fsum(getattr(score, name) for score in scores) / len(scores) for name in names})
     groups: dict[Hashable, tuple[float, float, float, int]] = {}
     for score, name in zip(scores, pull_requests, strict=True):
         weighted, weights, total, count = groups.get(name, (0.0, 0.0, 0.0, 0))
@@ -187,8 +172,8 @@ def summarise_scores(
     sums = list(groups.values())
     weighted = _weighted_mean(sums)
     low, high = _interval(sums, samples) if len(sums) > 1 else (None, None)
-    headline = means["overall"] if rule == RELEASE else weighted
-    return ScoreSummary(reviews=len(scores), headline=headline, weighted=weighted, low=low, high=high, **means)
+    headline = means.overall if rule == RELEASE else weighted
+    return ScoreSummary(reviews=len(scores), headline=headline, weighted=weighted, low=low, high=high, means=means)
 
 
 def _weighted_mean(sums: Sequence[tuple[float, float, float, int]]) -> float:

@@ -249,9 +249,9 @@ def test_the_aggregate_weighs_by_the_log_of_human_comments() -> None:
     paper = summarise_scores([one, two], ["a", "b"], samples=100)
     assert (one.weight, two.weight) == (math.log(2), math.log(8))
     assert paper.weighted == pytest.approx((one.overall * 1 + two.overall * 3) / 4)
-    assert paper.overall == pytest.approx((one.overall + two.overall) / 2)
+    assert paper.means.overall == pytest.approx((one.overall + two.overall) / 2)
     assert paper.headline == paper.weighted
-    assert summarise_scores([one, two], ["a", "b"], "release", samples=100).headline == paper.overall
+    assert summarise_scores([one, two], ["a", "b"], "release", samples=100).headline == paper.means.overall
     assert paper.low is not None
     assert paper.high is not None
     assert paper.low <= paper.weighted <= paper.high
