@@ -20,6 +20,7 @@ from typing import NoReturn
 import hypothesis
 import pytest
 
+from pytest_crab.locks import locked_file
 from pytest_crab.types import Category
 from pytest_crab.types import Comment
 from pytest_crab.types import Environment
@@ -120,6 +121,32 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 def without() -> Callable[[str, str], NoReturn]:
     """``without(what, reason)`` skips for want of something; a failure where CRAB_TEST_REQUIRE names it."""
     return do_without
+
+
+@pytest.fixture(scope="session")
+def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for what all workers have in common, such as stores and caches."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shared"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def made_once(shared_folder: Path) -> Callable[[str, Callable[[Path], object]], Path]:
+    """``made_once(name, make)`` is a folder that ``make`` fills once for all workers; to be copied, not changed."""
+
+    def find(name: str, make: Callable[[Path], object]) -> Path:
+        folder, done = shared_folder / name, shared_folder / f"{name}.done"
+        with locked_file(shared_folder / f"{name}.lock"):
+            if not done.exists():
+                shutil.rmtree(folder, ignore_errors=True)  # of a worker that failed
+                folder.mkdir()
+                make(folder)
+                done.touch()
+        return folder
+
+    return find
 
 
 @pytest.fixture(scope="session")

@@ -70,10 +70,9 @@ def everything(folder: Path) -> str:
 
 
 @pytest.fixture(scope="session")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def store(shared_folder: Path) -> Path:
     """A store for runs of all workers, so that what they have in common is made once."""
-    base = tmp_path_factory.getbasetemp()
-    return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "attacks-store"
+    return shared_folder / "attacks-store"
 
 
 @pytest.fixture(scope="session")

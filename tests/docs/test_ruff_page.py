@@ -97,7 +97,8 @@ def test_the_pairs_on_the_page_are_those_of_the_records(tmp_path: Path) -> None:
     folder = shutil.copytree(ROOT / "instances/quickstart", tmp_path / "quickstart")
     instances = load_instances(folder)
     struck = [instance.id for instance in instances if struck_by_ruff(instance, tmp_path / "heads")]
-    argv = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", "--reviewer=ruff"]
+    plugins = [f"-pno:{name}" for name in ("cacheprovider", "hypothesispytest", "anyio")]
+    argv = [sys.executable, "-m", "pytest", *plugins, "-q", "--reviewer=ruff"]
     argv += [f"{folder.name}/{name}" for name in struck]
     argv += ["--agent=reference", "--crab-runtime=local", f"--crab-store={store}", "-o", "crab_proof_runs=1"]
     environ = {name: value for name, value in os.environ.items() if not name.startswith(("CRAB_", "PYTEST_"))}

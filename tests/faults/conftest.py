@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import json
 import os
 import shutil
@@ -121,6 +120,10 @@ def write(folder: Path, files: Mapping[str, str]) -> None:
         path.write_text(text)
 
 
+#: Plugins of the tests' own environment that a run does not need.
+NOT_LOADED = [f"-pno:{name}" for name in ("cacheprovider", "hypothesispytest", "anyio")]
+
+
 @dataclass
 class Place:
     """A rootdir whose crew writes a ledger, with a store, and with a folder for locks that only its own runs use."""
@@ -219,7 +222,7 @@ class Place:
 
     def start(self, *more: str, reviewer: str = "sharp") -> subprocess.Popen[bytes]:
         """Start pytest on all instances, in a session of its own."""
-        argv = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", "set"]
+        argv = [sys.executable, "-m", "pytest", *NOT_LOADED, "-q", "set"]
         argv += [f"--reviewer={reviewer}", "--agent=handy", f"--crab-runtime={self.runtime}"]
         argv += [f"--crab-store={self.store}", *more]
         env = {name: text for name, text in os.environ.items() if not name.startswith(("CRAB_", "PYTEST_"))}
@@ -373,9 +376,14 @@ def processes_naming(folder: Path, *words: str) -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def proven(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Place]:
+def proven(made_once: Callable[[str, Callable[[Path], object]], Path]) -> Callable[[str], Place]:
     """Gives the place of a runtime whose oracles are proved, made when first asked for."""
-    return functools.cache(lambda runtime: Place.proven(tmp_path_factory.mktemp("faults") / "proven", runtime))
+
+    def find(runtime: str) -> Place:
+        folder = made_once(f"faults-{runtime}", lambda folder: Place.proven(folder / "proven", runtime))
+        return Place(folder / "proven", runtime)
+
+    return find
 
 
 @pytest.fixture(params=["local"])

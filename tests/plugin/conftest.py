@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from pathlib import Path
@@ -228,16 +229,19 @@ def bare(pytester: pytest.Pytester, template: Path) -> Lab:
 
 
 @pytest.fixture(scope="session")
-def seed(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def seed(template: Path, made_once: Callable[[str, Callable[[Path], object]], Path]) -> Path:
     """A store in which both instances are proved, and human and none are known."""
-    folder = tmp_path_factory.mktemp("seed")
-    shutil.copytree(template, folder, dirs_exist_ok=True)
-    argv = [sys.executable, "-m", "pytest", "--reviewer=human", "--reviewer=none", "--crab-runtime=local", "instances"]
-    done = subprocess.run(argv, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert "2 failed, 2 passed" in done.stdout, done.stdout + done.stderr
-    shutil.rmtree(folder / ".crab" / "report")
-    return folder / ".crab"
+
+    def run(folder: Path) -> None:
+        shutil.copytree(template, folder, dirs_exist_ok=True)
+        crew = ["--reviewer=human", "--reviewer=none", "--crab-runtime=local", "instances"]
+        argv = [sys.executable, "-m", "pytest", *NOT_LOADED, *crew]
+        done = subprocess.run(argv, cwd=folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 1, done.stdout + done.stderr
+        assert "2 failed, 2 passed" in done.stdout, done.stdout + done.stderr
+        shutil.rmtree(folder / ".crab" / "report")
+
+    return made_once("plugin-seed", run) / ".crab"
 
 
 @pytest.fixture

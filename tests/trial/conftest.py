@@ -262,8 +262,9 @@ def ran() -> Callable[[Trial], set[str]]:
 
 
 @pytest.fixture(scope="session")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("cache")
+def cache(shared_folder: Path) -> Path:
+    """Where environments of all workers are built."""
+    return shared_folder / "trial-cache"
 
 
 @pytest.fixture(scope="session")

@@ -166,17 +166,8 @@ class Place:
 
     def start(self, store: str) -> subprocess.Popen[bytes]:
         """Start pytest on all instances, in a session of its own."""
-        argv = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-p",
-            "no:cacheprovider",
-            "-q",
-            "set",
-            "--reviewer=sharp",
-            "--agent=handy",
-        ]
+        plugins = [f"-pno:{name}" for name in ("cacheprovider", "hypothesispytest", "anyio")]
+        argv = [sys.executable, "-m", "pytest", *plugins, "-q", "set", "--reviewer=sharp", "--agent=handy"]
         argv += ["--crab-runtime=docker", f"--crab-jobs={JOBS}", f"--crab-store={self.folder / store}"]
         env = {**os.environ, "TMPDIR": str(self.temporary)}
         return subprocess.Popen(

@@ -88,7 +88,7 @@ def careless(attack: Revision, tree: Mapping[str, str | bytes], folder: Path) ->
     env["PYTHONPATH"] = os.pathsep.join(str(place / root) for root in attack.roots.split(":"))
     first, *others = COMMANDS[attack.command]
     argv = [python if first == "python" else first, *others]
-    done = subprocess.run(argv, cwd=place, env=env, capture_output=True, text=True, errors="replace", timeout=60)
+    done = subprocess.run(argv, cwd=place, env=env, capture_output=True, text=True, errors="replace", timeout=600)
     if attack.reads == "junit":
         return 'failures="0"' in (place / "report.xml").read_text()
     if attack.reads == "log":
