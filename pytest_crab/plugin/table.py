@@ -21,6 +21,7 @@ from pytest_crab.report.agreement import agreement_lines
 from pytest_crab.report.agreement import agreements
 from pytest_crab.report.explain import instance_line
 from pytest_crab.report.headline import gate_line
+from pytest_crab.report.headline import says_all
 from pytest_crab.report.summary import Gate
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.terminal import summary_lines
@@ -160,9 +161,10 @@ class Table:
         """Print what differs from the baseline, and the reasons that are longer than the headline's sentence."""
         for warning in gate.warnings:
             reporter.write_line(f"not as in the baseline: {warning}", yellow=True)
-        for paragraph in [ruling.paragraph for ruling in gate.rulings if ". " in ruling.paragraph]:
-            reporter.write_line(textwrap.fill(one_line(paragraph, 5000), width))
-            reporter.write_line("")
+        for ruling in gate.rulings:
+            if not says_all(gate, ruling):
+                reporter.write_line(textwrap.fill(one_line(ruling.paragraph, 5000), width))
+                reporter.write_line("")
 
     @pytest.hookimpl(specname="pytest_terminal_summary", trylast=True)
     def pytest_hide_misses_in_short_summary(self, terminalreporter: pytest.TerminalReporter) -> None:

@@ -13,6 +13,7 @@ from pytest_crab.report.summary import Gate
 from pytest_crab.report.summary import GateRuling
 from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
+from pytest_crab.statistics.comparison import Comparison
 from pytest_crab.text import ascii_line
 
 #: The most characters of a gate's sentence: two lines of 80 columns with their indent.
@@ -53,8 +54,8 @@ def gate_line(gate: Gate) -> str:
 
 def gate_sentence(gate: Gate, ruling: GateRuling) -> str:
     """Return the ruling on one reviewer with the numbers that it rests on, at most LONGEST characters."""
-    comparison = gate.comparisons.get(ruling.reviewer or "")
-    if comparison is None or comparison.difference is None:
+    comparison = _comparison(gate, ruling)
+    if comparison is None:
         reason = ruling.paragraph.removeprefix(f"{ruling.reviewer}: ").partition(". ")[0].removesuffix(".")
     else:
         interval = format_change_interval(comparison.interval)
@@ -62,3 +63,14 @@ def gate_sentence(gate: Gate, ruling: GateRuling) -> str:
         reason += "" if gate.margin is None else f", margin {gate.margin:g} points"
         reason += "" if gate.fail_under is None else f"; at least {format_percent(gate.fail_under)}% asked for"
     return ascii_line(f"gate {ruling.ruling}: {reason}", LONGEST)
+
+
+def says_all(gate: Gate, ruling: GateRuling) -> bool:
+    """Return whether ``gate_sentence`` leaves nothing of the ruling's paragraph out; numbers stand for its reasons."""
+    return _comparison(gate, ruling) is None and ". " not in ruling.paragraph
+
+
+def _comparison(gate: Gate, ruling: GateRuling) -> Comparison | None:
+    """Return the comparison with the baseline whose numbers the sentence on a ruling tells; None: it tells none."""
+    found = gate.comparisons.get(ruling.reviewer or "")
+    return None if found is None or found.difference is None else found
