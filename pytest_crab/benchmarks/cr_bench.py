@@ -48,7 +48,7 @@ class KnownBug:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JudgedComment:
+class LabelledComment:
     """One comment of a review as CR-Evaluator labelled it; ``classification`` may be none of the labels."""
 
     instance_id: str
@@ -85,7 +85,7 @@ def read_judged_bugs(folder: Path) -> JudgedBugs:
     problems += [f"{BUGS}: {name} is there {count} times" for name, count in Counter(ids).items() if count > 1]
     reviews, unknown = {}, Counter[str]()
     for path in sorted((folder / JUDGEMENTS).glob("*.jsonl")):
-        comments = _read_lines(path, JudgedComment, problems)
+        comments = _read_lines(path, LabelledComment, problems)
         for strange in sorted({one.instance_id for one in comments} - set(ids)):
             problems.append(f"{JUDGEMENTS}/{path.name}: {strange} is not in {BUGS}")
         unknown.update(one.classification for one in comments if one.classification not in LABELS)
