@@ -45,7 +45,8 @@ def enclosing_parts(source: str, lines: Collection[int]) -> list[str]:
     tree = parse_python(source)
     if tree is None:
         return windows(source, lines)
-    around = {line: _innermost(tree, line) for line in set(lines)}
+    known = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)]
+    around = {line: _innermost(known, line) for line in set(lines)}
     nodes = {node for node in around.values() if node is not None}
     found: list[_Node] = sorted(nodes, key=lambda node: node.lineno)
     outside = [line for line, node in around.items() if node is None]
@@ -123,13 +124,8 @@ def environment_bindings(files: Mapping[str, str]) -> Iterator[tuple[str, list[s
     yield from sorted(places.items())
 
 
-def _innermost(tree: ast.Module, line: int) -> _Node | None:
-    around = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-        and _first(node) <= line <= (node.end_lineno or node.lineno)
-    ]
+def _innermost(known: Iterable[_Node], line: int) -> _Node | None:
+    around = [node for node in known if _first(node) <= line <= (node.end_lineno or node.lineno)]
     return max(around, key=lambda node: node.lineno, default=None)
 
 

@@ -25,7 +25,7 @@ from pytest_crab.scoring.judges.votes import Decide
 from pytest_crab.scoring.judges.votes import VotedLabel
 from pytest_crab.scoring.location import Place
 from pytest_crab.scoring.swe_prbench import MIDDLE_ACTIONABILITY
-from pytest_crab.scoring.swe_prbench import JudgedComment
+from pytest_crab.scoring.swe_prbench import LabelledFinding
 from pytest_crab.scoring.swe_prbench import Similar
 from pytest_crab.scoring.swe_prbench import match_review
 from pytest_crab.statistics.paired import kappa
@@ -203,12 +203,12 @@ def _review(trial: Trial, report: Path, cells: Mapping[Cell, VotedLabel], simila
     )
 
 
-def _judged(finding: Finding, cells: Mapping[int, VotedLabel]) -> JudgedComment:
+def _judged(finding: Finding, cells: Mapping[int, VotedLabel]) -> LabelledFinding:
     """Return a finding with its label; answers that cannot be read make it plausible, of middling actionability."""
     label = label_of_finding([voted for voted in cells.values() if voted.label is not None], LABELS) or PLAUSIBLE
     ratings = [voted.actionability for voted in cells.values() if voted.label == label]
     known = [rating for rating in ratings if rating is not None]
-    return JudgedComment(
+    return LabelledFinding(
         text=finding.body if finding.title is None else f"{finding.title}\n{finding.body}",
         place=Place(
             path=finding.path, lines=None if finding.start is None else (finding.start, finding.end or finding.start)

@@ -40,7 +40,7 @@ _WORD = re.compile(r"[A-Za-z0-9_]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JudgedComment:
+class LabelledFinding:
     """A finding as the judge labelled it; ``unreadable``: an answer on it was none of the labels.
 
     ``matched`` has the human comments, counted from 0, that the judge says confirm it. ``actionability`` is from 1 to
@@ -68,7 +68,7 @@ class MatchedReview:
 
 
 def match_review(
-    findings: Sequence[JudgedComment], humans: Sequence[tuple[str, Place]], similar: Similar, rule: str = PAPER
+    findings: Sequence[LabelledFinding], humans: Sequence[tuple[str, Place]], similar: Similar, rule: str = PAPER
 ) -> MatchedReview:
     """Match the findings of a review with the human comments, each with its place, one to one in two stages."""
     if rule == RELEASE:
@@ -103,7 +103,7 @@ def match_review(
 
 
 def _judged_pairs(
-    findings: Sequence[JudgedComment],
+    findings: Sequence[LabelledFinding],
     likeness: Sequence[Sequence[float]],
     affinity: Sequence[Sequence[float]],
     rule: str,
@@ -118,7 +118,7 @@ def _judged_pairs(
 
 
 def _similar_pairs(
-    findings: Sequence[JudgedComment], affinity: Sequence[Sequence[float]], rule: str
+    findings: Sequence[LabelledFinding], affinity: Sequence[Sequence[float]], rule: str
 ) -> Iterator[tuple[int, int]]:
     """Yield the pairs with enough affinity, the nearest first; the paper leaves fabricated findings out."""
     found = [

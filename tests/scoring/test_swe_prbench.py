@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from pytest_crab.scoring.location import Place
-from pytest_crab.scoring.swe_prbench import JudgedComment
+from pytest_crab.scoring.swe_prbench import LabelledFinding
 from pytest_crab.scoring.swe_prbench import count_clusters
 from pytest_crab.scoring.swe_prbench import embedding_similarity
 from pytest_crab.scoring.swe_prbench import match_review
@@ -31,16 +31,19 @@ DATA = Path(__file__).parents[3] / "shared" / "data" / "sweprbench" / "first9_re
 sweprbench_data = pytest.mark.skipif(not DATA.is_file(), reason="../shared/data/sweprbench is not beside this checkout")
 
 
-def comment(text: str, label: str = "PLAUSIBLE", *matched: int, **own: Any) -> JudgedComment:
+def comment(text: str, label: str = "PLAUSIBLE", *matched: int, **own: Any) -> LabelledFinding:
     place = Place(path=own.pop("path", "app.py"), lines=(own.pop("line", 1),) * 2)
-    return JudgedComment(text=text, place=place, label=label, matched=matched, **own)
+    return LabelledFinding(text=text, place=place, label=label, matched=matched, **own)
 
 
 # A second implementation, from the text of sections 5.2, 5.3 and appendix C, and of the release's description.
 
 
 def second_score(
-    findings: Sequence[JudgedComment], humans: Sequence[tuple[str, Place]], like: dict[frozenset[str], float], rule: str
+    findings: Sequence[LabelledFinding],
+    humans: Sequence[tuple[str, Place]],
+    like: dict[frozenset[str], float],
+    rule: str,
 ) -> dict[str, float]:
     agents = list(findings)[: 30 if rule == "release" else len(findings)]
     sim = {
@@ -102,7 +105,7 @@ def second_score(
 
 def random_review(
     source: random.Random,
-) -> tuple[list[JudgedComment], list[tuple[str, Place]], dict[frozenset[str], float]]:
+) -> tuple[list[LabelledFinding], list[tuple[str, Place]], dict[frozenset[str], float]]:
     humans = [
         (f"h{at}", Place(path=source.choice("ab"), lines=source.choice([None, (source.randint(1, 60),) * 2])))
         for at in range(source.randint(0, 5))
@@ -113,7 +116,7 @@ def random_review(
         named = source.sample(range(len(humans)), source.randint(0, min(2, len(humans))))
         place = Place(path=source.choice(["a", "b", "c"]), lines=(source.randint(1, 60),) * 2)
         findings.append(
-            JudgedComment(
+            LabelledFinding(
                 text=f"f{at}",
                 place=place,
                 label=label,
