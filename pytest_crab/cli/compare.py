@@ -140,7 +140,8 @@ def compare(
     decision = decide(dataclasses.replace(outcome, counts=tuple(counts), baselines=tuple(against)))
     paragraph = decision.paragraph if terms.gated else None
     if page is not None:
-        _write_page(page, Path(before), Path(after), against, pairs, paragraph)
+        compared = _compared([Path(before), *pool], anchor, against, pairs)
+        _write_page(page, Path(after), compared, paragraph)
     _print_comparisons(against, paragraph, as_json=as_json)
     if terms.gated:
         sys.exit(decision.exit_code)
@@ -172,18 +173,18 @@ def _print_comparisons(against: Sequence[BaselineComparison], paragraph: str | N
                 click.echo(line)
 
 
-def _write_page(
-    page: Path,
-    before: Path,
-    after: Path,
+def _compared(
+    runs: Sequence[Path],
+    anchor: Path | None,
     against: Sequence[BaselineComparison],
     pairs: Sequence[tuple[str, str]],
-    paragraph: str | None,
-) -> None:
-    """Write the page of the comparison. Raises ClickException."""
+) -> list[ComparedReviewer]:
+    """Return the reviewers as the page of a comparison has them."""
     rulings = rule_on_baselines(against)
-    compared = [
+    return [
         ComparedReviewer(
+            title=one.name,
+            runs=(anchor,) if one.anchored and anchor is not None else tuple(runs),
             before=was,
             after=now,
             comparison=one.comparison,
@@ -193,8 +194,12 @@ def _write_page(
         )
         for one, ruling, (was, now) in zip(against, rulings, pairs, strict=True)
     ]
+
+
+def _write_page(page: Path, after: Path, compared: Sequence[ComparedReviewer], paragraph: str | None) -> None:
+    """Write the page of the comparison. Raises ClickException."""
     try:
-        write_comparison(page, before, after, compared, paragraph)
+        write_comparison(page, after, compared, paragraph)
     except BadInput as error:
         raise click.ClickException(str(error)) from error
     except OSError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Iterable
 from collections.abc import Sequence
@@ -36,11 +37,14 @@ _VERDICTS = {"lost": (Verdict.CAUGHT, Verdict.MISSED), "gained": (Verdict.MISSED
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedReviewer:
-    """One reviewer of both runs, with its name in each; ``ruling`` is one word, empty where no gate was asked for.
+    """One reviewer of two runs, with its name in each; ``ruling`` is one word, empty where no gate was asked for.
 
-    ``comparison`` is None where the two cannot be compared; ``explanation`` then says why.
+    ``runs`` are the paths that the first measurement is from: one, or several that were pooled. ``comparison`` is None
+    where the two cannot be compared; ``explanation`` then says why.
     """
 
+    title: str
+    runs: tuple[Path, ...]
     before: str
     after: str
     comparison: Comparison | None
@@ -51,9 +55,12 @@ class ComparedReviewer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedOracle:
-    """One oracle that was lost or gained; ``block`` is the number of its packed data, None without records."""
+    """One oracle that was lost or gained; ``block`` is the number of its packed data, None without records.
 
-    reviewer: str
+    ``place`` is that of its reviewer among those that are compared.
+    """
+
+    place: int
     change: str
     instance: str
     comment: str
@@ -62,36 +69,39 @@ class ChangedOracle:
     block: int | None = None
 
 
-def write_comparison(
-    file: Path, before: Path, after: Path, compared: Sequence[ComparedReviewer], ruling: str | None
-) -> None:
+def write_comparison(file: Path, after: Path, compared: Sequence[ComparedReviewer], ruling: str | None) -> None:
     """Write the page of two runs; ``ruling`` is the gate's paragraph on all reviewers, None without a gate.
 
-    ``before`` and ``after`` are what ``load_summary`` takes. Diffs are shown where the runs' trials.jsonl are there.
+    ``after`` and the earlier runs are what ``load_summary`` takes. Diffs are shown where their trials.jsonl are there.
     Raises BadInput, OSError.
     """
     wanted = [
-        ChangedOracle(reviewer=one.after, change=change, instance=instance, comment=comment)
-        for one in compared
+        ChangedOracle(place=place, change=change, instance=instance, comment=comment)
+        for place, one in enumerate(compared)
         if one.comparison is not None
         for change, keys in (("lost", one.comparison.lost), ("gained", one.comparison.gained))
         for instance, _, comment in (key.rpartition("::") for key in keys)
     ]
     instances = {one.instance for one in wanted}
-    first = _trials(before, {one.before for one in compared}, instances)
-    second = _trials(after, {one.after for one in compared}, instances)
-    names = {one.after: one.before for one in compared}
+    runs = dict.fromkeys(run for one in compared for run in one.runs)
+    earlier = {run: _trials(run, {one.before for one in compared}, instances) for run in runs}
+    later = _trials(after, {one.after for one in compared}, instances)
     blocks: list[bytes] = []
-    changed = [_filled(one, names, first, second, _folder(after), blocks) for one in wanted]
+    changed = []
+    for one in wanted:
+        reviewer = compared[one.place]
+        first = [trial for run in reviewer.runs for trial in earlier[run].get((one.instance, reviewer.before), ())]
+        second = later.get((one.instance, reviewer.after), [])
+        changed.append(_with_records(one, first, second, _folder(after), blocks))
     page = render_page(
         "comparison.html",
         SCRIPTS,
-        before=str(before),
+        before=", ".join(map(str, runs)),
         after=str(after),
         compared=compared,
         changed=changed,
         ruling=ruling,
-        recorded=bool(first and second),
+        recorded=bool(blocks) or not changed,
     )
     write_report_file(file, itertools.chain([page.head.encode()], blocks, [page.tail.encode()]))
 
@@ -113,26 +123,19 @@ def _trials(run: Path, reviewers: Iterable[str], instances: Iterable[str]) -> di
     return found
 
 
-_Trials = dict[tuple[str, str], list[Trial]]
-
-
-def _filled(
-    one: ChangedOracle, names: dict[str, str], first: _Trials, second: _Trials, report: Path, blocks: list[bytes]
+def _with_records(
+    one: ChangedOracle, first: Iterable[Trial], second: Iterable[Trial], report: Path, blocks: list[bytes]
 ) -> ChangedOracle:
     """Return the oracle with its labels and reasons, and put what is shown of it into ``blocks``."""
     old, new = _VERDICTS[one.change]
-    was = _example(first.get((one.instance, names[one.reviewer]), ()), one.comment, old)
-    now = _example(second.get((one.instance, one.reviewer), ()), one.comment, new)
+    was, now = _example(first, one.comment, old), _example(second, one.comment, new)
     if was is None or now is None:
         return one
     subject = read_subject(report, one.instance)
     own = [] if subject is None else [each for each in subject_detail(subject)["comments"] if each["id"] == one.comment]
     blocks.append(packed_block(len(blocks), {"comments": own, "before": _side(was[0]), "after": _side(now[0])}))
-    return ChangedOracle(
-        reviewer=one.reviewer,
-        change=one.change,
-        instance=one.instance,
-        comment=one.comment,
+    return dataclasses.replace(
+        one,
         labels=safe(label_words(now[1].labels)),
         reasons=(was[1].reason.value, now[1].reason.value),
         block=len(blocks) - 1,

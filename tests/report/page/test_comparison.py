@@ -79,6 +79,14 @@ def test_lost_and_gained_oracles_are_listed_with_the_ruling(runs: tuple[Path, Pa
     assert "document.title='owned'" not in text
 
 
+def test_an_anchor_is_compared_beside_the_baseline(runs: tuple[Path, Path], tmp_path: Path) -> None:
+    text = write(runs, tmp_path / "page.html", "--anchor", str(runs[1]))
+    mine, anchored = re.findall(r'<section aria-label="mine[^"]*">.*?</section>', text, re.DOTALL)
+    assert mine.count('<details class="change"') == 2
+    assert '<section aria-label="mine against ' in anchored
+    assert "<details" not in anchored, "nothing changed against the same run"
+
+
 def test_without_records_the_page_says_that_diffs_are_missing(runs: tuple[Path, Path], tmp_path: Path) -> None:
     alone = []
     for run in runs:
