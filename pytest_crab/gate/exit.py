@@ -13,6 +13,7 @@ from pytest_crab.gate.baseline import BaselineRuling
 from pytest_crab.gate.baseline import rule_on_baselines
 from pytest_crab.gate.results import CODES
 from pytest_crab.gate.results import ORDER
+from pytest_crab.gate.results import PASSED
 from pytest_crab.gate.results import GateResult
 from pytest_crab.gate.wording import explain_baseline
 from pytest_crab.types import Reason
@@ -73,6 +74,7 @@ class RunOutcome:
     ``fail_under`` None means that there is no floor, ``baselines`` None that there is no baseline; with neither there
     is no gate. ``objections`` are sentences of hooks, each of which fails the gate; ``given_up``
     are those on reviewers whose trials were not all run, so that no gate passes. ``account`` is said of the whole.
+    ``shown_drop_only``: a gate that measured enough and is inconclusive ends with 0.
     """
 
     status: int
@@ -86,6 +88,7 @@ class RunOutcome:
     objections: tuple[str, ...] = ()
     given_up: tuple[str, ...] = ()
     account: str = ""
+    shown_drop_only: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +117,8 @@ def decide(outcome: RunOutcome) -> Decision:
     reviewer that is no control is ruled on, and the worst ruling decides: broken (9), failed (1), inconclusive (8),
     passed (0). Where nothing was measured the gate is inconclusive, never passed. ``errors_as_misses`` lowers the upper
     bound to the lower one; what is broken is still broken. More than ``max_unknown`` unknown for another reason is
-    inconclusive at best. With a baseline see rule_on_baselines; a floor and a baseline must both hold.
+    inconclusive at best. With a baseline see rule_on_baselines; a floor and a baseline must both hold. Under
+    ``shown_drop_only`` inconclusive is 0, unless reviewers were given up, nothing was measured or compared, or too much is unknown.
     """
     if outcome.fail_under is None and outcome.baselines is None:
         return Decision(exit_code=outcome.status, verdict=GateResult.NO_GATE, paragraph="")
@@ -131,8 +135,18 @@ def decide(outcome: RunOutcome) -> Decision:
         return _stands(outcome, f"pytest itself ended with {outcome.status}", account, rulings)
     if outcome.status != 0 and not outcome.only_trials_failed:
         return _stands(outcome, "something besides the trials failed", account, rulings)
-    paragraph = f"Gate {worst}, exit status {CODES[worst]}. {account}"
-    return Decision(exit_code=CODES[worst], verdict=worst, paragraph=paragraph, rulings=tuple(rulings))
+    code, why = CODES[worst], ""
+    if worst is GateResult.INCONCLUSIVE and outcome.shown_drop_only and not on_run and _measured_enough(gated, outcome):
+        code, why = PASSED, " as only a shown drop fails it"
+    paragraph = f"Gate {worst}, exit status {code}{why}. {account}"
+    return Decision(exit_code=code, verdict=worst, paragraph=paragraph, rulings=tuple(rulings))
+
+
+def _measured_enough(gated: Sequence[OracleCounts], outcome: RunOutcome) -> bool:
+    """Return whether each reviewer has oracles, no more unknown ones than may be, and a baseline to compare with."""
+    shares = [_exact(own.unknown) / own.total if own.total else 1 for own in gated]
+    compared = all(one.problem is None for one in outcome.baselines or ())
+    return compared and bool(shares) and max(shares) <= _exact(outcome.max_unknown)
 
 
 def refuse(

@@ -164,6 +164,7 @@ class RunGate:
                 baselines=against,
                 objections=tuple(text for text in objections if text),
                 given_up=given_up,
+                shown_drop_only=options.gate_mode == "shown-drop",
                 account="" if looks is None else looks.account,
             )
         )

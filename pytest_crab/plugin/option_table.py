@@ -152,6 +152,11 @@ class Options:
         "allow the rate, or that of a label (security=10), to be so far below the baseline's; repeatable (default: 5)",
         many=True,
     )
+    gate_mode: str = _option(
+        kinds.GATE_MODE,
+        "strict",
+        "exit 8 where the gate cannot tell (strict), or 0, so that only a shown drop fails a build (shown-drop)",
+    )
     gate_looks: int = _option(
         kinds.COUNT, 1, "divide the gate's chance of an error among so many runs or repeats after which it is looked at"
     )

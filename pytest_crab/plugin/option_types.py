@@ -91,6 +91,7 @@ RATE = OptionType(parse_share, "a share such as 30% or 0.3", "RATE")
 SHARE = OptionType(parse_share, "a share such as 5% or 0.05", "SHARE")
 SIZE = OptionType(parse_size, "a size such as 20G or 800M", "SIZE")
 MARGIN = OptionType(_margin, "points from 0 to 100 such as 5 or 5pp, or LABEL=POINTS", "[LABEL=]POINTS")
+GATE_MODE = OptionType(_one_of(("strict", "shown-drop")), "strict or shown-drop", "strict|shown-drop")
 UNIT = OptionType(
     {"repository": "repository", "pull-request": "pull request"}.__getitem__,
     "repository or pull-request",

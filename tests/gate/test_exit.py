@@ -269,3 +269,29 @@ def test_the_page_holds_every_ruling_and_its_code() -> None:
     assert documented == {str(ruled(own).exit_code): str(ruled(own).verdict) for own in examples}
     order = ", then ".join(str(next(code for code, word in documented.items() if word == ruling)) for ruling in ORDER)
     assert f"the worst ruling decides: {order}." in page
+
+
+def test_where_only_a_shown_drop_fails_an_inconclusive_gate_ends_with_zero() -> None:
+    unsure = counted(490, 490, unknown=20)
+    assert ruled(unsure).exit_code == 8
+    decision = ruled(unsure, shown_drop_only=True)
+    assert (decision.exit_code, decision.verdict) == (0, GateResult.INCONCLUSIVE)
+    assert decision.paragraph.startswith("Gate inconclusive, exit status 0 as only a shown drop fails it. ")
+
+
+@pytest.mark.parametrize(
+    ("counts", "fields", "code"),
+    [
+        ([counted(0, 10)], {}, 1),
+        ([counted(5, 0, broken=5)], {}, 9),
+        ([counted(5, 3, unknown=2)], {}, 8),
+        ([counted(0, 0)], {}, 8),
+        ([], {}, 8),
+        ([counted(5, 5)], {"given_up": ("codex: gave up",)}, 8),
+        ([counted(0, 10, reviewer="other"), counted(490, 490, unknown=20)], {}, 1),
+    ],
+)
+def test_where_only_a_shown_drop_fails_the_rest_stays(
+    counts: list[OracleCounts], fields: dict[str, Any], code: int
+) -> None:
+    assert ruled(*counts, shown_drop_only=True, **fields).exit_code == code
