@@ -118,7 +118,8 @@ def decide(outcome: RunOutcome) -> Decision:
     passed (0). Where nothing was measured the gate is inconclusive, never passed. ``errors_as_misses`` lowers the upper
     bound to the lower one; what is broken is still broken. More than ``max_unknown`` unknown for another reason is
     inconclusive at best. With a baseline see rule_on_baselines; a floor and a baseline must both hold. Under
-    ``shown_drop_only`` inconclusive is 0, unless reviewers were given up, nothing was measured or compared, or too much is unknown.
+    ``shown_drop_only`` inconclusive is 0, unless a reviewer was given up, too much is unknown, or nothing was measured
+    or compared.
     """
     if outcome.fail_under is None and outcome.baselines is None:
         return Decision(exit_code=outcome.status, verdict=GateResult.NO_GATE, paragraph="")
