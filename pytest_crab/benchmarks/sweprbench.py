@@ -71,7 +71,7 @@ class BenchComment:
 
     comment_id: str
     body: str
-    file: str
+    file: str = ""
     line: int | None = None
     is_blocking: bool = False
     reviewer: str = ""
@@ -123,9 +123,22 @@ def import_sweprbench(
     if sample is not None and not (folder / "evals" / f"{sample}.json").is_file():
         known = ", ".join(path.stem for path in sorted((folder / "evals").glob("*.json"))) or "none"
         raise BadInput(str(folder), [f"it has no sample {sample!r}; its samples are {known}"])
-    tasks = (task for task in read_tasks(folder, only) if sample is None or sample in task.samples)
-    rows = ((task.pull.task_id, task) for task in tasks)
-    return import_rows(folder, out, rows, to_instance)
+    notes: list[str] = []
+
+    def rows() -> Iterator[tuple[str, AnnotatedTask]]:
+        for task in read_tasks(folder, only):
+            if sample is None or sample in task.samples:
+                name = task.pull.task_id
+                notes.extend(
+                    f"{name}: {comment.comment_id} is left out: it names no file"
+                    for comment in task.annotation.known_issues
+                    if not comment.file
+                )
+                yield name, task
+
+    done = import_rows(folder, out, rows(), to_instance)
+    done.notes += notes
+    return done
 
 
 def read_tasks(folder: Path, only: re.Pattern[str] | None = None) -> Iterator[AnnotatedTask]:
@@ -213,7 +226,7 @@ def to_instance(task: AnnotatedTask, folder: Path) -> Instance:
             number=pull.pr_number, title=pull.title, body=pull.description, url=pull.pr_url, merged_at=pull.merged_at
         ),
         source=Source(git=GitSource(url=pull.url, base=base, head=pull.head_commit)),
-        comments=tuple(_comment(pull, comment) for comment in task.annotation.known_issues),
+        comments=tuple(_comment(pull, comment) for comment in task.annotation.known_issues if comment.file),
         tags={key: value for key, value in tags.items() if value},
     )
 

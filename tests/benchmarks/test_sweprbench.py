@@ -132,6 +132,13 @@ def test_a_task_becomes_an_instance_with_the_substantive_comments(tmp_path: Path
     assert (second.labels["in-diff"], second.labels["origin"]) == ("no", "bot")
 
 
+def test_a_comment_without_a_file_is_left_out_and_said(tmp_path: Path) -> None:
+    place = data_set(tmp_path, (pull(), annotation(remark(1), remark(2, file=None))))
+    done = import_sweprbench(place, tmp_path / "set")
+    assert (done.instances, done.comments) == (1, 1)
+    assert done.notes == ["app__7: c_2 is left out: it names no file"]
+
+
 def test_without_substantive_ids_those_count_that_open_a_thread(tmp_path: Path) -> None:
     comments = [remark(1), remark(2, is_initiating_comment=False)]
     place = data_set(tmp_path, (pull(), annotation(*comments, substantive_comment_ids=[])))
