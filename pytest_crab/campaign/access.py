@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from pytest_crab.settings import ModelSettings
 from pytest_crab.trial import Crew
+from pytest_crab.trial.plan import JUDGEMENT
 
 
 def provider_problems(crew: Crew, models: ModelSettings) -> Iterator[str]:
@@ -28,9 +29,9 @@ def provider_problems(crew: Crew, models: ModelSettings) -> Iterator[str]:
                 )
 
 
-def missing_keys(crew: Crew, models: ModelSettings, environ: Mapping[str, str]) -> tuple[list[str], list[str]]:
-    """Return the sentences on keys that are not set: those of the reviewer, and those of the agent."""
-    found: dict[str, list[str]] = {"reviewer": [], "agent": []}
+def missing_keys(crew: Crew, models: ModelSettings, environ: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return the sentences on keys that are not set, by the step that needs them."""
+    found: dict[str, list[str]] = {}
     for noun, name, adapter in _members(crew):
         wanted = [
             (f"asks {provider}", models.providers[provider].key_env)
@@ -38,13 +39,18 @@ def missing_keys(crew: Crew, models: ModelSettings, environ: Mapping[str, str]) 
             if provider in models.providers
         ]
         wanted += [("needs a key", variable) for variable in getattr(adapter, "variables", ())]
-        found[noun] = [
+        found.setdefault(_STEPS[noun], []).extend(
             f"{noun} {name} {why}, and {variable} is not set: set it to the key"
             for why, variable in wanted
             if variable is not None and not environ.get(variable, "").strip()
-        ]
-    return found["reviewer"], found["agent"]
+        )
+    return found
+
+
+#: The step in which each member of a crew is asked.
+_STEPS = {"reviewer": "review", "agent": "revision", "judge": JUDGEMENT}
 
 
 def _members(crew: Crew) -> tuple[tuple[str, str, object], ...]:
-    return ("reviewer", crew.spec.reviewer, crew.reviewer), ("agent", crew.spec.agent, crew.agent)
+    judges = (("judge", judge.name, judge.judge) for judge in crew.judges)
+    return ("reviewer", crew.spec.reviewer, crew.reviewer), ("agent", crew.spec.agent, crew.agent), *judges

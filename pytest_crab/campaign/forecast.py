@@ -25,6 +25,7 @@ from pytest_crab.runtimes.stock import Stock
 from pytest_crab.runtimes.stock import typical
 from pytest_crab.trial import Crew
 from pytest_crab.trial import RunContext
+from pytest_crab.trial.plan import JUDGEMENT
 from pytest_crab.trial.plan import RUNS
 from pytest_crab.trial.plan import TrialPlan
 from pytest_crab.trial.plan import nothing_stored
@@ -66,6 +67,7 @@ class DiskNeed:
 class ReviewerNeed:
     """Steps of one reviewer's trials that are to be made, by step, and what those that a model makes may cost.
 
+    Of the step of judges, where there are judges, each vote counts.
     ``usd`` goes by what stored ones cost; None: a step is to be made of which no priced one is stored, or none is.
     """
 
@@ -75,7 +77,7 @@ class ReviewerNeed:
     @property
     def unpriced(self) -> bool:
         """Return True if a step is to be made that may cost money, and what it costs is not known."""
-        return self.usd is None and any(self.steps.get(step) for step in PAID)
+        return self.usd is None and any(self.steps.get(step) for step in (*PAID, JUDGEMENT))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,7 +197,11 @@ def _needs(plans: Mapping[TrialId, TrialPlan], share: float) -> dict[str, Review
         paid_steps = [step for step in PAID if step in steps]
         costs = {step: [plan.costs[step] for plan in own if step in plan.costs] for step in paid_steps}
         known = {step: steps[step] * statistics.fmean(paid) for step, paid in costs.items() if paid}
-        whole = bool(known) and all(step in known for step in paid_steps if steps[step])
+        if any(JUDGEMENT in plan.steps for plan in own):
+            steps[JUDGEMENT] = round(share * sum(plan.missing_votes for plan in own))
+            votes = [cost for plan in own for cost in plan.vote_costs]
+            known |= {JUDGEMENT: steps[JUDGEMENT] * statistics.fmean(votes)} if votes else {}
+        whole = bool(known) and all(step in known for step in (*paid_steps, JUDGEMENT) if steps.get(step))
         found[reviewer] = ReviewerNeed(steps=steps, usd=sum(known.values()) if whole else None)
     return found
 

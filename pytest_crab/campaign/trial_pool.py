@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pytest_crab.campaign.progress import Progress
 from pytest_crab.campaign.progress import Watch
 from pytest_crab.trial import Crew
+from pytest_crab.trial.plan import JUDGEMENT
 from pytest_crab.types import Instance
 from pytest_crab.types import Trial
 
@@ -139,4 +140,6 @@ def _costs(trial: Trial) -> list[float]:
     reused = {step.step for step in trial.steps if step.reused}
     made = [step for name, step in (("review", trial.review), ("revision", trial.revision)) if name not in reused]
     usages = [*(step.usage for step in made if step is not None), *trial.failed_usages]
-    return [usage.cost_usd for usage in usages if usage is not None and usage.cost_usd is not None]
+    known = [usage.cost_usd for usage in usages if usage is not None and usage.cost_usd is not None]
+    judged = any(step.step == JUDGEMENT and not step.reused for step in trial.steps)
+    return [*known, *(trial.judge_costs.values() if judged else ())]

@@ -28,13 +28,15 @@ from pytest_crab.report.judging import calibrate
 from pytest_crab.report.judging import labels_of
 from pytest_crab.report.judging import questions_of
 from pytest_crab.report.loading import trials_file
-from pytest_crab.report.rulers import BINARY
-from pytest_crab.report.rulers import Cell
+from pytest_crab.report.recorded_rulers import ruler_lines
+from pytest_crab.report.ruler_cells import BINARY
+from pytest_crab.report.ruler_cells import Cell
 from pytest_crab.report.rulers import RulerComparison
 from pytest_crab.report.rulers import RulerPair
 from pytest_crab.report.rulers import compare_rulers as compare
 from pytest_crab.report.rulers import reviews_of
 from pytest_crab.scoring.judges.bench import JudgeBench
+from pytest_crab.scoring.judges.calibration import keep_calibration
 from pytest_crab.scoring.location import RULES
 from pytest_crab.scoring.similarity import MEASURES
 from pytest_crab.scoring.similarity import missing_library
@@ -109,6 +111,8 @@ def compare_rulers(
             found = _with_checks(found, benches) if check else found
             found = found if known is None else _with_calibration(found, known)
             found = _with_usage(found, benches)
+            if known is not None:
+                _keep_calibrations(found, benches)
     except CrabError as error:
         raise click.ClickException(str(error)) from error
     if as_json:
@@ -130,6 +134,7 @@ def _lines(found: RulerComparison, *, everything: bool) -> Iterator[str]:
     reviews, rulers = format_count(found.trials, "review"), format_count(len(found.rulers), "ruler")
     yield f"{reviews} by {rulers}, mean over comments in percent; location by the rule {found.location_rule}"
     yield from _rate_table(found)
+    yield from ruler_lines(found.recorded.values())
     for pair in found.pairs:
         yield _pair_line(pair)
     if found.differing:
@@ -165,7 +170,16 @@ def _pair_line(pair: RulerPair) -> str:
         return f"{pair.one} and {pair.other}: {ranks}"
     agree = "" if pair.kappa is None else f", kappa {pair.kappa:.2f}"
     counts = f"{pair.both} hit by both, {pair.only_one} by {pair.one} alone, {pair.only_other} by {pair.other} alone"
-    return f"{pair.one} and {pair.other}: {ranks}; {counts}, {pair.neither} by neither{agree}"
+    shares = [
+        f"{loser} misses {format_percent(share)}% of what {ruler} hits"
+        for ruler, loser, share in (
+            (pair.one, pair.other, pair.missed_by_other),
+            (pair.other, pair.one, pair.missed_by_one),
+        )
+        if share is not None
+    ]
+    counted = f"{counts}, {pair.neither} by neither{agree}"
+    return f"{pair.one} and {pair.other}: {'; '.join([ranks, counted, *shares])}"
 
 
 def _cell_lines(cell: Cell, rulers: Sequence[str]) -> Iterator[str]:
@@ -186,6 +200,13 @@ def _with_checks(found: RulerComparison, benches: Sequence[JudgeBench]) -> Ruler
         for judge, bench in zip(found.judges, benches, strict=True)
     ]
     return dataclasses.replace(found, judges=tuple(judges))
+
+
+def _keep_calibrations(found: RulerComparison, benches: Sequence[JudgeBench]) -> None:
+    """Keep how far each judge agrees with people, for the runs and reports that ask it."""
+    for judge, bench in zip(found.judges, benches, strict=True):
+        if judge.calibration is not None and judge.calibration.compared:
+            keep_calibration(bench.cache.store, bench.judge.identity(), judge.calibration)
 
 
 def _with_usage(found: RulerComparison, benches: Sequence[JudgeBench]) -> RulerComparison:

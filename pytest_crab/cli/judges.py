@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from pytest_crab.clients.services import StepServices
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_count
 from pytest_crab.formats import format_dollars
@@ -19,12 +21,14 @@ from pytest_crab.models import Gateway
 from pytest_crab.scoring.judges import JUDGES
 from pytest_crab.scoring.judges.bench import JudgeBench
 from pytest_crab.scoring.judges.votes import JudgePlan
+from pytest_crab.scoring.judges.votes import JudgeQuestion
 from pytest_crab.scoring.step_cache import StepCache
 from pytest_crab.scratch import scratch
 from pytest_crab.settings import Settings
 from pytest_crab.settings import load_settings
 from pytest_crab.store import FileStore
 from pytest_crab.trial.run_context import secrets_of
+from pytest_crab.types import TrialId
 from pytest_crab.types import Usage
 
 #: The options that say how judges are asked, by their parameters.
@@ -81,16 +85,27 @@ def open_judges(
     def advise_removal(step: str, key: str) -> str:
         return f"remove {kept.path(step, key)}, and it is asked again"
 
+    cache = StepCache(store=kept, advice=advise_removal)
+    secrets = secrets_of(settings.models)
     with scratch("judge") as folder:
         gateway = Gateway.beside(kept.folder, settings, lambda: folder, budget=budget, replay=replay)
+
+        def stop() -> None:
+            cache.cancelled.set()
+            gateway.stop()
+
+        def services(judge: str, question: JudgeQuestion, step: str) -> StepServices:
+            trial = str(TrialId(question.instance, judge))
+            return StepServices(gateway, kept.put, trial=trial, step=step, secrets=secrets, cancelled=cache.cancelled)
+
         try:
             yield [
                 JudgeBench(
                     name=name,
                     judge=_build(name, settings, labels),
-                    cache=StepCache(store=kept, advice=advise_removal),
-                    models=gateway,
-                    secrets=secrets_of(settings.models),
+                    cache=cache,
+                    services=functools.partial(services, name),
+                    stop=stop,
                     jobs=jobs,
                 )
                 for name in dict.fromkeys(names)

@@ -19,7 +19,6 @@ from pytest_crab.formats import format_count
 from pytest_crab.formats import format_dollars
 from pytest_crab.formats import format_table
 from pytest_crab.report.files import read_trials
-from pytest_crab.report.judge_text import calibration_line
 from pytest_crab.report.judging import labels_of
 from pytest_crab.report.judging import questions_of
 from pytest_crab.report.loading import trials_file
@@ -29,6 +28,7 @@ from pytest_crab.report.swe_prbench import PrbenchReviewer
 from pytest_crab.report.swe_prbench import label_agreements
 from pytest_crab.report.swe_prbench import score_trials
 from pytest_crab.scoring.judges.bench import JudgeBench
+from pytest_crab.scoring.judges.calibration import calibration_line
 from pytest_crab.scoring.swe_prbench import Similar
 from pytest_crab.scoring.swe_prbench import embedding_similarity
 from pytest_crab.scoring.swe_prbench import missing_embedding

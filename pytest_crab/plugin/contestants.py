@@ -7,6 +7,7 @@ import hashlib
 import os
 from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,13 @@ from pytest_crab.plugin.option_table import Options
 from pytest_crab.report.files import read_trials
 from pytest_crab.report.loading import trials_file
 from pytest_crab.reviewers import REVIEWERS
+from pytest_crab.scoring import DEFAULT
+from pytest_crab.scoring import SCORERS
+from pytest_crab.scoring import ScorerSpec
 from pytest_crab.scoring.choices import ANSWERERS
+from pytest_crab.scoring.judges import JUDGES
+from pytest_crab.scoring.similarity import MEASURES
+from pytest_crab.scoring.similarity import missing_library
 from pytest_crab.settings import Settings
 from pytest_crab.settings import Variant
 from pytest_crab.settings import load_settings
@@ -39,6 +46,9 @@ from pytest_crab.types import PLACEBO
 #: The control: a reviewer without findings, whose agent runs all the same.
 NOTHING = "none"
 
+
+#: The name of all measures of similarity together.
+SIMILARITY = "similarity"
 
 #: The name on the record in the place of an agent where none is asked.
 NO_AGENT = "none"
@@ -91,6 +101,7 @@ def build_contestants(options: Options, config: pytest.Config) -> Contestants:
         agent_spec, _ = _spec(
             AGENTS, agent, settings.agents, settings.folder, config.hook.pytest_crab_make_agent, config
         )
+        scorers = _scorer_specs(options.score, settings)
         crews = {}
         for name in dict.fromkeys((*options.reviewers, *([NOTHING] if options.control else []))):
             of = _replaying(agent_spec, name)
@@ -103,6 +114,7 @@ def build_contestants(options: Options, config: pytest.Config) -> Contestants:
                 agent_spec=of,
                 control=is_control,
                 arm=CONTROL if is_control else None,
+                scorers=scorers,
             )
             for each in (whole, *_arms(whole, options)):
                 crews[each.reviewer] = Crew.build(each)
@@ -138,6 +150,35 @@ def _answerers(options: Options, settings: Settings, reviewers: Mapping[str, Cre
         )
         crews[name] = Crew.build(spec)
     return crews
+
+
+def _scorer_specs(names: Sequence[str], settings: Settings) -> tuple[ScorerSpec, ...]:
+    """Return the specs of the named rulers. Raises BadInput for an unknown one, and where none gives verdicts."""
+    if not names:
+        return DEFAULT
+    every = [each for name in names for each in (MEASURES if name == SIMILARITY else (name,))]
+    specs = tuple(_scorer_spec(name, settings) for name in dict.fromkeys(every))
+    missing = missing_library()
+    if missing is not None and set(every) & set(MEASURES):
+        raise BadInput("--crab-score", [f"similarity needs {missing}; install the extra pytest-crab[similarity]"])
+    if set(every) <= set(MEASURES):
+        raise BadInput("--crab-score", ["similarity gives no verdicts; name another ruler too, such as oracles"])
+    return specs
+
+
+def _scorer_spec(name: str, settings: Settings) -> ScorerSpec:
+    variant = settings.judges.get(name)
+    if name in SCORERS:
+        if variant is not None:
+            raise BadInput(JUDGES.where(name), ["a ruler has this name; give the judge another"])
+        return ScorerSpec(name=name)
+    if variant is None:
+        known = ", ".join((*SCORERS, SIMILARITY, *settings.judges))
+        raise BadInput("--crab-score", [f"{name!r} is no ruler; use one of {known}, or name a judge in crab.yaml"])
+    where = JUDGES.where(name)
+    return ScorerSpec(
+        name=name, judge=JUDGES.spec(variant.use, variant.settings, settings.folder, where, settings.judges)
+    )
 
 
 def _arms(whole: CrewSpec, options: Options) -> Iterator[CrewSpec]:

@@ -136,18 +136,18 @@ class Forecaster:
         """Raise pytest.UsageError if a key is missing that some trial will need; stored steps need none."""
         models, by_reviewer = self._contestants.settings.models, self._contestants.by_reviewer
         missing = {name: missing_keys(crew, models, os.environ) for name, crew in by_reviewer.items()}
-        if self._options.replay or not any(map(any, missing.values())):
+        if self._options.replay or not any(any(steps.values()) for steps in missing.values()):
             return
         needed: dict[str, None] = {}
         until = time.monotonic() + SECONDS
         for trial in trials:
-            of_reviewer, of_agent = missing[trial[1].spec.reviewer]
-            if set(of_reviewer + of_agent) <= needed.keys() or time.monotonic() > until:
+            steps = missing[trial[1].spec.reviewer]
+            lacking = {sentence for sentences in steps.values() for sentence in sentences}
+            if lacking <= needed.keys() or time.monotonic() > until:
                 continue
             plan = contestants_plan(trial, self._resources.run_context)
-            asks = plan.runs("review") or plan.runs("answers")
-            wanted = [*(of_reviewer if asks else []), *(of_agent if plan.runs("revision") else [])]
-            needed.update(dict.fromkeys(wanted))
+            for step, sentences in steps.items():
+                needed.update(dict.fromkeys(sentences if plan.runs(step) else []))
         if needed:
             raise pytest.UsageError("\n".join(needed))
 

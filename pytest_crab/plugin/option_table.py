@@ -81,6 +81,13 @@ class Options:
         "replay, suggestions; others in crab.yaml)",
         short="--agent",
     )
+    score: tuple[str, ...] = _option(
+        kinds.NAME,
+        (),
+        "score reviews by this ruler in place of oracles; repeatable, the first that gives verdicts decides the "
+        "outcome (built in: oracles, location, similarity; judges in crab.yaml)",
+        many=True,
+    )
     runtime: str = _option(kinds.RUNTIME, "auto", "run code in docker, in local sandboxes, or in what is there (auto)")
     jobs: int = _option(kinds.COUNT, min(4, os.cpu_count() or 1), "run so many trials at a time")
     cluster: str | None = _option(

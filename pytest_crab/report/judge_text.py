@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pytest_crab.formats import format_count
 from pytest_crab.formats import format_percent
 from pytest_crab.formats import format_table
-from pytest_crab.report.judging import Calibration
 from pytest_crab.report.judging import JudgeReport
+from pytest_crab.scoring.judges.calibration import calibration_line
 from pytest_crab.statistics.signal import Measure
 from pytest_crab.statistics.signal import Signal
 from pytest_crab.text import one_line
@@ -42,15 +42,6 @@ def judge_lines(found: JudgeReport, *, by_label: bool = False) -> Iterator[str]:
             for dimension, labels in own.recall_by_label.items():
                 shares = ", ".join(f"{one_line(label)} {hit} of {known}" for label, (hit, known) in labels.items())
                 yield f"  {name}: recall by {one_line(dimension)}: {shares}"
-
-
-def calibration_line(found: Calibration | None) -> str:
-    """Return how far a judge agrees with people, or the warning that nothing is known of it."""
-    if found is None:
-        return "not held against labels by people: how far these numbers can be trusted is not known"
-    agree = "" if found.kappa is None else f", kappa {found.kappa:.2f}"
-    unknown = f", {found.unknown} more unknown" if found.unknown else ""
-    return f"agrees with people on {found.agreed} of {format_count(found.compared, 'finding')}{agree}{unknown}"
 
 
 def _measures(own: Signal) -> tuple[Measure, ...]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from pytest_crab.errors import BadInput
 from pytest_crab.report.pull_requests import Subject
 from pytest_crab.report.pull_requests import read_subject
+from pytest_crab.scoring.judges.calibration import Calibration
 from pytest_crab.scoring.judges.reviews import Cell
 from pytest_crab.scoring.judges.reviews import JudgedFinding
 from pytest_crab.scoring.judges.reviews import JudgedTrial
@@ -42,19 +43,6 @@ class ReviewerSignal:
 
     reviewer: str
     signal: Signal
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Calibration:
-    """A judge against labels by people: of ``compared`` findings with a label of both, how many agree, and kappa.
-
-    ``unknown`` are labelled findings that the judge has no label of.
-    """
-
-    compared: int
-    agreed: int
-    unknown: int
-    kappa: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable
 from collections.abc import Iterator
+from collections.abc import Mapping
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -14,6 +15,7 @@ from pytest_crab.report.explain import explain_result
 from pytest_crab.report.explain import why
 from pytest_crab.report.files import write_report_file
 from pytest_crab.report.rates import Rate
+from pytest_crab.report.recorded_rulers import RecordedRuler
 from pytest_crab.report.summary import OUTCOMES
 from pytest_crab.report.summary import GateRuling
 from pytest_crab.report.summary import ReviewerSummary
@@ -63,7 +65,7 @@ def render(trials: Iterable[Trial], summary: Summary, *, misses: str = FAILURE) 
         document.add_testsuite(suite)
     for reviewer in summary.reviewers:
         suite = junitparser.TestSuite(one_line(reviewer.reviewer))
-        for name, value in _properties(reviewer):
+        for name, value in _properties(reviewer, summary.rulers):
             suite.add_property(name, value)
         suite.add_testcases(cases.get(reviewer.reviewer, []))
         document.add_testsuite(suite)
@@ -148,10 +150,15 @@ def _label_rates(reviewer: ReviewerSummary) -> Iterator[tuple[str, Rate]]:
             yield (word if short and word not in both else f"{dimension}.{word}"), own
 
 
-def _properties(reviewer: ReviewerSummary) -> Iterator[tuple[str, str]]:
+def _decided_by(reviewer: ReviewerSummary) -> str | None:
+    return ", ".join(f"{ruler} {count}" for ruler, count in reviewer.decided_by.items()) or None
+
+
+def _properties(reviewer: ReviewerSummary, rulers: Mapping[str, RecordedRuler]) -> Iterator[tuple[str, str]]:
     """Names begin with ``crab.``; what was not measured is left out."""
     score = reviewer.overall
     labels = dict(_label_rates(reviewer))
+    shown = [ruler for ruler in reviewer.by_ruler if ruler in rulers]
     values: dict[str, object] = {
         "agent": ", ".join(reviewer.agents),
         "runtime": ", ".join(reviewer.runtimes),
@@ -164,7 +171,12 @@ def _properties(reviewer: ReviewerSummary) -> Iterator[tuple[str, str]]:
         "interval": _interval(score),
         **{f"rate.{name}": own.micro for name, own in labels.items()},
         **{f"interval.{name}": _interval(own) for name, own in labels.items()},
-        **{f"outcome.{outcome.replace(' ', '-')}": reviewer.outcomes[outcome] for outcome in OUTCOMES},
+        **{f"outcome.{outcome.replace(' ', '-')}": reviewer.outcomes.get(outcome, 0.0) for outcome in OUTCOMES},
+        "decided_by": _decided_by(reviewer),
+        **{f"ruler.{ruler}": own.mean for ruler, own in reviewer.by_ruler.items()},
+        **{f"ruler.{ruler}.comments": own.comments for ruler, own in reviewer.by_ruler.items()},
+        **{f"ruler.{ruler}.version": " and ".join(rulers[ruler].versions) for ruler in shown},
+        **{f"ruler.{ruler}.caution": rulers[ruler].caution or None for ruler in shown},
         "comments": reviewer.comments,
         "false_alarms_per_clean_pull_request": None if reviewer.clean is None else reviewer.clean.per_pull_request,
         "cost_usd": reviewer.cost_usd,

@@ -16,6 +16,7 @@ from pytest_crab.report.files import write_report_file
 from pytest_crab.report.headline import gate_line
 from pytest_crab.report.headline import headlines
 from pytest_crab.report.label_changes import label_table
+from pytest_crab.report.recorded_rulers import ruler_lines
 from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.summary_text import lift_lines
@@ -24,7 +25,9 @@ from pytest_crab.report.terminal import label
 from pytest_crab.report.terminal import of
 from pytest_crab.report.terminal import of_findings
 from pytest_crab.report.terminal import of_label
+from pytest_crab.report.terminal import of_ruler
 from pytest_crab.report.terminal import remarks
+from pytest_crab.report.terminal import rulers_shown
 from pytest_crab.report.terminal import unknown_head
 from pytest_crab.report.terminal import unknown_lines
 from pytest_crab.text import one_line
@@ -76,6 +79,14 @@ def markdown_lines(summary: Summary) -> Iterator[str]:
         yield from _label_table(title, summary, dimension, words, _rate_cell)
     for dimension, words in summary.finding_dimensions().items():
         yield from _label_table(f"Findings by {escape_markdown(dimension)}", summary, dimension, words, of_findings)
+    rulers = rulers_shown(summary)
+    if rulers:
+        heads = ("Mean by ruler", *(escape_markdown(label(one)) for one in summary.reviewers))
+        cells = [(escape_markdown(ruler), *(of_ruler(one, ruler) for one in summary.reviewers)) for ruler in rulers]
+        yield ""
+        yield from _table(heads, cells)
+        yield ""
+        yield from (f"- {escape_markdown(text, 500)}" for text in ruler_lines(summary.rulers.values()))
     unknown = [f"{unknown_head(summary)}: {text}" for text in unknown_lines(summary)]
     said = [*unknown, *together_lines(summary), *(text for text, _ in remarks(summary))]
     if said:

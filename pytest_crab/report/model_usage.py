@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from pytest_crab.report.recorded_rulers import judge_usages
 from pytest_crab.types import Trial
 from pytest_crab.types import Usage
 
@@ -14,9 +15,9 @@ from pytest_crab.types import Usage
 class ModelUsage:
     """The requests of one part of a reviewer's trials to one model, over all repeats.
 
-    ``part`` is review, revision, scoring or failed (attempts that came to nothing). ``model`` joins the names where
-    several models answered one step; "" where the model is not known. ``steps`` counts the steps that asked a model.
-    Each sum is over the steps that report it; None: no step does.
+    ``part`` is review, revision, scoring, failed (attempts that came to nothing) or judgement. ``model`` joins the
+    names where several models answered one step; "" where the model is not known. ``steps`` counts the steps that asked
+    a model. Each sum is over the steps that report it; None: no step does.
     """
 
     part: str
@@ -34,6 +35,7 @@ def usages_of(trial: Trial) -> Iterator[tuple[str, Usage]]:
     found = [(part, step.usage) for part, step in steps if step is not None and step.usage is not None]
     found += [] if trial.scoring is None else [("scoring", trial.scoring)]
     found += [("failed", usage) for usage in trial.failed_usages]
+    found += [("judgement", usage) for usage in judge_usages(trial)]
     yield from ((part, usage) for part, usage in found if usage.models or usage.requests or usage.input_tokens)
 
 

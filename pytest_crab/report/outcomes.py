@@ -30,6 +30,7 @@ CAUSES = {
     Reason.NO_ANSWER: "-",
     Reason.BROKEN: "b",
     Reason.NOT_RUN: "n",
+    Reason.NOT_JUDGED: "j",
 }
 
 #: What each letter is called in ``outcomes``.

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
+from dataclasses import field
 from pathlib import Path
 
 from pytest_crab.errors import BadInput
@@ -23,42 +24,20 @@ from pytest_crab.report.files import read_trials
 from pytest_crab.report.judging import JudgeReport
 from pytest_crab.report.judging import judge_report
 from pytest_crab.report.judging import judge_trials
+from pytest_crab.report.pull_requests import Subject
 from pytest_crab.report.pull_requests import read_subject
-from pytest_crab.scoring import similarity
-from pytest_crab.scoring.judges.reviews import JudgedTrial
+from pytest_crab.report.recorded_rulers import RecordedRuler
+from pytest_crab.report.recorded_rulers import recorded_rulers
+from pytest_crab.report.ruler_cells import BINARY
+from pytest_crab.report.ruler_cells import Cell
+from pytest_crab.report.ruler_cells import cells_of
+from pytest_crab.report.ruler_cells import hit_rulers_of
 from pytest_crab.scoring.judges.votes import Decide
-from pytest_crab.scoring.location import RULES
-from pytest_crab.scoring.location import Place
-from pytest_crab.scoring.location import place_of_finding
+from pytest_crab.scoring.review_rulers import PAPER
 from pytest_crab.statistics.paired import kappa
 from pytest_crab.statistics.rank_agreement import RankAgreement
 from pytest_crab.statistics.rank_agreement import rank_agreement
 from pytest_crab.types import Trial
-from pytest_crab.types import Verdict
-
-#: The rulers that need neither a library nor a model; their value is a hit (1) or none (0).
-TESTS, LOCATION = BINARY = ("tests", "location")
-
-_VALUES = {Verdict.CAUGHT: 1.0, Verdict.MISSED: 0.0}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
-    """One comment and one trial: each ruler's value, None where it has none, and the texts.
-
-    ``matched`` is the finding that lies there, else the one that a judge says hits the comment. ``differs``: of the
-    rulers that know hits one has a hit here and another has none.
-    """
-
-    instance: str
-    repo: str
-    reviewer: str
-    repeat: int
-    comment: str
-    text: str | None
-    values: Mapping[str, float | None]
-    matched: str | None = None
-    differs: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,12 +67,27 @@ class RulerPair:
     neither: int | None = None
     kappa: float | None = None
 
+    @property
+    def missed_by_other(self) -> float | None:
+        """The share of what ``one`` hits that ``other`` misses; None where it hits nothing, or hits are not known."""
+        return _share(self.only_one, self.both)
+
+    @property
+    def missed_by_one(self) -> float | None:
+        """The share of what ``other`` hits that ``one`` misses, likewise."""
+        return _share(self.only_other, self.both)
+
+
+def _share(alone: int | None, both: int | None) -> float | None:
+    return alone / (alone + both) if alone is not None and both is not None and alone + both else None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RulerComparison:
     """All rulers over one report: rates, pairs of rulers, and the cells in which a hit of one is none of the other.
 
-    ``hit_rulers`` are the rulers that know hits, ``judges`` the reports of the judges among them.
+    ``hit_rulers`` are the rulers that know hits, ``judges`` the reports of judges that were asked for it, and
+    ``recorded`` what the trials' records say of the rulers that scored them.
     """
 
     rulers: tuple[str, ...]
@@ -104,6 +98,7 @@ class RulerComparison:
     pairs: tuple[RulerPair, ...]
     differing: tuple[Cell, ...]
     judges: tuple[JudgeReport, ...] = ()
+    recorded: Mapping[str, RecordedRuler] = field(default_factory=dict)
 
 
 def reviews_of(trials_file: Path) -> list[Trial]:
@@ -130,84 +125,55 @@ def compare_rulers(
     """
     trials, report = reviews_of(trials_file), trials_file.parent
     judged = {name: judge_trials(trials, report, decide) for name, decide in (judges or {}).items()}
-    hit_rulers = (*BINARY, *judged)
-    rulers = (*hit_rulers, *(similarity.measures() if similarities else ()))
     cells = [
-        dataclasses.replace(cell, differs={0.0, 1.0} <= {cell.values.get(ruler) for ruler in hit_rulers})
+        cell
         for trial in trials
-        for cell in _cells(
-            trial, report, {name: own.get(trial.id) for name, own in judged.items()}, similarities, location_rule
+        for cell in cells_of(
+            trial,
+            _texts_of(read_subject(report, trial.instance)),
+            judged={name: own.get(trial.id) for name, own in judged.items()},
+            similarities=similarities,
+            rule=location_rule,
         )
     ]
+    found = dict.fromkeys(ruler for trial in trials for ruler in hit_rulers_of(trial))
+    compared = compare_cells(
+        cells,
+        hit_rulers=(*found, *(name for name in judged if name not in found)),
+        recorded=recorded_rulers(trials),
+        location_rule=location_rule,
+    )
+    return dataclasses.replace(compared, judges=tuple(judge_report(name, trials, own) for name, own in judged.items()))
+
+
+def compare_cells(
+    cells: Iterable[Cell],
+    *,
+    hit_rulers: Sequence[str],
+    recorded: Mapping[str, RecordedRuler],
+    location_rule: str = PAPER,
+) -> RulerComparison:
+    """Compare rulers over cells; ``hit_rulers`` are those that know hits, in their order."""
+    marked = [
+        dataclasses.replace(cell, differs={0.0, 1.0} <= {cell.values.get(ruler) for ruler in hit_rulers})
+        for cell in cells
+    ]
+    measures = dict.fromkeys(ruler for cell in marked for ruler in cell.values if ruler not in hit_rulers)
+    rulers = (*hit_rulers, *measures)
     return RulerComparison(
         rulers=rulers,
-        hit_rulers=hit_rulers,
+        hit_rulers=tuple(hit_rulers),
         location_rule=location_rule,
-        trials=len(trials),
-        rates=tuple(_rates(cells, rulers)),
-        pairs=tuple(_pair(cells, one, other, hit_rulers) for one, other in itertools.combinations(rulers, 2)),
-        differing=tuple(cell for cell in cells if cell.differs),
-        judges=tuple(judge_report(name, trials, own) for name, own in judged.items()),
+        trials=len({(cell.instance, cell.reviewer, cell.repeat) for cell in marked}),
+        rates=tuple(_rates(marked, rulers)),
+        pairs=tuple(_pair(marked, one, other, hit_rulers) for one, other in itertools.combinations(rulers, 2)),
+        differing=tuple(cell for cell in marked if cell.differs),
+        recorded=recorded,
     )
 
 
-def _cells(
-    trial: Trial,
-    report: Path,
-    judged: Mapping[str, JudgedTrial | None],
-    similarities: bool,  # noqa: FBT001 - whether a ruler takes part, as in the caller
-    rule: str,
-) -> Iterator[Cell]:
-    assert trial.review is not None
-    findings = trial.review.findings
-    told = trial.review.count is None or not trial.review.count
-    subject = read_subject(report, trial.instance)
-    texts = {} if subject is None else {comment.id: comment.body for comment in subject.comments}
-    verdicts = {result.comment: _VALUES.get(result.verdict) for result in trial.results}
-    by_place = _match_by_place(trial, rule)
-    for comment in trial.comments:
-        values: dict[str, float | None] = {TESTS: verdicts.get(comment.id)}
-        has_place = comment.path is not None or not RULES[rule].needs_path
-        values[LOCATION] = float(comment.id in by_place) if told and has_place else None
-        values |= {name: _hit_value(own, comment.id) for name, own in judged.items()}
-        text = texts.get(comment.id)
-        if similarities:
-            values |= _similar(text, [finding.body for finding in findings]) if told else {}
-        hits = (by_place, *(own.matched for own in judged.values() if own is not None))
-        finding = next((own[comment.id] for own in hits if comment.id in own), None)
-        yield Cell(
-            instance=trial.instance,
-            repo=trial.repo,
-            reviewer=trial.reviewer,
-            repeat=trial.repeat,
-            comment=comment.id,
-            text=text,
-            values=values,
-            matched=None if finding is None else findings[finding].body,
-        )
-
-
-def _hit_value(judged: JudgedTrial | None, comment: str) -> float | None:
-    hit = None if judged is None else judged.hits.get(comment)
-    return None if hit is None else float(hit)
-
-
-def _match_by_place(trial: Trial, rule: str) -> dict[str, int]:
-    """Return the position of the finding that each comment is matched with by place."""
-    assert trial.review is not None
-    comments = [Place(path=each.path, lines=each.lines, side=each.side) for each in trial.comments]
-    findings = [place_of_finding(finding) for finding in trial.review.findings]
-    matches = RULES[rule].match(findings, comments, lambda _finding, _comment: False)
-    return {trial.comments[comment].id: finding for finding, comment in matches.line}
-
-
-def _similar(text: str | None, findings: Sequence[str]) -> dict[str, float | None]:
-    if text is None:
-        return {}
-    return {
-        name: max((measure(finding, text) for finding in findings), default=0.0)
-        for name, measure in similarity.measures().items()
-    }
+def _texts_of(subject: Subject | None) -> dict[str, str]:
+    return {} if subject is None else {comment.id: comment.body for comment in subject.comments}
 
 
 def _rates(cells: Sequence[Cell], rulers: Sequence[str]) -> Iterator[RulerRate]:

@@ -26,10 +26,14 @@ from pytest_crab.report.outcomes import OracleRecord
 from pytest_crab.report.rates import Rate
 from pytest_crab.report.rates import rate_of
 from pytest_crab.report.rates import rates_by_label
+from pytest_crab.report.recorded_rulers import RecordedRuler
+from pytest_crab.report.recorded_rulers import merged_rulers
 from pytest_crab.report.review_cost import Burden
 from pytest_crab.report.review_cost import CleanReviews
 from pytest_crab.report.review_cost import burden
 from pytest_crab.report.review_cost import clean_reviews
+from pytest_crab.report.ruler_means import RulerMean
+from pytest_crab.report.ruler_means import measured_by
 from pytest_crab.report.stability import Stability
 from pytest_crab.report.stability import stability
 from pytest_crab.report.trial_rows import TrialRow
@@ -91,6 +95,8 @@ class ReviewerSummary:
     where such arms ran, and ``all``. ``versions`` are what was seen of each part that a comparison depends on.
     ``by_label`` has the rates by dimension (category, kind, severity) and label, ``findings_by_label`` the number of
     findings in all repeats by dimension (severity, and each scorer of findings) and label.
+    ``decided_by`` counts the verdicts of each scorer in these rates; empty where none is by a ruler that runs nothing.
+    ``by_ruler`` has the means by each scorer, where one of them is such a ruler.
     ``probes`` has an answerer's measures by probe and language, ``all`` for all of them, and ``measure`` names its way
     of answering; None: it is a reviewer. ``resolvable`` is the rate over those oracles that the agent was seen to
     resolve from the human comment; None: no oracle is marked so. ``unknown_causes`` counts unknown verdicts, over all
@@ -137,6 +143,8 @@ class ReviewerSummary:
     probes: Mapping[str, Mapping[str, ProbeMeasures]] = field(default_factory=dict)
     measure: str | None = None
     oracles: tuple[OracleRecord, ...] = ()
+    decided_by: Mapping[str, int] = field(default_factory=dict)
+    by_ruler: Mapping[str, RulerMean] = field(default_factory=dict)
 
     @property
     def by_kind(self) -> Mapping[str, Rate]:
@@ -203,7 +211,7 @@ class Summary:
     """A run's reviewers as they come in the first instance; ``superseded`` counts trials that a later record replaced.
 
     ``digests`` say by instance what it was made of, where that is on record. ``shard``, as in 2/4, is the part of a run
-    that this is; None: it is a whole.
+    that this is; None: it is a whole. ``rulers`` are the scorers that trials name on record, with their versions.
     """
 
     schema: int = SCHEMA
@@ -214,6 +222,7 @@ class Summary:
     digests: Mapping[str, str] = field(default_factory=dict)
     shard: str | None = None
     gate: Gate | None = None
+    rulers: Mapping[str, RecordedRuler] = field(default_factory=dict)
 
     def dimensions(self) -> dict[str, tuple[str, ...]]:
         """The labels of all comments by dimension; ``kind`` is left out, since tables show it as columns."""
@@ -275,6 +284,7 @@ class SummaryBuilder:
             superseded=self._superseded,
             reviewers=tuple(_with_comparisons(found)),
             together=together([_contestant(own) for own in honest]),
+            rulers=merged_rulers(row.rulers for row in self._rows.values()),
             digests={row.instance: row.digest for row in rows if row.digest is not None},
         )
 
@@ -288,7 +298,6 @@ def _caught_by_control(reviewers: Iterable[Sequence[TrialRow]]) -> AbstractSet[K
 def _reviewer(name: str, rows: Sequence[TrialRow], unasked: AbstractSet[Key], *, strict: bool) -> ReviewerSummary:
     oracles = oracles_of(rows)
     instances = {row.instance: row.provenance for row in rows}
-    per_instance = Counter(row.instance for row in rows)
     privileged = _distinct(word for row in rows for word in row.privileged)
     leaky = _distinct(word for row in rows for word in row.leaky)
     simulated = any(row.simulated for row in rows)
@@ -309,7 +318,7 @@ def _reviewer(name: str, rows: Sequence[TrialRow], unasked: AbstractSet[Key], *,
         instances=len(instances),
         authored=sum(provenance is Provenance.AUTHORED for provenance in instances.values()),
         github=sum(provenance is Provenance.GITHUB for provenance in instances.values()),
-        repeats=max(per_instance.values()),
+        repeats=max(Counter(row.instance for row in rows).values()),
         skipped=dict(Counter(row.skipped for row in rows if row.skipped is not None)),
         comments=float(comments) if reviewed else None,
         comments_per_pull_request=float(comments / reviewed) if reviewed else None,
@@ -334,6 +343,7 @@ def _reviewer(name: str, rows: Sequence[TrialRow], unasked: AbstractSet[Key], *,
         unknown_causes=dict(Counter(cause for row in rows for cause in row.causes).most_common()),
         **_answers(rows),
         oracles=tuple(oracles),
+        **measured_by(rows),
     )
 
 

@@ -14,10 +14,10 @@ from statistics import fmean
 
 from pytest_crab.clients.status_table import Status
 from pytest_crab.diffs import changed_lines
-from pytest_crab.report.judging import Calibration
 from pytest_crab.report.judging import calibrate_findings
 from pytest_crab.report.judging import questions_by_trial
 from pytest_crab.report.pull_requests import read_subject
+from pytest_crab.scoring.judges.calibration import Calibration
 from pytest_crab.scoring.judges.reviews import Cell
 from pytest_crab.scoring.judges.reviews import JudgedFinding
 from pytest_crab.scoring.judges.reviews import label_of_finding

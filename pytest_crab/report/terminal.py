@@ -18,6 +18,7 @@ from pytest_crab.formats import format_percent
 from pytest_crab.formats import format_table
 from pytest_crab.report.headline import headlines
 from pytest_crab.report.rates import Rate
+from pytest_crab.report.recorded_rulers import ruler_lines
 from pytest_crab.report.summary import CAUSES
 from pytest_crab.report.summary import LEAKY
 from pytest_crab.report.summary import SIMULATED
@@ -83,6 +84,7 @@ def summary_lines(summary: Summary, width: int = 80) -> list[Line]:
         _label_tables(summary, width),
         _finding_tables(summary, width),
         _probe_tables(summary, width),
+        _ruler_table(summary, width),
         [line for text in together_lines(summary) for line in _wrap(text, width)],
         _notes(summary, width),
         _usage(summary, width),
@@ -106,6 +108,17 @@ def of_label(score: Rate | None) -> str:
     interval = score.interval
     ends = "" if interval is None else f" ({100 * interval.low:.0f}-{100 * interval.high:.0f})"
     return f"{of(score)} {format_percent(score.micro)}%{ends}"
+
+
+def of_ruler(reviewer: ReviewerSummary, ruler: str) -> str:
+    """Write the mean of a reviewer's comments by a ruler, as 61.5% of 39."""
+    own = reviewer.by_ruler.get(ruler)
+    return NOTHING if own is None or own.mean is None else f"{format_percent(own.mean)}% of {own.comments}"
+
+
+def rulers_shown(summary: Summary) -> list[str]:
+    """Return the rulers that tables have columns of: all, where there is more than oracles."""
+    return list(dict.fromkeys(ruler for reviewer in summary.reviewers for ruler in reviewer.by_ruler))
 
 
 def of_findings(reviewer: ReviewerSummary, dimension: str, word: str) -> str:
@@ -186,6 +199,16 @@ def _probe_tables(summary: Summary, width: int) -> list[Line]:
         if measures:
             lines += _grid([f"Answers of {label(own)} by {own.measure}", *measures], columns, width)
     return lines
+
+
+def _ruler_table(summary: Summary, width: int) -> list[Line]:
+    """Return each reviewer's means by ruler, then the rulers with their versions and how far judges can be trusted."""
+    rulers = rulers_shown(summary)
+    if not rulers:
+        return []
+    columns = [[label(own), *(of_ruler(own, ruler) for ruler in rulers)] for own in summary.reviewers]
+    lines = [line for text in ruler_lines(summary.rulers.values()) for line in _wrap(ascii_line(text), width)]
+    return [*_grid(["Mean by ruler", *rulers], columns, width), *lines]
 
 
 def _grid(names: Sequence[str], columns: Sequence[Sequence[str]], width: int) -> list[Line]:
@@ -321,6 +344,10 @@ def _mix(reviewer: ReviewerSummary) -> str:
 
 
 def _own_remarks(reviewer: ReviewerSummary) -> Iterator[tuple[str, str]]:
+    if reviewer.decided_by:
+        said = ", ".join(f"{ascii_line(ruler)} {count}" for ruler, count in reviewer.decided_by.items())
+        mixed = "rates mix rulers" if len(reviewer.decided_by) > 1 else "rates are not by oracles"
+        yield f"{mixed}, verdicts by each: {said}", "yellow"
     if reviewer.repeats > 1:
         yield f"{reviewer.repeats} repeats, an oracle counts as their mean", ""
     yield from ((text, "") for text in repeat_lines(reviewer))

@@ -17,6 +17,8 @@ from pytest_crab.report import outcomes as letters
 from pytest_crab.report.explain import why
 from pytest_crab.report.model_usage import usages_of
 from pytest_crab.report.outcomes import OracleRecord
+from pytest_crab.report.recorded_rulers import RecordedRuler
+from pytest_crab.report.recorded_rulers import rulers_of
 from pytest_crab.report.review_cost import TrialLoad
 from pytest_crab.report.review_cost import load
 from pytest_crab.statistics.comparison import Key
@@ -44,7 +46,8 @@ class ProbeAnswers:
 class TrialRow:
     """One trial; ``own_seconds`` are those of review, revision and verdicts; None: some were kept from before.
 
-    ``oracles`` have this trial's verdict alone. ``causes`` has the cause of each unknown verdict.
+    ``oracles`` have this trial's verdict alone, by the scorer ``decided_by``. ``causes`` has the cause of each unknown
+    verdict. ``ruler_values`` are of each scorer, comment by comment.
     """
 
     instance: str
@@ -72,6 +75,9 @@ class TrialRow:
     usages: tuple[tuple[str, Usage], ...] = ()
     finding_labels: Mapping[tuple[str, str], int] = field(default_factory=dict)
     answers: tuple[ProbeAnswers, ...] = ()
+    decided_by: str | None = None
+    ruler_values: tuple[tuple[str, str, float | None], ...] = ()
+    rulers: Mapping[str, RecordedRuler] = field(default_factory=dict)
 
 
 def row_of(trial: Trial) -> TrialRow:
@@ -112,6 +118,9 @@ def row_of(trial: Trial) -> TrialRow:
         usages=tuple(usages_of(trial)),
         finding_labels=_finding_labels(trial),
         answers=tuple(_answers(trial)),
+        decided_by=trial.ruler,
+        ruler_values=tuple((one.scorer, one.subject, one.value) for one in trial.scores if one.unit is Unit.COMMENT),
+        rulers=rulers_of(trial),
     )
 
 

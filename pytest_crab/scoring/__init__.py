@@ -2,22 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pytest_crab.adapters import AdapterSpec
 from pytest_crab.scoring.choices.scorer import ChoiceScorer
+from pytest_crab.scoring.judges import JUDGES
+from pytest_crab.scoring.judges.scorer import JudgeScorer
 from pytest_crab.scoring.oracles import OracleScorer
 from pytest_crab.scoring.protocols import Scorer
 from pytest_crab.scoring.refinement import RefinementScorer
-from pytest_crab.types import Instance
+from pytest_crab.scoring.review_rulers import review_rulers
 
-#: The scorers of a trial with a reviewer; the first that applies to an instance decides the outcome of its items.
-SCORERS: tuple[Scorer, ...] = (OracleScorer(), RefinementScorer())
+#: What makes each built-in scorer of a trial with a reviewer, by name.
+SCORERS: dict[str, Callable[[], Scorer]] = {
+    OracleScorer.name: OracleScorer,
+    RefinementScorer.name: RefinementScorer,
+    **review_rulers(),
+}
 
-#: Those of a trial with an answerer, which is asked for no review.
+#: The scorers of a trial with an answerer, which is asked for no review.
 ANSWER_SCORERS: tuple[Scorer, ...] = (ChoiceScorer(),)
 
 
-def scorers_for(instance: Instance, *, answers: bool = False) -> tuple[Scorer, ...]:
-    """Return the scorers that can score something of this instance; none where its reviews are only collected.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScorerSpec:
+    """The recipe of a scorer, plain JSON: a built-in one by its name, or a judge by the name that crab.yaml gives."""
 
-    ``answers``: the trial has an answerer and no reviewer.
-    """
-    return tuple(scorer for scorer in (ANSWER_SCORERS if answers else SCORERS) if scorer.comments(instance))
+    name: str
+    judge: AdapterSpec | None = None
+
+    def build(self) -> Scorer:
+        """Build the scorer. Raises BadInput with every fault of a judge's settings."""
+        if self.judge is None:
+            return SCORERS[self.name]()
+        return JudgeScorer(self.name, JUDGES.build(self.judge, JUDGES.where(self.name)))
+
+
+#: The scorers of a run that names none.
+DEFAULT = (ScorerSpec(name=OracleScorer.name), ScorerSpec(name=RefinementScorer.name))
+
+
+def build_scorers(specs: Iterable[ScorerSpec]) -> tuple[Scorer, ...]:
+    """Build scorers; those that know hits come first, since the first one decides an outcome. Raises BadInput."""
+    return tuple(sorted((spec.build() for spec in specs), key=lambda scorer: not scorer.knows_hits))

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 from typing import Protocol
@@ -17,10 +18,12 @@ from pytest_crab.protocols import Image
 from pytest_crab.protocols import Limits
 from pytest_crab.protocols import Services
 from pytest_crab.protocols import Snapshot
+from pytest_crab.protocols import Store
 from pytest_crab.scoring.choices.answers import Answerer
 from pytest_crab.types import Artefact
 from pytest_crab.types import Comment
 from pytest_crab.types import Instance
+from pytest_crab.types import PullRequest
 from pytest_crab.types import Review
 from pytest_crab.types import Revision
 from pytest_crab.types import Score
@@ -83,6 +86,32 @@ class StepResults(Mapping[str, R]):
         return len(self.results)
 
 
+class ResultCache(Protocol):
+    """The results of steps in a store: a stored one is used again, a missing one is made once and stored."""
+
+    @property
+    def store(self) -> Store:
+        """The store."""
+
+    def find(self, step: Step[R]) -> dict[str, R]:
+        """Return those results of a step that the store has. Raises what the step's keys need, and StoreError."""
+
+    def results(self, step: Step[R]) -> StepResults[R]:
+        """Return all results of a step; the missing ones are made and stored. Raises what the step raises."""
+
+
+@dataclass
+class StepClock:
+    """A step that is being timed; ``reused``: the store had all of it, ``reruns``: why runs in it were made again.
+
+    ``deadline`` is how many seconds its reviewer or agent has.
+    """
+
+    reused: bool = False
+    reruns: Sequence[str] = ()
+    deadline: float | None = None
+
+
 class ScoringContext(Protocol):
     """The instance and the services that a scorer works with; each is fetched or built on first use."""
 
@@ -124,14 +153,25 @@ class ScoringContext(Protocol):
     def proof_runs(self) -> int:
         """The number of runs of an oracle on each state that proves it."""
 
+    @property
+    def pull_request(self) -> PullRequest:
+        """The pull request as contestants see it. Raises SourceUnreachable, SourceError."""
+
+    @property
+    def cache(self) -> ResultCache:
+        """The results of steps in the run's store."""
+
+    def timed(self, name: str) -> AbstractContextManager[StepClock]:
+        """Time a part of the trial and record it. Raises Cancelled."""
+
     def perform(self, step: Step[R]) -> StepResults[R]:
         """The step's results: from the store, or made now and stored. Raises what the step raises, Cancelled."""
 
     def execute(self, commands: Sequence[Command], *, seconds: float) -> tuple[Completed, ...]:
         """Run commands beside each other in one fresh sandbox of the image. Raises EngineError, Cancelled."""
 
-    def services(self) -> Services:
-        """Models, waiting and transcripts for the step under way; what they cost is booked on this trial."""
+    def services(self, step: str | None = None) -> Services:
+        """Models, waiting and transcripts for ``step``, None: that under way; costs are booked on this trial."""
 
     def reinstall(self, tree: str) -> Mapping[str, str]:
         """Install a revised tree; the project's metadata files. Raises InstallFailed, EngineError, Cancelled."""
@@ -151,18 +191,24 @@ class ScorerEvidence(Protocol):
 class Scorer(Protocol):
     """Judges a trial by one rule; one object serves every trial of a process.
 
-    ``needs`` says which steps a trial must have for it, and ``unit`` what its verdicts are on.
+    ``needs`` says which steps a trial must have for it, and ``unit`` what its verdicts are on. ``knows_hits``: its
+    scores are verdicts, so that it may decide an item's outcome.
     """
 
     name: str
     unit: Unit
     needs: frozenset[Artefact]
+    knows_hits: bool
+
+    @property
+    def version(self) -> str:
+        """Its rule and whatever else changes its scores, in a few words. Raises BadInput."""
 
     def comments(self, instance: Instance) -> tuple[Comment, ...]:
         """The comments of this instance that get a score."""
 
-    def foresee(self, context: ScoringContext, revision: Revision | None) -> Iterator[Step[Any]]:
-        """The steps whose keys are known now; without a revision only those that need none."""
+    def foresee(self, context: ScoringContext, review: Review | None, revision: Revision | None) -> Iterator[Step[Any]]:
+        """The steps whose keys are known by what is given, and were not by less."""
 
     def prepare(self, context: ScoringContext) -> ScorerEvidence:
         """Prepare what the scores rest on. Raises what keeps this machine from answering: CrabError."""

@@ -39,14 +39,16 @@ class RefinementScorer:
     name = "refinement"
     unit = Unit.COMMENT
     needs = frozenset({Artefact.REVISION})
+    knows_hits = True
+    version = "CodeReviewQA, exact match"
 
     def comments(self, instance: Instance) -> tuple[Comment, ...]:
         """See scoring.protocols.Scorer."""
         return () if instance.source.snippet is None else instance.comments
 
-    def foresee(self, context: ScoringContext, revision: Revision | None) -> Iterator[Step[Any]]:
+    def foresee(self, context: ScoringContext, review: Review | None, revision: Revision | None) -> Iterator[Step[Any]]:
         """See scoring.protocols.Scorer: no step is needed."""
-        del context, revision
+        del context, review, revision
         yield from ()
 
     def prepare(self, context: ScoringContext) -> _Nothing:

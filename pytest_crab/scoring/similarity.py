@@ -15,7 +15,10 @@ Similarity = Callable[[str, str], float]
 #: The names of the measures.
 MEASURES = ("bleu-4", "rouge-l", "chrf")
 
-#: The libraries of the extra ``similarity``.
+#: The library of each measure, as it is installed; all are of the extra ``similarity``.
+LIBRARY_OF = {"bleu-4": "sacrebleu", "rouge-l": "rouge-score", "chrf": "sacrebleu"}
+
+#: The same as they are imported.
 LIBRARIES = ("sacrebleu", "rouge_score")
 
 

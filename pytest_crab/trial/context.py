@@ -8,7 +8,6 @@ from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 from typing import TypeVar
 
@@ -28,6 +27,7 @@ from pytest_crab.protocols import Limits
 from pytest_crab.protocols import Snapshot
 from pytest_crab.scoring.choices.answers import Answerer
 from pytest_crab.scoring.protocols import Step
+from pytest_crab.scoring.protocols import StepClock
 from pytest_crab.scoring.protocols import StepResults
 from pytest_crab.scoring.step_cache import StepCache
 from pytest_crab.sources import drop
@@ -50,18 +50,6 @@ R = TypeVar("R")
 
 #: The name of a trial's part before its first step.
 _FIRST = "prepare"
-
-
-@dataclass
-class StepClock:
-    """A step that is being timed; ``reused``: the store had all of it, ``reruns``: why runs in it were made again.
-
-    ``deadline`` is how many seconds its reviewer or agent has.
-    """
-
-    reused: bool = False
-    reruns: Sequence[str] = ()
-    deadline: float | None = None
 
 
 class TrialContext:
@@ -95,7 +83,7 @@ class TrialContext:
     @lazy
     def snapshot(self) -> Snapshot:
         """The instance's trees. Raises SourceUnreachable or SourceError."""
-        with self._time("fetch"):
+        with self.timed("fetch"):
             return fetcher_for(self.instance).fetch(self.instance, self.run_context.cache)
 
     @lazy
@@ -106,7 +94,7 @@ class TrialContext:
     @lazy
     def image(self) -> Image:
         """The image, found or built. Raises ImageError, EngineError."""
-        with self._time("image") as clock:
+        with self.timed("image") as clock:
             image = self.run_context.runtime.prepare(self.instance, self.snapshot, self._commits)
             clock.reused = not image.facts.get("built", False)
         self.facts["image"] = image.key
@@ -133,13 +121,13 @@ class TrialContext:
     def _commits(self) -> dict[str, str]:
         return {"base": self.snapshot.base, "head": self.snapshot.head}
 
-    def services(self) -> StepServices:
+    def services(self, step: str | None = None) -> StepServices:
         """See scoring.protocols.ScoringContext."""
         return StepServices(
             self.run_context.models,
             self.run_context.store.put,
             trial=str(TrialId(self.instance.id, self.crew.spec.reviewer, self.repeat)),
-            step=self.step,
+            step=step or self.step,
             attempt=len(self.attempts) + 1,
             spent=self.spent,
             secrets=self.run_context.secrets,
@@ -230,17 +218,18 @@ class TrialContext:
 
     def stored_results(self, step: Step[R]) -> dict[str, R]:
         """Those results of a step that the store has. Raises what the step's keys need, and StoreError."""
-        return self._cache.find(step)
+        return self.cache.find(step)
 
     @property
-    def _cache(self) -> StepCache:
+    def cache(self) -> StepCache:
+        """See scoring.protocols.ScoringContext."""
         return StepCache(
             store=self.run_context.store, fresh=self.run_context.fresh, cancelled=self.run_context.cancelled
         )
 
     def _perform_once(self, step: Step[R]) -> StepResults[R]:
-        with self._time(step.name, step=True) as clock:
-            found = self._cache.results(step)
+        with self.timed(step.name, step=True) as clock:
+            found = self.cache.results(step)
             clock.reused, clock.deadline, clock.reruns = found.reused, step.deadline, step.reruns
         return found
 
@@ -249,7 +238,7 @@ class TrialContext:
         return isinstance(error, SourceError) and "snapshot" in vars(self) and self.snapshot.damage() is not None
 
     @contextlib.contextmanager
-    def _time(self, name: str, *, step: bool = False) -> Iterator[StepClock]:
+    def timed(self, name: str, *, step: bool = False) -> Iterator[StepClock]:
         """Time a part of the trial and record it; a stopped run begins none. Raises Cancelled."""
         if self.run_context.cancelled.is_set():
             raise Cancelled(f"the run was stopped before {name}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from dataclasses import field
 from typing import cast
 
 from pytest_crab.adapters import AdapterSpec
@@ -15,8 +16,14 @@ from pytest_crab.protocols import PrivilegedAgent
 from pytest_crab.protocols import PrivilegedReviewer
 from pytest_crab.protocols import Reviewer
 from pytest_crab.reviewers import REVIEWERS
+from pytest_crab.scoring import ANSWER_SCORERS
+from pytest_crab.scoring import DEFAULT
+from pytest_crab.scoring import ScorerSpec
+from pytest_crab.scoring import build_scorers
 from pytest_crab.scoring.choices import ANSWERERS
 from pytest_crab.scoring.choices.answers import Answerer
+from pytest_crab.scoring.judges.scorer import JudgeScorer
+from pytest_crab.scoring.protocols import Scorer
 from pytest_crab.types import Instance
 
 #: Adapters of this package that run programs of others, or commands that a model makes up.
@@ -30,7 +37,8 @@ class CrewSpec:
     ``answers``: in the reviewer's place is an answerer, which answers questions; the agent is then not asked.
 
     ``control`` says that the reviewer is there to say nothing, and that its agent runs all the same. ``first`` hands
-    the agent so many findings of the review and no more. ``arm`` is None for a contestant (see types.ARMS).
+    the agent so many findings of the review and no more. ``arm`` is None for a contestant (see types.ARMS). ``scorers``
+    judge its trials, the first one that applies to an instance decides the outcome.
     """
 
     reviewer: str
@@ -41,6 +49,7 @@ class CrewSpec:
     first: int | None = None
     arm: str | None = None
     answers: bool = False
+    scorers: tuple[ScorerSpec, ...] = DEFAULT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,16 +59,28 @@ class Crew:
     spec: CrewSpec
     reviewer: Reviewer | PrivilegedReviewer | Answerer
     agent: Agent | PrivilegedAgent
+    scorers: tuple[Scorer, ...] = field(default_factory=lambda: build_scorers(DEFAULT))
 
     @classmethod
     def build(cls, spec: CrewSpec) -> Crew:
-        """Build both adapters. Raises BadInput with every fault of their settings."""
+        """Build both adapters and the scorers. Raises BadInput with every fault of their settings."""
         family = ANSWERERS if spec.answers else REVIEWERS
         return cls(
             spec=spec,
             reviewer=family.build(spec.reviewer_spec, family.where(spec.reviewer)),
             agent=AGENTS.build(spec.agent_spec, AGENTS.where(spec.agent)),
+            scorers=build_scorers(spec.scorers),
         )
+
+    @property
+    def judges(self) -> tuple[JudgeScorer, ...]:
+        """The judges among its scorers."""
+        return tuple(scorer for scorer in self.scorers if isinstance(scorer, JudgeScorer))
+
+    def scorers_for(self, instance: Instance) -> tuple[Scorer, ...]:
+        """The scorers that can score something of this instance; none where its reviews are only collected."""
+        scorers = ANSWER_SCORERS if self.spec.answers else self.scorers
+        return tuple(scorer for scorer in scorers if scorer.comments(instance))
 
     @property
     def privileged(self) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_crab.errors import CrabError
+from pytest_crab.scoring.judges.votes import VoteStep
 from pytest_crab.scoring.protocols import Step
 from pytest_crab.sources import is_fetched
 from pytest_crab.trial.context import TrialContext
@@ -21,16 +22,24 @@ from pytest_crab.types import Instance
 from pytest_crab.types import Review
 from pytest_crab.types import Revision
 
+#: The step in which judges are asked; only trials with a judge have it.
+JUDGEMENT = VoteStep.name
+
 STORED, RUNS, OPEN, NEEDLESS = "stored", "would run", "depends on what runs before", "not needed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialPlan:
-    """For each step: stored, would run, depends, or not needed; and the recorded cost of the stored ones, in USD."""
+    """For each step: stored, would run, depends, or not needed; and the recorded cost of the stored ones, in USD.
+
+    ``missing_votes`` are those of judges that would be asked, ``vote_costs`` the recorded costs of the stored ones.
+    """
 
     steps: Mapping[str, str]
     costs: Mapping[str, float]
     problem: str | None = None
+    missing_votes: int = 0
+    vote_costs: tuple[float, ...] = ()
 
     def runs(self, step: str) -> bool:
         """Return whether a step may have to be made."""
@@ -43,8 +52,12 @@ _REVIEW_STEPS = ("proof", "review", "revision", "verdict")
 
 def nothing_stored(crew: Crew) -> TrialPlan:
     """Return the plan of a trial of which nothing is stored."""
-    steps = {"answers": RUNS} if crew.spec.answers else {**dict.fromkeys(_REVIEW_STEPS, OPEN), "review": RUNS}
+    steps = {"answers": RUNS} if crew.spec.answers else {**dict.fromkeys(_steps_of(crew), OPEN), "review": RUNS}
     return TrialPlan(steps=steps, costs={})
+
+
+def _steps_of(crew: Crew) -> tuple[str, ...]:
+    return () if crew.spec.answers else (*_REVIEW_STEPS, *([JUDGEMENT] if crew.judges else []))
 
 
 def plan_trial(instance: Instance, crew: Crew, run_context: RunContext, *, repeat: int = 1) -> TrialPlan:
@@ -55,7 +68,7 @@ def plan_trial(instance: Instance, crew: Crew, run_context: RunContext, *, repea
         planner.look()
     except CrabError as error:
         problem = str(error)
-    return TrialPlan(steps=planner.states, costs=planner.costs, problem=problem)
+    return planner.plan(problem)
 
 
 def plan_contestants(instance: Instance, crew: Crew, run_context: RunContext, *, repeat: int = 1) -> TrialPlan:
@@ -63,13 +76,13 @@ def plan_contestants(instance: Instance, crew: Crew, run_context: RunContext, *,
     planner = _Planner(instance, crew, run_context, repeat)
     if crew.spec.answers:
         planner.look()
-        return TrialPlan(steps=planner.states, costs=planner.costs)
+        return planner.plan()
     if not is_fetched(instance, run_context.cache):
         return nothing_stored(crew)
     review = planner.look_up_review()
     if review is not None and planner.states["revision"] != NEEDLESS:
         planner.look_up_revision(review)
-    return TrialPlan(steps=planner.states, costs=planner.costs)
+    return planner.plan()
 
 
 class _Planner:
@@ -77,13 +90,25 @@ class _Planner:
 
     def __init__(self, instance: Instance, crew: Crew, run_context: RunContext, repeat: int) -> None:
         self._run = TrialRun(TrialContext(instance, crew, run_context, lambda _step: None, repeat), repeat)
-        self.states = dict.fromkeys(() if crew.spec.answers else _REVIEW_STEPS, OPEN)
+        self.states = dict.fromkeys(_steps_of(crew), OPEN)
         self.costs: dict[str, float] = {}
+        self._missing_votes = 0
+        self._vote_costs: list[float] = []
+
+    def plan(self, problem: str | None = None) -> TrialPlan:
+        """Return what was looked up."""
+        return TrialPlan(
+            steps=self.states,
+            costs=self.costs,
+            problem=problem,
+            missing_votes=self._missing_votes,
+            vote_costs=tuple(self._vote_costs),
+        )
 
     def look(self) -> None:
         """Look up every step whose key is known."""
         run = self._run
-        self._count(step for scorer in run.scorers for step in scorer.foresee(run.context, None))
+        self._count(step for scorer in run.scorers for step in scorer.foresee(run.context, None, None))
         if run.crew.spec.answers:
             return
         review = self.look_up_review()
@@ -93,7 +118,7 @@ class _Planner:
         if revision is None:
             return
         self.states["verdict"] = NEEDLESS
-        self._count(step for scorer in run.scorers for step in scorer.foresee(run.context, revision))
+        self._count(step for scorer in run.scorers for step in scorer.foresee(run.context, review, revision))
 
     def look_up_review(self) -> Review | None:
         """Return the stored review; with it, the later steps that it makes needless are known."""
@@ -102,9 +127,21 @@ class _Planner:
         self._note("review", review)
         if not run.revises or (review is not None and not review.size and not run.crew.spec.control):
             self.states["revision"] = self.states["verdict"] = NEEDLESS
-        if not run.scorers:
+        if not run.revises:
             self.states["proof"] = NEEDLESS
+        if review is not None and JUDGEMENT in self.states:
+            self._count_votes(review)
         return review
+
+    def _count_votes(self, review: Review) -> None:
+        run = self._run
+        steps = [step for scorer in run.scorers for step in scorer.foresee(run.context, review, None)]
+        votes = [run.context.stored_results(step).get("") for step in steps]
+        stored = [vote for vote in votes if vote is not None]
+        self._missing_votes = len(steps) - len(stored)
+        self._vote_costs = [one.usage.cost_usd for one in stored if one.usage and one.usage.cost_usd is not None]
+        runs = f"{RUNS} ({self._missing_votes} of {len(steps)})"
+        self.states[JUDGEMENT] = NEEDLESS if not steps else runs if self._missing_votes else STORED
 
     def look_up_revision(self, review: Review) -> Revision | None:
         """Return the stored revision that answers this review."""

@@ -25,7 +25,6 @@ from pytest_crab.instances import lock
 from pytest_crab.lazy import lazy
 from pytest_crab.protocols import Agent
 from pytest_crab.protocols import Reviewer
-from pytest_crab.scoring import scorers_for
 from pytest_crab.scoring.protocols import Scorer
 from pytest_crab.scoring.protocols import ScorerEvidence
 from pytest_crab.trial.attribution import Unattributed
@@ -85,7 +84,7 @@ def unmeasured_trial(
     shard: str | None = None,
 ) -> Trial:
     """The record of a trial that did not take place: no comment has a label, all for this reason."""
-    scorers = scorers_for(instance, answers=crew.spec.answers)
+    scorers = crew.scorers_for(instance)
     return Trial(
         **_identity(instance, crew, repeat),
         runtime=runtime,
@@ -111,7 +110,7 @@ class TrialRun:
         self.crew = context.crew
         self.repeat = repeat
         self.instance = context.instance
-        self.scorers = scorers_for(context.instance, answers=context.crew.spec.answers)
+        self.scorers = context.crew.scorers_for(context.instance)
         self.scores: list[Score] = []
         self.review: Review | None = None
         self.revision: Revision | None = None
@@ -164,21 +163,36 @@ class TrialRun:
         evidence = self._prove()
         if self.scorers and not self._open():
             return
-        self.review = self._review()
+        review = self.review = self._review()
+        revising = [scorer for scorer in self.scorers if _revises(scorer)]
+        failure = None
+        try:
+            if self._open(revising):
+                self._let_agent_act(review, revising, evidence)
+        except ContestantError as error:
+            failure = error
+        # Judges come last, so that what they cost is never the agent's loss; there is a review, whatever the agent did.
         self._score([scorer for scorer in self.scorers if not _revises(scorer)], evidence, Revision())
-        if not self._open():
+        if failure is not None:
+            raise failure
+
+    def _let_agent_act(
+        self, review: Review, revising: Sequence[Scorer], evidence: Mapping[str, ScorerEvidence]
+    ) -> None:
+        """Hand the findings to the agent, and let the scorers that need a revision score it."""
+        if not review.size and not self.crew.spec.control:
+            judgement = Judgement(reason=Reason.NO_FINDINGS, detail="the reviewer had nothing to say")
+            self._assign(judgement, revising)
             return
-        if not self.review.size and not self.crew.spec.control:
-            self._assign(Judgement(reason=Reason.NO_FINDINGS, detail="the reviewer had nothing to say"))
-            return
-        revision = self._revise(self.review.findings)
+        revision = self._revise(review.findings)
         if revision.rejected is not None:
             detail = f"what the agent left is no revision: {revision.rejected}"
-            self._assign(Judgement(reason=Reason.DOES_NOT_APPLY, detail=detail))
+            self._assign(Judgement(reason=Reason.DOES_NOT_APPLY, detail=detail), revising)
             return
         self.revision = revision
-        self._score([scorer for scorer in self.scorers if _revises(scorer)], evidence, revision)
-        if self.context.run_context.attribute and not self.crew.spec.control:
+        self._score(revising, evidence, revision)
+        decides = self.scorers[0] is revising[0]
+        if decides and self.context.run_context.attribute and not self.crew.spec.control:
             self._attribute(evidence)
 
     def _prove(self) -> dict[str, ScorerEvidence]:
@@ -187,6 +201,7 @@ class TrialRun:
         if run_context.unconfined:
             run_context.permit(self.instance, self.crew)
         self.context.facts["instance"] = lock.digest(self.instance)[:16]
+        self.context.facts["rulers"] = {scorer.name: scorer.version for scorer in self.scorers}
         self.resolvable = resolvable_comments(self.context, lambda: self.agent)
         evidence = {scorer.name: scorer.prepare(self.context) for scorer in self.scorers}
         for score in itertools.chain.from_iterable(prepared.decided for prepared in evidence.values()):
@@ -279,13 +294,15 @@ class TrialRun:
         broken = (score.detail for score in scores if score.reason is Reason.BROKEN)
         self.error = self.error or next(broken, None)
 
-    def _open(self) -> tuple[Score, ...]:
-        """A score without a label for each comment that has none of its scorer's yet."""
-        return _score_unmeasured(self.scorers, self.instance, self.scores, Judgement(reason=Reason.NOT_RUN))
+    def _open(self, scorers: Sequence[Scorer] | None = None) -> tuple[Score, ...]:
+        """A score without a label for each comment that has none of these scorers' yet; None: of all scorers."""
+        own = self.scorers if scorers is None else scorers
+        return _score_unmeasured(own, self.instance, self.scores, Judgement(reason=Reason.NOT_RUN))
 
-    def _assign(self, judgement: Judgement) -> None:
-        """Give this judgement to every comment that has no score yet."""
-        self.scores.extend(_score_unmeasured(self.scorers, self.instance, self.scores, judgement))
+    def _assign(self, judgement: Judgement, scorers: Sequence[Scorer] | None = None) -> None:
+        """Give this judgement to every comment that has no score of these scorers yet; None: of all scorers."""
+        own = self.scorers if scorers is None else scorers
+        self.scores.extend(_score_unmeasured(own, self.instance, self.scores, judgement))
 
     def _fail(self, reason: Reason, sentence: str) -> None:
         failed = self.context.attempts

@@ -43,10 +43,12 @@ from pytest_crab.types.runs import Judgement
 from pytest_crab.types.runs import Proof
 from pytest_crab.types.runs import Run
 from pytest_crab.types.runs import TestOutcome
+from pytest_crab.types.scores import COMPARED
 from pytest_crab.types.scores import CommentResult
 from pytest_crab.types.scores import Score
 from pytest_crab.types.scores import ScoredComment
 from pytest_crab.types.scores import verdict_score
+from pytest_crab.types.trials import JUDGE_USAGE
 from pytest_crab.types.trials import PASS_TO_PASS
 from pytest_crab.types.trials import SCHEMA
 from pytest_crab.types.trials import TRIAL_SCHEMA
@@ -56,9 +58,11 @@ from pytest_crab.types.trials import TrialId
 
 __all__ = [
     "ARMS",
+    "COMPARED",
     "CONTROL",
     "FIRST",
     "INSTANCE_ID",
+    "JUDGE_USAGE",
     "PASS_TO_PASS",
     "PLACEBO",
     "SCHEMA",

@@ -102,9 +102,11 @@ class Reason(StrEnum):
 
     GREEN = "green"
     CORRECT = "correct"
+    HIT = "hit"
 
     INCORRECT = "incorrect"
     FAILED = "test failed"
+    NO_HIT = "no hit"
     NO_FINDINGS = "no findings"
     EMPTY_REVISION = "empty revision"
     DOES_NOT_APPLY = "does not apply"
@@ -126,6 +128,7 @@ class Reason(StrEnum):
     NO_ANSWER = "no answer"
     BROKEN = "broken"
     NOT_RUN = "not run"
+    NOT_JUDGED = "not judged"
 
     @property
     def verdict(self) -> Verdict:
@@ -135,7 +138,7 @@ class Reason(StrEnum):
         return Verdict.UNKNOWN if self in _UNKNOWN else Verdict.MISSED
 
 
-_CAUGHT = frozenset({Reason.GREEN, Reason.CORRECT})
+_CAUGHT = frozenset({Reason.GREEN, Reason.CORRECT, Reason.HIT})
 _UNKNOWN = frozenset(
     {
         Reason.REVIEWER_ERROR,
@@ -144,6 +147,7 @@ _UNKNOWN = frozenset(
         Reason.NO_ANSWER,
         Reason.BROKEN,
         Reason.NOT_RUN,
+        Reason.NOT_JUDGED,
     }
 )
 

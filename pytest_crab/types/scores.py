@@ -35,6 +35,9 @@ class Score:
     evidence: Mapping[str, Any] = field(default_factory=dict)
 
 
+#: The label of a value that says how alike two texts are, and is no verdict.
+COMPARED = "compared"
+
 #: The value of a verdict; an unknown one has none.
 _VALUES = {Verdict.CAUGHT: 1.0, Verdict.MISSED: 0.0}
 

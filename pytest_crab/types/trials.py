@@ -15,6 +15,7 @@ from pytest_crab.types.enums import Verdict
 from pytest_crab.types.reviews import Review
 from pytest_crab.types.reviews import Revision
 from pytest_crab.types.reviews import Usage
+from pytest_crab.types.scores import COMPARED
 from pytest_crab.types.scores import VERDICTS
 from pytest_crab.types.scores import CommentResult
 from pytest_crab.types.scores import Score
@@ -25,6 +26,9 @@ SCHEMA = 1
 
 #: The subject of the score that says whether the project's own passing tests still pass.
 PASS_TO_PASS = "pass_to_pass"  # noqa: S105 - the field's term
+
+#: The subject of the score that holds the cost of a judge's votes.
+JUDGE_USAGE = "usage"
 
 #: The version of the trial record; older ones are still read.
 TRIAL_SCHEMA = 2
@@ -134,10 +138,16 @@ class Trial:
 
     @property
     def results(self) -> tuple[CommentResult, ...]:
-        """The first scorer's verdicts, in the order of ``comments``; none where it gives none."""
-        scorer = next((score.scorer for score in self.scores if score.unit in VERDICTS), None)
-        found = {score.subject: score for score in self.scores if score.scorer == scorer and score.unit in VERDICTS}
+        """The verdicts of ``ruler``, in the order of ``comments``; none where it gives none."""
+        ruler = self.ruler
+        found = {score.subject: score for score in self.scores if score.scorer == ruler and score.unit in VERDICTS}
         return tuple(CommentResult(comment, found[comment.id]) for comment in self.comments if comment.id in found)
+
+    @property
+    def ruler(self) -> str | None:
+        """The first scorer that gave verdicts, which decides the outcome; None: there is none."""
+        own = (score for score in self.scores if score.unit in VERDICTS and score.label != COMPARED)
+        return next((score.scorer for score in own), None)
 
     @property
     def damage(self) -> bool | None:
@@ -145,6 +155,12 @@ class Trial:
         values = (score.value for score in self.scores if score.unit is Unit.TRIAL and score.subject == PASS_TO_PASS)
         value = next(values, None)
         return None if value is None else bool(value)
+
+    @property
+    def judge_costs(self) -> dict[str, float]:
+        """The US dollars that each judge's votes have cost, of those judges of which this is known."""
+        own = (score for score in self.scores if score.unit is Unit.TRIAL and score.subject == JUDGE_USAGE)
+        return {score.scorer: score.value for score in own if score.value is not None}
 
     def having(self, verdict: Verdict) -> tuple[CommentResult, ...]:
         """The results with this verdict."""

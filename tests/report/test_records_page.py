@@ -13,9 +13,13 @@ from pytest_crab.report.comparisons import Pair
 from pytest_crab.report.comparisons import Together
 from pytest_crab.report.model_usage import ModelUsage
 from pytest_crab.report.outcomes import OracleRecord
+from pytest_crab.report.recorded_rulers import RecordedRuler
 from pytest_crab.report.review_cost import Burden
 from pytest_crab.report.review_cost import CleanReviews
+from pytest_crab.report.ruler_means import RulerMean
 from pytest_crab.report.stability import Stability
+from pytest_crab.scoring.judges.calibration import Calibration
+from pytest_crab.statistics.choices import ProbeMeasures
 from pytest_crab.statistics.comparison import Comparison
 from pytest_crab.statistics.comparison import Interval
 from pytest_crab.statistics.labels import LabelComparison
@@ -45,6 +49,10 @@ RECORDS = [
     summary.ReviewerSummary,
     ModelUsage,
     CleanReviews,
+    ProbeMeasures,
+    RulerMean,
+    RecordedRuler,
+    Calibration,
     summary.Rate,
     summary.Damage,
     Interval,

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from pytest_crab.clients.services import StepServices
 from pytest_crab.errors import BadInput
 from pytest_crab.models import Gateway
 from pytest_crab.scoring.judges import JUDGES
@@ -123,8 +124,12 @@ def make_bench(provider: ScriptedProvider, tmp_path: Path) -> Iterator[Callable[
 
         def make(cls: type[LabelJudge] = CrEvaluator, **settings: Any) -> JudgeBench:
             judge = cls(model="m", provider="local", folder=str(tmp_path), **settings)
-            cache = StepCache(store=FileStore(tmp_path / "store"))
-            return JudgeBench(name="sonnet", judge=judge, cache=cache, models=gateway)
+            store = FileStore(tmp_path / "store")
+
+            def services(asked: JudgeQuestion, step: str) -> StepServices:
+                return StepServices(gateway, store.put, trial=f"{asked.instance}::sonnet", step=step)
+
+            return JudgeBench(name="sonnet", judge=judge, cache=StepCache(store=store), services=services)
 
         yield make
         gateway.close()

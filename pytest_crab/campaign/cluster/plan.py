@@ -134,12 +134,26 @@ def source_digest(module: str) -> str | None:
 def _payload(spec: CrewSpec, models: ModelSettings) -> CrewPayload:
     """Pack a crew, each adapter's folder with a crab.yaml on models, which is part of what some are."""
     settings = serialization.canonical({"models": models}).encode()
-    files: dict[str, Path | bytes] = {f"{side}/{SETTINGS}": settings for side in ("reviewer", "agent")}
+    judges = {scorer.name: scorer.judge for scorer in spec.scorers if scorer.judge is not None}
+    files: dict[str, Path | bytes] = {
+        f"{side}/{SETTINGS}": settings for side in ("reviewer", "agent", *map(_place_of, judges))
+    }
     packed = replace(
         spec,
+        scorers=tuple(
+            scorer
+            if scorer.judge is None
+            else replace(scorer, judge=bundles.pack_spec(scorer.judge, _place_of(scorer.name), files, spec.reviewer))
+            for scorer in spec.scorers
+        ),
         reviewer_spec=bundles.pack_spec(spec.reviewer_spec, "reviewer", files, spec.reviewer),
         agent_spec=bundles.pack_spec(spec.agent_spec, "agent", files, spec.agent),
     )
-    names = {path.partition(":")[0] for path in (spec.reviewer_spec.path, spec.agent_spec.path)}
+    paths = (spec.reviewer_spec.path, spec.agent_spec.path, *(judge.path for judge in judges.values()))
+    names = {path.partition(":")[0] for path in paths}
     modules = {name: source_digest(name) or "nothing" for name in names if not f"{name}.".startswith(_OWN)}
     return CrewPayload(spec=packed, files=bundles.pack(files, spec.reviewer), modules=modules)
+
+
+def _place_of(judge: str) -> str:
+    return f"judges/{judge}"

@@ -192,7 +192,13 @@ class WorkerRun:
         folder = unpack(payload.files, self._bundles)
         reviewer = replace(spec.reviewer_spec, folder=str(folder / spec.reviewer_spec.folder))
         agent = replace(spec.agent_spec, folder=str(folder / spec.agent_spec.folder))
-        self._crews[spec.reviewer] = Crew.build(replace(spec, reviewer_spec=reviewer, agent_spec=agent))
+        scorers = tuple(
+            one if one.judge is None else replace(one, judge=replace(one.judge, folder=str(folder / one.judge.folder)))
+            for one in spec.scorers
+        )
+        self._crews[spec.reviewer] = Crew.build(
+            replace(spec, reviewer_spec=reviewer, agent_spec=agent, scorers=scorers)
+        )
 
     def _note_shown(self, instance: Instance, pull_request: PullRequest) -> None:
         self._seen[instance.id] = pull_request

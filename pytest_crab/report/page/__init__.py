@@ -39,6 +39,7 @@ from pytest_crab.report.page.rendering import safe_json
 from pytest_crab.report.page.rows import index_row
 from pytest_crab.report.page.rows import subject_detail
 from pytest_crab.report.page.rows import trial_detail
+from pytest_crab.report.page.rulers import RulersBuilder
 from pytest_crab.report.pull_requests import read_subject
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.terminal import label
@@ -88,6 +89,7 @@ class Page:
         self._rows: dict[TrialId, dict[str, Any]] = {}
         self._near: dict[TrialId, Counter[str]] = {}
         self._subjects: dict[str, int | None] = {}
+        self._rulers = RulersBuilder()
         self._named: set[str] = set()
         self._clock = Clock()
         self._bars: dict[TrialId, Bar] = {}
@@ -100,11 +102,14 @@ class Page:
         if trial.instance not in self._subjects:
             subject = read_subject(self._report, trial.instance)
             self._subjects[trial.instance] = None if subject is None else self._block(subject_detail(subject))
+            if subject is not None:
+                self._rulers.note_subject(subject)
         self._rows[key] = {
             **index_row(trial),
             "d": self._block(trial_detail(trial, list(self._transcripts(trial)))),
             "q": self._subjects[trial.instance],
         }
+        self._rulers.add(trial)
         self._near[key] = near_words(trial)
         self._clock.add(trial)
         bar = bar_of(trial)
@@ -131,6 +136,7 @@ class Page:
             **_charts(summary, self._bars.values()),
             index=safe_json(list(self._rows.values())),
             trials=len(self._rows),
+            rulers=self._rulers.section(),
         )
 
     def chunks(self, rendered: Rendered) -> Iterator[bytes]:

@@ -47,14 +47,16 @@ class ChoiceScorer:
     name = CHOICES
     unit = Unit.PROBE
     needs = frozenset({Artefact.MODEL})
+    knows_hits = True
+    version = "CodeReviewQA, every order"
 
     def comments(self, instance: Instance) -> tuple[Comment, ...]:
         """See scoring.protocols.Scorer."""
         return probes_of(instance)
 
-    def foresee(self, context: ScoringContext, revision: Revision | None) -> Iterator[Step[Any]]:
+    def foresee(self, context: ScoringContext, review: Review | None, revision: Revision | None) -> Iterator[Step[Any]]:
         """See scoring.protocols.Scorer."""
-        if revision is None:
+        if review is None and revision is None:
             yield from (self._step(context, probe.id) for probe in self.comments(context.instance))
 
     def prepare(self, context: ScoringContext) -> ProbeScores:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -12,11 +13,10 @@ from dataclasses import dataclass
 from dataclasses import field
 from typing import Any
 
-from pytest_crab.clients.services import StepServices
 from pytest_crab.errors import Cancelled
 from pytest_crab.errors import CrabError
 from pytest_crab.errors import StoreError
-from pytest_crab.protocols import Models
+from pytest_crab.protocols import Services
 from pytest_crab.scoring.judges.votes import FORMS
 from pytest_crab.scoring.judges.votes import FormCheck
 from pytest_crab.scoring.judges.votes import Judge
@@ -26,25 +26,24 @@ from pytest_crab.scoring.judges.votes import Vote
 from pytest_crab.scoring.judges.votes import VotedLabel
 from pytest_crab.scoring.judges.votes import VoteStep
 from pytest_crab.scoring.judges.votes import decide
-from pytest_crab.scoring.step_cache import StepCache
-from pytest_crab.types import TrialId
+from pytest_crab.scoring.protocols import ResultCache
 from pytest_crab.types import Usage
 from pytest_crab.types import total_usage
 
 
 @dataclass(kw_only=True)
 class JudgeBench:
-    """A named judge with its gateway and its store; ``secrets`` names the variables whose values no transcript holds.
+    """A named judge with its store; ``services`` makes what asks a question, given the question and the vote's step.
 
-    ``asked`` are the votes that were not in the store, so what this bench has paid for; ``decided`` are the questions
-    with their decisions.
+    ``stop`` breaks off what is under way once a question cannot be asked at all. ``asked`` are the votes that were not
+    in the store, so what this bench has paid for; ``decided`` are the questions with their decisions.
     """
 
     name: str
     judge: Judge
-    cache: StepCache
-    models: Models | None
-    secrets: Sequence[str] = ()
+    cache: ResultCache
+    services: Callable[[JudgeQuestion, str], Services]
+    stop: Callable[[], None] = lambda: None
     jobs: int = 4
     asked: list[Vote] = field(default_factory=list)
     decided: dict[str, tuple[JudgeQuestion, VotedLabel]] = field(default_factory=dict)
@@ -65,9 +64,7 @@ class JudgeBench:
             try:
                 found = dict(zip(unique, pool.map(ask, unique.values()), strict=True))
             except BaseException:
-                self.cache.cancelled.set()
-                if self.models is not None:
-                    self.models.stop()
+                self.stop()
                 raise
         self.decided |= {digest: (unique[digest], decision) for digest, decision in found.items()}
         return found
@@ -89,11 +86,8 @@ class JudgeBench:
 
         Asks nothing. Raises BadInput, StoreError.
         """
-        identity = self.judge.identity()
         forms = ("", *FORMS) if check else ("",)
-        asked = [dataclasses.replace(question, form=form) for question in questions for form in forms]
-        unique = {question.digest: question for question in asked}
-        steps = [step for question in unique.values() for step in self._steps(question, identity)]
+        steps = list(self.steps(dataclasses.replace(one, form=form) for one in questions for form in forms))
         stored = [vote for step in steps for vote in self.cache.find(step).values()]
         costs = [vote.usage.cost_usd for vote in stored if vote.usage is not None and vote.usage.cost_usd is not None]
         missing = len(steps) - len(stored)
@@ -119,16 +113,15 @@ class JudgeBench:
                 self.asked.append(found[""])
         return decide(votes)
 
+    def steps(self, questions: Iterable[JudgeQuestion]) -> Iterator[VoteStep]:
+        """Yield the step of each vote on these questions, equal ones once. Raises BadInput."""
+        identity = self.judge.identity()
+        unique = {question.digest: question for question in questions}
+        for question in unique.values():
+            yield from self._steps(question, identity)
+
     def _steps(self, question: JudgeQuestion, identity: Mapping[str, Any]) -> Iterator[VoteStep]:
         for number in range(1, self.judge.votes + 1):
-            yield VoteStep(self.judge, identity, question, number, self._services(question, number))
-
-    def _services(self, question: JudgeQuestion, number: int) -> StepServices:
-        return StepServices(
-            self.models,
-            self.cache.store.put,
-            trial=str(TrialId(question.instance, self.name, number)),
-            step=VoteStep.name,
-            secrets=self.secrets,
-            cancelled=self.cache.cancelled,
-        )
+            # A recording is named by its trial and step, and each vote is a draw of its own.
+            step = VoteStep.name if number == 1 else f"{VoteStep.name}-{number}"
+            yield VoteStep(self.judge, identity, question, number, self.services(question, step))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_crab import diffs
+from pytest_crab import harness
 from pytest_crab.errors import AgentError
 from pytest_crab.errors import DiffRejected
 from pytest_crab.instances.recorded import NOT_ON_RECORD
@@ -56,16 +57,23 @@ class OracleScorer:
     name = ORACLES
     unit = Unit.COMMENT
     needs = frozenset({Artefact.ENVIRONMENT, Artefact.REVISION})
+    knows_hits = True
+
+    @property
+    def version(self) -> str:
+        """See scoring.protocols.Scorer."""
+        return f"harness {harness.VERSION[:12]}"
 
     def comments(self, instance: Instance) -> tuple[Comment, ...]:
         """See scoring.protocols.Scorer."""
         return instance.with_oracles
 
-    def foresee(self, context: ScoringContext, revision: Revision | None) -> Iterator[Step[Any]]:
+    def foresee(self, context: ScoringContext, review: Review | None, revision: Revision | None) -> Iterator[Step[Any]]:
         """See scoring.protocols.Scorer."""
         proofs = ProofStep(context)
         if revision is None:
-            yield proofs
+            if review is None:
+                yield proofs
             return
         tree, named = _tree(context, revision), proofs.keys()
         comments = [ProvedComment(comment=c, key=named[c.id], proof=None) for c in self.comments(context.instance)]

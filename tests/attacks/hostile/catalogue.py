@@ -7,6 +7,7 @@ from hostile import channel
 from hostile import confined
 from hostile import foreign
 from hostile import host
+from hostile import judges
 from hostile import paths
 from hostile import patterns
 from hostile import placement
@@ -23,7 +24,7 @@ from hostile.shape import Revision
 
 _FIRST: list[Attack] = [*revisions.REVISIONS, *channel.REVISIONS, *confined.CONFINED, *traces.REFUSALS, *paths.REFUSALS]
 _MORE: list[Attack] = [*bombs.REFUSALS, *texts.REFUSALS, *foreign.REFUSALS, *host.REFUSALS, *patterns.REFUSALS]
-_MORE += placement.REFUSALS
+_MORE += [*judges.REFUSALS, *placement.REFUSALS]
 ATTACKS: list[Attack] = [*_FIRST, *_MORE, *SECOND_PAIR, *READ]
 REVISIONS = [attack for attack in ATTACKS if isinstance(attack, Revision)]
 REFUSALS = [attack for attack in ATTACKS if isinstance(attack, Refusal)]

@@ -29,6 +29,7 @@ class Kind(Enum):
     EXFILTRATION = "carrying things out of the sandbox"
     EXHAUSTION = "too much memory, processes, disk, inodes, output, time"
     INJECTION = "instructions in diffs and findings"
+    JUDGES = "orders to judges in findings"
     TERMINAL = "terminal escapes and markup"
     IDS = "ids that are paths"
     HOST = "host side effects"

@@ -1,0 +1,104 @@
+"""The rulers that scored a run's trials: the version of each, and for judges their cost and how far they are known."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pytest_crab import serialization
+from pytest_crab.formats import format_count
+from pytest_crab.formats import format_dollars
+from pytest_crab.scoring.judges.calibration import Calibration
+from pytest_crab.scoring.judges.calibration import calibration_line
+from pytest_crab.text import one_line
+from pytest_crab.types import JUDGE_USAGE
+from pytest_crab.types import Trial
+from pytest_crab.types import Unit
+from pytest_crab.types import Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedRuler:
+    """A ruler on record; ``versions`` are those of its trials, more than one where they differ.
+
+    ``judge``: it is a model, which was asked ``votes`` times, in all trials, for ``cost_usd`` (None: not known).
+    """
+
+    name: str
+    versions: tuple[str, ...] = ()
+    judge: bool = False
+    votes: int = 0
+    cost_usd: float | None = None
+    calibration: Calibration | None = None
+
+    @property
+    def caution(self) -> str:
+        """The sentence beside a judge's numbers on how far to trust them; empty for another ruler."""
+        return calibration_line(self.calibration) if self.judge else ""
+
+
+def recorded_rulers(trials: Iterable[Trial]) -> dict[str, RecordedRuler]:
+    """Return the rulers that the records of trials name, in their order."""
+    return merged_rulers(map(rulers_of, trials))
+
+
+def rulers_of(trial: Trial) -> dict[str, RecordedRuler]:
+    """Return what one trial's record says of its rulers."""
+    versions = trial.versions.get("rulers")
+    named = versions if isinstance(versions, Mapping) else {}
+    found = {name: RecordedRuler(name=name, versions=(f"{version}",)) for name, version in named.items()}
+    for score in trial.scores:
+        if score.unit is Unit.TRIAL and score.subject == JUDGE_USAGE:
+            own = found.get(score.scorer, RecordedRuler(name=score.scorer))
+            found[score.scorer] = dataclasses.replace(
+                own,
+                judge=True,
+                votes=int(score.evidence.get("votes", 0)),
+                cost_usd=score.value,
+                calibration=serialization.read(Calibration, score.evidence.get("calibration"), []),
+            )
+    return found
+
+
+def judge_usages(trial: Trial) -> Iterator[Usage]:
+    """Yield the usage of each judge's votes on a trial, where it is on record."""
+    for score in trial.scores:
+        if score.unit is Unit.TRIAL and score.subject == JUDGE_USAGE:
+            used = serialization.read(Usage, score.evidence.get("usage"), [])
+            if used is not None:
+                yield used
+
+
+def merged_rulers(several: Iterable[Mapping[str, RecordedRuler]]) -> dict[str, RecordedRuler]:
+    """Return the rulers of several trials as one record each."""
+    found: dict[str, RecordedRuler] = {}
+    for name, one in ((name, one) for rulers in several for name, one in rulers.items()):
+        own = found.get(name)
+        found[name] = one if own is None else _merged(own, one)
+    return found
+
+
+def _merged(one: RecordedRuler, other: RecordedRuler) -> RecordedRuler:
+    costs = [own.cost_usd for own in (one, other) if own.votes]
+    known = [cost for cost in costs if cost is not None]
+    return dataclasses.replace(
+        other,
+        versions=tuple(dict.fromkeys((*one.versions, *other.versions))),
+        judge=one.judge or other.judge,
+        votes=one.votes + other.votes,
+        cost_usd=sum(known) if known and len(known) == len(costs) else None,
+        calibration=other.calibration or one.calibration,
+    )
+
+
+def ruler_lines(rulers: Iterable[RecordedRuler]) -> Iterator[str]:
+    """Yield a line for each ruler with its version, and of judges with votes, cost and how far they can be trusted."""
+    for ruler in rulers:
+        parts = [one_line(" and ".join(ruler.versions), 200)]
+        if ruler.judge:
+            cost = "cost not known" if ruler.cost_usd is None else f"{format_dollars(ruler.cost_usd)} USD"
+            parts += [f"{format_count(ruler.votes, 'vote')}, {cost}", ruler.caution]
+        yield f"{one_line(ruler.name, 60)}: {'; '.join(filter(None, parts))}"

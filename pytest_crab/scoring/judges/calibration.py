@@ -1,0 +1,50 @@
+"""The calibration of a judge: how far it agrees with labels by people, kept in the store under the judge's identity."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_crab import serialization
+from pytest_crab.formats import format_count
+from pytest_crab.protocols import Store
+
+#: The name in the store.
+CALIBRATION = "calibration"
+
+#: What is said of a judge that has none.
+UNCALIBRATED = "not held against labels by people: how far these numbers can be trusted is not known"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """A judge against labels by people: of ``compared`` findings with a label of both, how many agree, and kappa.
+
+    ``unknown`` are labelled findings that the judge has no label of.
+    """
+
+    compared: int
+    agreed: int
+    unknown: int
+    kappa: float | None = None
+
+
+def keep_calibration(store: Store, identity: Mapping[str, Any], found: Calibration) -> None:
+    """Keep the newest calibration of the judge with this identity. Raises StoreError."""
+    store.put(CALIBRATION, serialization.digest(identity), serialization.dump(found))
+
+
+def find_calibration(store: Store, identity: Mapping[str, Any]) -> Calibration | None:
+    """Return the calibration of the judge with this identity; None if there is none. Raises StoreError."""
+    value = store.get(CALIBRATION, serialization.digest(identity))
+    return None if value is None else serialization.read(Calibration, value, [])
+
+
+def calibration_line(found: Calibration | None) -> str:
+    """Return how far a judge agrees with people, or the warning that nothing is known of it."""
+    if found is None:
+        return UNCALIBRATED
+    agree = "" if found.kappa is None else f", kappa {found.kappa:.2f}"
+    unknown = f", {found.unknown} more unknown" if found.unknown else ""
+    return f"agrees with people on {found.agreed} of {format_count(found.compared, 'finding')}{agree}{unknown}"

@@ -1,0 +1,174 @@
+"""The scorers that read a review and ask nobody: location and similarity."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from typing import Any
+
+from pytest_crab.scoring import similarity
+from pytest_crab.scoring.location import RULES
+from pytest_crab.scoring.location import Place
+from pytest_crab.scoring.location import place_of_finding
+from pytest_crab.scoring.protocols import ScorerEvidence
+from pytest_crab.scoring.protocols import ScoringContext
+from pytest_crab.scoring.protocols import Step
+from pytest_crab.types import COMPARED
+from pytest_crab.types import Artefact
+from pytest_crab.types import Comment
+from pytest_crab.types import Finding
+from pytest_crab.types import Instance
+from pytest_crab.types import Judgement
+from pytest_crab.types import Reason
+from pytest_crab.types import Review
+from pytest_crab.types import Revision
+from pytest_crab.types import Score
+from pytest_crab.types import ScoredComment
+from pytest_crab.types import Unit
+from pytest_crab.types import verdict_score
+
+#: Why no ruler can read a review of which only the number of findings is known.
+NOT_ON_RECORD = "the findings are not on record"
+
+#: The name of the ruler by place, and the rule that it has by this name.
+LOCATION, PAPER = "location", "paper"
+
+
+@dataclass(frozen=True, slots=True)
+class NothingPrepared:
+    """The evidence of a scorer that prepares nothing."""
+
+    decided: Sequence[Score] = ()
+
+
+NOTHING_PREPARED = NothingPrepared()
+
+
+def has_texts(review: Review) -> bool:
+    """Return whether the findings of a review are on record, and not their number alone."""
+    return not review.count
+
+
+def has_place(comment: Comment | ScoredComment, rule: str) -> bool:
+    """Return whether a rule can match a comment by place."""
+    return comment.path is not None or not RULES[rule].needs_path
+
+
+def match_by_place(
+    findings: Sequence[Finding], comments: Sequence[Comment | ScoredComment], rule: str
+) -> dict[str, int]:
+    """Return the position of the finding that each comment is matched with by one of the RULES, by comment."""
+    places = [Place(path=each.path, lines=each.lines, side=each.side) for each in comments]
+    found = [place_of_finding(finding) for finding in findings]
+    matches = RULES[rule].match(found, places, lambda _finding, _comment: False)
+    return {comments[comment].id: finding for finding, comment in matches.line}
+
+
+def best_match(
+    measure: Callable[[str, str], float], text: str, findings: Sequence[Finding]
+) -> tuple[float, int | None]:
+    """Return the highest similarity of a finding's text and the finding's position; 0 and None without findings."""
+    values = [(measure(finding.body, text), -at) for at, finding in enumerate(findings)]
+    value, at = max(values, default=(0.0, None))
+    return value, None if at is None else -at
+
+
+class _ReviewRuler:
+    """The part of a scorer that is the same for all that need a review and nothing else."""
+
+    name: str
+    unit = Unit.COMMENT
+    needs = frozenset({Artefact.REVIEW})
+
+    def foresee(self, context: ScoringContext, review: Review | None, revision: Revision | None) -> Iterator[Step[Any]]:
+        """See scoring.protocols.Scorer."""
+        del context, review, revision
+        return iter(())
+
+    def prepare(self, context: ScoringContext) -> ScorerEvidence:
+        """See scoring.protocols.Scorer."""
+        del context
+        return NOTHING_PREPARED
+
+    def score(self, context: ScoringContext, evidence: Any, review: Review, revision: Revision) -> Sequence[Score]:
+        """See scoring.protocols.Scorer."""
+        del evidence, revision
+        comments = self.comments(context.instance)
+        if has_texts(review):
+            return list(self._scores(comments, review.findings))
+        lost = Judgement(reason=Reason.NOT_JUDGED, detail=NOT_ON_RECORD)
+        return [verdict_score(self.name, comment.id, lost) for comment in comments]
+
+    def comments(self, instance: Instance) -> tuple[Comment, ...]:
+        """See scoring.protocols.Scorer."""
+        return instance.comments
+
+    def _scores(self, comments: Sequence[Comment], findings: Sequence[Finding]) -> Iterator[Score]:
+        raise NotImplementedError
+
+
+class LocationScorer(_ReviewRuler):
+    """A comment is caught if a finding is matched with it by place (arXiv 2601.19494, appendix C.1)."""
+
+    knows_hits = True
+
+    def __init__(self, rule: str = PAPER) -> None:
+        self.name = LOCATION if rule == PAPER else f"{LOCATION}-{rule}"
+        self._rule = rule
+
+    @property
+    def version(self) -> str:
+        """See scoring.protocols.Scorer."""
+        return f"AACR-Bench, {self._rule}"
+
+    def comments(self, instance: Instance) -> tuple[Comment, ...]:
+        """Those with a place, as far as the rule needs one."""
+        return tuple(comment for comment in instance.comments if has_place(comment, self._rule))
+
+    def _scores(self, comments: Sequence[Comment], findings: Sequence[Finding]) -> Iterator[Score]:
+        matched = match_by_place(findings, comments, self._rule)
+        missed = Reason.NO_HIT if findings else Reason.NO_FINDINGS
+        for comment in comments:
+            at = matched.get(comment.id)
+            judgement = Judgement(reason=missed if at is None else Reason.HIT)
+            yield verdict_score(self.name, comment.id, judgement, {} if at is None else {"finding": at})
+
+
+class SimilarityScorer(_ReviewRuler):
+    """The best similarity of any finding to a comment, from 0 to 1; it is a number and no verdict."""
+
+    knows_hits = False
+
+    def __init__(self, measure: str) -> None:
+        self.name = measure
+
+    @property
+    def version(self) -> str:
+        """See scoring.protocols.Scorer."""
+        library = similarity.LIBRARY_OF[self.name]
+        return f"{library} {metadata.version(library)}"
+
+    def _scores(self, comments: Sequence[Comment], findings: Sequence[Finding]) -> Iterator[Score]:
+        measure = similarity.measures()[self.name]
+        for comment in comments:
+            value, at = best_match(measure, comment.body, findings)
+            yield Score(
+                scorer=self.name,
+                unit=Unit.COMMENT,
+                subject=comment.id,
+                label=COMPARED,
+                value=value,
+                reason=Reason.HIT if findings else Reason.NO_FINDINGS,
+                evidence={} if at is None else {"finding": at},
+            )
+
+
+def review_rulers() -> Mapping[str, Callable[[], LocationScorer | SimilarityScorer]]:
+    """Return what makes each of these scorers, by name."""
+    by_place = {LocationScorer(rule).name: functools.partial(LocationScorer, rule) for rule in RULES}
+    return {**by_place, **{name: functools.partial(SimilarityScorer, name) for name in similarity.MEASURES}}

@@ -1,0 +1,142 @@
+"""Rulers inside a run: judges, location and similarity beside oracles, planned, and each vote is paid for once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from pytest_crab.testing.dialogue import Reply
+from pytest_crab.testing.provider import Asked
+from pytest_crab.testing.provider import ScriptedProvider
+from pytest_crab.testing.provider import fail
+from pytest_crab.testing.provider import say
+
+pytestmark = pytest.mark.bubblewrap
+
+JUDGES = """\
+models:
+  providers: {local: {base_url: 'URL', api: openai}}
+  prices: {m: {input: 1, output: 10}}
+  retries: 0
+judges:
+  strict: {use: cr-evaluator, model: m, provider: local}
+"""
+EVERY = ("--crab-score=oracles", "--crab-score=location", "--crab-score=similarity", "--crab-score=strict")
+RUN = ("--agent=reference", "instances")
+
+
+def label(word: str) -> Reply:
+    return say(json.dumps({"classification": word, "reason": f"it is {word}"}), pieces=1)
+
+
+def about_percent(asked: Asked) -> Reply:
+    """A hit where finding and issue are both about the percent, and noise elsewhere."""
+    text = asked.body["messages"][0]["content"]
+    return label("BUG_HIT" if text.lower().count("percent") > 1 else "NOISE")
+
+
+@pytest.fixture
+def provider(lab: Any) -> Iterator[ScriptedProvider]:
+    with ScriptedProvider() as provider:
+        provider.script = about_percent
+        text = (lab.path / "crab.yaml").read_text()
+        assert "models:" not in text
+        lab.write({"crab.yaml": text + JUDGES.replace("URL", provider.openai_url)})
+        yield provider
+
+
+def labels(trial: dict[str, Any], scorer: str, unit: str = "comment") -> dict[str, str | None]:
+    own = [score for score in trial["scores"] if (score["scorer"], score["unit"]) == (scorer, unit)]
+    return {score["subject"]: score.get("label") for score in own}
+
+
+def test_every_ruler_scores_beside_the_oracles_and_each_vote_is_paid_for_once(
+    lab: Any, provider: ScriptedProvider
+) -> None:
+    pytest.importorskip("sacrebleu")
+    pytest.importorskip("rouge_score")
+    plan = lab.run("--reviewer=human", *EVERY, "--crab-plan", *RUN)
+    plan.stdout.fnmatch_lines(["*judgement would run (4 of 4)*", "*8 judgements*"])
+    assert not provider.asked
+
+    result = lab.run("--reviewer=human", *EVERY, *RUN)
+    result.assert_outcomes(passed=2)
+    shop, till = lab.records()
+    for trial in (shop, till):
+        assert labels(trial, "oracles") == {"c0": "caught", "c1": "caught"}
+        assert labels(trial, "location") == {"c0": "caught", "c1": "caught"}
+        assert labels(trial, "strict") == {"c0": "caught", "c1": "missed"}
+        assert labels(trial, "strict", "finding") == {"0": "BUG_HIT", "1": "NOISE"}
+        assert set(labels(trial, "chrf").values()) == {"compared"}
+        (used,) = [one for one in trial["scores"] if one["unit"] == "trial" and one["scorer"] == "strict"]
+        assert (used["evidence"]["votes"], used["value"]) == (4, pytest.approx(4 * 0.0003))
+        assert trial["versions"]["rulers"]["strict"].startswith("cr-evaluator of m, settings ")
+        assert trial["versions"]["rulers"]["location"] == "AACR-Bench, paper"
+    asked = len(provider.asked)
+    assert asked == 8
+    booked = [json.loads(line) for file in (lab.store / "ledger").iterdir() for line in file.read_text().splitlines()]
+    assert {(entry["trial"], entry["step"]) for entry in booked} == {
+        ("shop-1::human", "judgement"),
+        ("till-2::human", "judgement"),
+    }
+
+    lab.run("--reviewer=human", *EVERY, *RUN).assert_outcomes(passed=2)
+    assert len(provider.asked) == asked
+    assert [trial["scores"] for trial in lab.records()] == [shop["scores"], till["scores"]]
+    assert all(step["judgement"] for step in lab.reused())
+    plan = lab.run("--reviewer=human", *EVERY, "--crab-plan", *RUN)
+    plan.stdout.fnmatch_lines(["*judgement stored*", "*0 judgements; about 0.00 USD*"])
+
+
+def test_a_judge_alone_decides_and_needs_neither_agent_nor_environment(lab: Any, provider: ScriptedProvider) -> None:
+    lab.forget("proof", "revision")
+    lab.run("--reviewer=human", "--reviewer=none", "--crab-score=strict", *RUN).assert_outcomes(failed=4)
+    for trial in lab.records():
+        assert "revision" not in trial
+        assert {step["step"] for step in trial["steps"]} <= {"fetch", "review", "judgement"}
+        caught = {"c0": "caught", "c1": "missed"} if trial["reviewer"] == "human" else {"c0": "missed", "c1": "missed"}
+        assert labels(trial, "strict") == caught
+    assert len(provider.asked) == 8  # an empty review is judged without a question
+
+
+@pytest.mark.parametrize("script", [lambda _asked: label("CONFIRMED"), fail(500)])
+def test_what_a_judge_does_not_label_is_unknown_and_never_noise(
+    lab: Any, provider: ScriptedProvider, script: Callable[[Asked], Reply]
+) -> None:
+    provider.script = script
+    lab.run("--reviewer=human", "--crab-score=strict", *RUN).assert_outcomes(errors=2)
+    scores = [score for trial in lab.records() for score in trial["scores"] if score["unit"] != "trial"]
+    assert {score["reason"] for score in scores} == {"not judged"}
+    assert {score.get("label") for score in scores} == {None}
+    assert all(score["detail"] for score in scores)
+
+
+def test_a_judge_that_fails_leaves_the_oracles_as_they_are(lab: Any, provider: ScriptedProvider) -> None:
+    result = lab.run("--reviewer=human", "--crab-score=oracles", "--crab-score=strict", "--crab-budget=0.0002", *RUN)
+    result.assert_outcomes(passed=2)
+    verdicts = [verdict for trial in lab.records() for verdict in labels(trial, "strict").values()]
+    assert None in verdicts
+    assert len(provider.asked) < 8
+    lab.run("--reviewer=human", "--crab-score=oracles", "--crab-score=strict", *RUN).assert_outcomes(passed=2)
+    assert len(provider.asked) <= 9  # one that was under way when the budget was spent may be asked again
+    assert None not in [verdict for trial in lab.records() for verdict in labels(trial, "strict").values()]
+
+
+@pytest.mark.parametrize(
+    ("scores", "said"),
+    [
+        (("--crab-score=opus",), "*'opus' is no ruler; use one of oracles, location,*, strict, or name a judge*"),
+        (("--crab-score=chrf",), "*similarity gives no verdicts; name another ruler too*"),
+    ],
+)
+def test_a_ruler_that_is_not_known_or_gives_no_verdict_is_refused(
+    lab: Any, provider: ScriptedProvider, scores: tuple[str, ...], said: str
+) -> None:
+    result = lab.run("--reviewer=human", *scores, *RUN)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([said])
+    assert not provider.asked
