@@ -52,11 +52,13 @@ def test_micro_pools_oracles_and_macro_averages_instances(make_trial: MakeTrial)
     assert bare(only(trials).overall) == Rate(oracles=5, known=5, caught=3, micro=0.6, macro=0.375, low=0.6, high=0.6)
 
 
-@pytest.mark.parametrize("reason", [reason for reason in Reason if reason not in {GREEN, Reason.HIT, BROKEN, NOT_RUN}])
+@pytest.mark.parametrize(
+    "reason", [reason for reason in Reason if reason not in {GREEN, Reason.HIT, Reason.CORRECT, BROKEN, NOT_RUN}]
+)
 def test_every_reason_lands_in_one_outcome(make_trial: MakeTrial, reason: Reason) -> None:
     outcomes = only([make_trial("codex", "a", reason)]).outcomes
     landed = [outcome for outcome, share in outcomes.items() if share == 1]
-    unknown = {REVIEWER_ERROR, AGENT_ERROR, Reason.NOT_JUDGED}
+    unknown = {REVIEWER_ERROR, AGENT_ERROR, Reason.ANSWERER_ERROR, Reason.NO_ANSWER, Reason.NOT_JUDGED}
     assert landed == [reason.value if reason in unknown else "missed"]
     assert sum(outcomes.values()) == 1
 
@@ -80,6 +82,8 @@ def test_unknown_stays_out_of_the_rate_and_widens_the_bounds(make_trial: MakeTri
         "broken": 1,
         "not run": 2,
         "not judged": 0,
+        "answerer error": 0,
+        "no answer": 0,
     }
     assert reviewer.overall.unknown == 5
 
