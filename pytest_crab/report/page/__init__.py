@@ -92,7 +92,7 @@ class Page:
         self._rulers = RulersBuilder()
         self._named: set[str] = set()
         self._clock = Clock()
-        self._bars: dict[TrialId, Bar] = {}
+        self._bars: dict[TrialId, Bar | None] = {}
         self._room = ROOM
         self._count = 0
 
@@ -112,9 +112,7 @@ class Page:
         self._rulers.add(trial)
         self._near[key] = near_words(trial)
         self._clock.add(trial)
-        bar = bar_of(trial)
-        if bar is not None:
-            self._bars[key] = bar
+        self._bars[key] = bar_of(trial)
 
     def write(self, summary: Summary) -> None:
         """Write index.html, with the numbers of ``summary``. Raises OSError."""
@@ -133,7 +131,7 @@ class Page:
             connects=live is not None,
             live=live,
             **_values(summary, self._clock.words(), near),
-            **_charts(summary, self._bars.values()),
+            **_charts(summary, filter(None, self._bars.values())),
             index=safe_json(list(self._rows.values())),
             trials=len(self._rows),
             rulers=self._rulers.section(),

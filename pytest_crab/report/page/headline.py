@@ -145,7 +145,7 @@ def banners(summary: Summary) -> Iterator[Banner]:
     if leaky:
         yield Banner(
             f"{_list(leaky)} worked on the public pull request.",
-            "It could read the discussion, and is not compared with other reviewers.",
+            "The discussion can be read there, so such a reviewer is not compared with others.",
         )
     for one in reviewers:
         share = one.overall.unknown / one.overall.oracles if one.overall.oracles else 0

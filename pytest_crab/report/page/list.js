@@ -40,7 +40,7 @@ function cell(trial) {
   const [caught, missed, unknown] = trial.v;
   const words = name(trial) + ": " + caught + " caught, " + missed + " missed, " + unknown + " unknown";
   return make("a", { href: address(trial), class: "cell-" + outcome(trial.v), "aria-label": words, title: words },
-    caught + missed ? caught + "/" + (caught + missed) : "?");
+    caught + missed ? caught + "/" + (caught + missed) : unknown ? "?" : "-");
 }
 
 function matrix() {
