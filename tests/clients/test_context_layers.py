@@ -100,7 +100,7 @@ def test_a_context_has_its_layers(checkout: FakeCheckout) -> None:
 
 def test_the_old_version_of_a_file_comes_back(checkout: FakeCheckout) -> None:
     source = random.Random(7)
-    for at in range(20):
+    for at in range(5):
         before = [str(source.randint(0, 5)) for _ in range(40)]
         after = [line for line in before if source.random() > 0.2]
         after.insert(source.randint(0, len(after)), "new")
