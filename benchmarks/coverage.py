@@ -17,9 +17,13 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import NormalDist
+from statistics import fmean
+from statistics import stdev
 
 from pytest_crab.gate.pairing import ASSUMED_FLIPS
 from pytest_crab.gate.pairing import design
+from pytest_crab.gate.screening import Screen
+from pytest_crab.gate.screening import stable_instances
 from pytest_crab.gate.terms import GateTerms
 from pytest_crab.report.summary import summarise
 from pytest_crab.statistics.clusters import difference_estimate
@@ -433,6 +437,52 @@ def stopped(seed: int, looks: int, margin: float, drop: float) -> tuple[str, flo
     return "", 1.0
 
 
+def screen_rows(count: int) -> Iterator[str]:
+    """A run of a drawn share of the instances that were stable in three runs, against the full set, c-CRAB's layout."""
+    yield "| share | true drop | mean error, full | mean error, drawn | its own error | covers, drawn | oracles run |"
+    yield "|---|---|---|---|---|---|---|"
+    for share in (0.1, 0.2, 0.5):
+        for drop in (0.0, 0.05, 0.1):
+            draws = [screened(seed, share, drop) for seed in range(count)]
+            full, drawn, holds, ran = (list(column) for column in zip(*draws, strict=True))
+            cells = [
+                f"{100 * fmean(full):+.2f}",
+                f"{100 * fmean(drawn):+.2f}",
+                f"{100 * stdev(drawn) / count**0.5:.2f}",
+            ]
+            cells += [f"{100 * fmean(holds):.1f}%", f"{100 * fmean(ran):.0f}%"]
+            yield f"| {share:g} | {100 * drop:g} | {' | '.join(cells)} |"
+
+
+def screened(seed: int, share: float, drop: float) -> tuple[float, float, bool, float]:
+    """Return one run's errors of the difference, full and drawn, whether the drawn interval holds it, and its size.
+
+    An oracle is caught in 95% or in 5% of runs; a drop makes some of the first kind be of the second.
+    """
+    source = random.Random(f"{seed} {share} {drop}")
+    before, after, true = {}, {}, []
+    rates: dict[str, float] = {}
+    for key, repo in layout(source):
+        rate = rates.setdefault(repo, _rate_of(source, Truth(0.35, 0.1)))
+        prone = source.random() < rate
+        lost = prone and source.random() < drop / (0.9 * 0.35)
+        was, now = 0.95 if prone else 0.05, 0.95 if prone and not lost else 0.05
+        caught = sum(source.random() < was for _ in range(3))
+        before[key] = Measured(repo=repo, caught=caught, missed=3 - caught)
+        again = int(source.random() < now)
+        after[key] = Measured(repo=repo, caught=again, missed=1 - again)
+        true.append(now - was)
+    screen = Screen(share=share, seed=f"{seed}", stable=stable_instances([before]))
+    screen.draw({instance for instance, _ in before})
+    run = {key: own for key, own in after.items() if key[0] not in screen.left_out}
+    full, drawn = compare(before, after), compare(before, screen.weigh(before, run))
+    assert full.difference is not None
+    assert drawn.difference is not None
+    assert drawn.interval is not None
+    holds = drawn.interval.low <= -drop <= drawn.interval.high
+    return full.difference - fmean(true), drawn.difference - fmean(true), holds, len(run) / len(after)
+
+
 def _p_of_looks(source: random.Random, looks: int) -> list[float]:
     return [difference_estimate(values, labels).p_below(0.0) for values, labels in _looks(source, looks, 0.0)]
 
@@ -478,6 +528,7 @@ TABLES = {
     "alarms": alarm_rows,
     "looks": looks_rows,
     "stop": stop_rows,
+    "screen": screen_rows,
     "power": power_rows,
     "unchanged": unchanged_rows,
     "sizes": size_rows,

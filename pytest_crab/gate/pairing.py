@@ -15,6 +15,7 @@ from pytest_crab.gate.comparable import differences
 from pytest_crab.gate.comparable import refusal
 from pytest_crab.gate.comparable import remarks
 from pytest_crab.gate.comparable import untrusted
+from pytest_crab.gate.screening import Screen
 from pytest_crab.gate.terms import GateTerms
 from pytest_crab.report.outcomes import oracle_counts
 from pytest_crab.report.summary import ReviewerSummary
@@ -117,10 +118,12 @@ def pair(
     terms: GateTerms,
     planned: Collection[str] | None = None,
     whole: bool = False,
+    screen: Screen | None = None,
 ) -> BaselineComparison:
     """Compare one reviewer with its baseline, which sentences call ``name``.
 
     ``whole``: the baseline's oracles in the ``planned`` instances (None: in all) that this run lacks are unknown.
+    What ``screen`` left out is not lacking.
     """
     if baseline is None:
         return BaselineComparison(reviewer=own.reviewer, baseline=name, margin=terms.margin)
@@ -129,22 +132,24 @@ def pair(
     doubt = (untrusted(was) or untrusted(now)) if terms.gated else None
     allowed_to_differ = (found[terms.allowed],) if terms.allowed in found else ()
     first, second = oracle_counts(baseline.oracles), oracle_counts(own.oracles)
-    every = with_missing(first, second, planned) if whole else second
+    complete = with_missing(first, second, planned) if whole else second
+    every = complete if screen is None else screen.weigh(first, complete)
+    instances = {instance for instance, _ in (every if screen is not None else second)}
     words = {oracle.key: oracle.labels for oracle in (*baseline.oracles, *own.oracles)}
     comparison = compare(first, every, level=terms.level, unit=terms.unit)
-    if len(every) > len(second):
-        comparison = dataclasses.replace(comparison, only_before=len(every) - len(second))
+    if len(complete) > len(second):
+        comparison = dataclasses.replace(comparison, only_before=len(complete) - len(second))
     return BaselineComparison(
         reviewer=own.reviewer,
         baseline=name if baseline.reviewer == own.reviewer else f"{baseline.reviewer} in {name}",
         margin=terms.margin,
         comparison=comparison,
-        design=design(baseline, {oracle.instance for oracle in own.oracles}, repeats=own.repeats, terms=terms),
+        design=design(baseline, instances, repeats=own.repeats, terms=terms),
         before=load(baseline),
         after=load(own),
         refusal=doubt or refusal(found, terms.allowed),
         remarks=(*allowed_to_differ, *remarks(was, now)),
-        whole=whole and len(every) > len(second),
+        whole=whole and len(complete) > len(second),
         gated=terms.gated,
         anchored=name.startswith(ANCHOR),
         labels=compare_labels(first, every, words, terms.margins, level=terms.level, unit=terms.unit),

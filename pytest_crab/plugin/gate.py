@@ -34,6 +34,8 @@ from pytest_crab.gate.power_statement import power_statement
 from pytest_crab.gate.references import Reference
 from pytest_crab.gate.references import load_reference
 from pytest_crab.gate.results import GateResult
+from pytest_crab.gate.screening import Screen
+from pytest_crab.gate.screening import stable_instances
 from pytest_crab.gate.terms import GateTerms
 from pytest_crab.instances import lock
 from pytest_crab.instances.resolved import settings_digest
@@ -42,6 +44,7 @@ from pytest_crab.plugin.items import Planned
 from pytest_crab.plugin.items import TrialItem
 from pytest_crab.plugin.option_table import Options
 from pytest_crab.plugin.options import runs_trials
+from pytest_crab.report.outcomes import oracle_counts
 from pytest_crab.report.summary import Gate
 from pytest_crab.report.summary import GateRuling
 from pytest_crab.report.summary import ReviewerSummary
@@ -56,13 +59,18 @@ class RunGate:
         self._contestants = crews
         self._config = config
         self.looks: GateLooks | None = None
+        self.screen: Screen | None = None
         self._items: list[TrialItem] = []
         self._foreign_failures = 0
         self._refuse()
         self._references = list(_load_references(options))
         self._before = self._references[0].summary if self._references else None
-        if options.gate_stop and self._before is not None:
-            self.looks = GateLooks(looks=options.gate_looks, seed=seed_of(list(contestants(self._before).values())))
+        own = [] if self._before is None else list(contestants(self._before).values())
+        if options.gate_stop:
+            self.looks = GateLooks(looks=options.gate_looks, seed=seed_of(own))
+        if options.screen is not None:
+            stable = stable_instances(oracle_counts(one.oracles) for one in own)
+            self.screen = Screen(share=options.screen, seed=seed_of(own), stable=stable)
 
     # --- before the run ---------------------------------------------------------------------------------------------
 
@@ -109,7 +117,8 @@ class RunGate:
         lines = []
         opponents = {} if self._before is None or not self._items else self._opponents(self._before)
         for name, own in opponents.items():
-            chosen = (item.instance.id for item in self._items if item.trial_id[1:] == (name, 1))
+            chosen = {item.instance.id for item in self._items if item.trial_id[1:] == (name, 1)}
+            chosen |= set() if self.screen is None else self.screen.left_out
             ahead = design(own, chosen, repeats=self._options.repeat, terms=self._terms(self._options.gate_looks))
             if ahead is None:
                 lines.append(f"crab: gate: {name}: the baseline knows nothing of what was selected")
@@ -144,6 +153,7 @@ class RunGate:
         objections = self._config.hook.pytest_crab_gate(summary=summary, config=self._config)
         against = self._against(summary, planned) if self._references else None
         absent = _absent_oracles(summary, planned)
+        account = " ".join(one.account for one in (looks, self.screen) if one is not None)
         decision = decide(
             RunOutcome(
                 status=status,
@@ -165,10 +175,15 @@ class RunGate:
                 objections=tuple(text for text in objections if text),
                 given_up=given_up,
                 shown_drop_only=options.gate_mode == "shown-drop",
-                account="" if looks is None else looks.account,
+                account=account,
             )
         )
-        return decision.exit_code, _gate_record(decision, options, against or (), looks)
+        record = _gate_record(decision, options, against or ())
+        if record is not None:
+            look = None if looks is None else looks.record
+            screen = None if self.screen is None else self.screen.record
+            record = replace(record, account=account, look=look, screen=screen)
+        return decision.exit_code, record
 
     def _terms(self, look: int) -> GateTerms:
         """Return the terms of the gate at this look, if the run looks at it and may end."""
@@ -186,6 +201,7 @@ class RunGate:
                 terms=self._terms(1 if self.looks is None else self.looks.look),
                 planned={one.instance.id for one in planned if one.trial_id.reviewer == name},
                 whole=True,
+                screen=self.screen,
             )
             for reference in self._references
             for name, own in contestants(summary).items()
@@ -279,9 +295,7 @@ def _changes_of(who: str, part: str, spec: AdapterSpec, adapter: object, before:
         yield f"{who}: {'; '.join(found)}"
 
 
-def _gate_record(
-    decision: Decision, options: Options, against: Sequence[BaselineComparison], looks: GateLooks | None
-) -> Gate | None:
+def _gate_record(decision: Decision, options: Options, against: Sequence[BaselineComparison]) -> Gate | None:
     """Return the decision for summary.json; None: there was no gate."""
     if decision.verdict is GateResult.NO_GATE:
         return None
@@ -300,5 +314,4 @@ def _gate_record(
             for one in decision.rulings
         ),
         warnings=tuple(f"{one.reviewer}: {remark}" for one in against for remark in one.remarks),
-        look=None if looks is None else looks.record,
     )

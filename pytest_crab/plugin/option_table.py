@@ -173,6 +173,12 @@ class Options:
         "take repositories in random order, look at the gate after each of --crab-gate-looks equal parts of them, and "
         "run no more once it is decided",
     )
+    screen: float | None = _option(
+        kinds.RATE,
+        None,
+        "under a baseline of three runs or more, run only this share of the instances that were stable in all of them, "
+        "and let each stand for the others",
+    )
     gate_unit: str = _option(
         kinds.UNIT,
         "repository",

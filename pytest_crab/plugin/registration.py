@@ -8,8 +8,6 @@ from pytest_crab.plugin.contestants import build_contestants
 from pytest_crab.plugin.forecast import Forecaster
 from pytest_crab.plugin.gate import RunGate
 from pytest_crab.plugin.items import Items
-from pytest_crab.plugin.looks import EarlyEnd
-from pytest_crab.plugin.looks import require_looks
 from pytest_crab.plugin.option_table import Options
 from pytest_crab.plugin.options import read_options
 from pytest_crab.plugin.options import runs_items
@@ -18,6 +16,9 @@ from pytest_crab.plugin.recorder import Recorder
 from pytest_crab.plugin.resources import Resources
 from pytest_crab.plugin.resources import SharedDecisions
 from pytest_crab.plugin.runner import Runner
+from pytest_crab.plugin.savings import EarlyEnd
+from pytest_crab.plugin.savings import Screening
+from pytest_crab.plugin.savings import require_savings
 from pytest_crab.plugin.selection import Shards
 from pytest_crab.plugin.selection import Since
 from pytest_crab.plugin.table import Header
@@ -46,7 +47,7 @@ def register(config: pytest.Config) -> None:
     resources = Resources(options, contestants.settings, config)
     if measures and not is_worker:
         resources.choice  # noqa: B018 - decided now, so that a runtime that cannot work is a usage error
-    require_looks(options, config)
+    require_savings(options, config)
     gate = RunGate(options, contestants, config) if options.gated and not is_worker else None
     shards = None if options.shard is None else Shards(options.shard)
     recorder = Recorder(options, contestants, resources, gate, shards, config) if measures and not is_worker else None
@@ -65,6 +66,7 @@ def register(config: pytest.Config) -> None:
         "gate": gate,
         "since": None if options.since is None else Since(options.since),
         "shards": shards,
+        "screening": None if gate is None or gate.screen is None else Screening(gate.screen),
         "disk": _disk(options, resources, recorder, config),
         "table": None if recorder is None else Table(options, recorder, config),
         "agreement": RecordedAgreement(recorder) if recorder is not None and contestants.replays else None,

@@ -28,7 +28,7 @@ class Since:
         """Deselect them; what is no trial stays."""
         reasons = {item: why_not_since(item.instance, self._since) for item in items if isinstance(item, TrialItem)}
         self._left_out = Counter(reason for reason in reasons.values() if reason is not None)
-        _deselect(config, items, {item for item, reason in reasons.items() if reason is not None})
+        deselect(config, items, {item for item, reason in reasons.items() if reason is not None})
 
     def pytest_report_collectionfinish(self) -> list[str]:
         """Print how many items were left out, and why."""
@@ -52,7 +52,7 @@ class Shards:
         if names and not own:
             self.elsewhere = len(names)
             getattr(config, "workeroutput", {})[_ELSEWHERE] = len(names)
-        _deselect(config, items, {item for item, name in instances.items() if name not in own})
+        deselect(config, items, {item for item, name in instances.items() if name not in own})
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
@@ -60,7 +60,8 @@ class Shards:
         self.elsewhere = getattr(node, "workeroutput", {}).get(_ELSEWHERE, self.elsewhere)
 
 
-def _deselect(config: pytest.Config, items: list[pytest.Item], others: Container[pytest.Item]) -> None:
+def deselect(config: pytest.Config, items: list[pytest.Item], others: Container[pytest.Item]) -> None:
+    """Take these items out, and tell pytest."""
     deselected = [item for item in items if item in others]
     if deselected:
         config.hook.pytest_deselected(items=deselected)

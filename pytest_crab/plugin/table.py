@@ -161,6 +161,8 @@ class Table:
         """Print what differs from the baseline, and the reasons that are longer than the headline's sentence."""
         for warning in gate.warnings:
             reporter.write_line(f"not as in the baseline: {warning}", yellow=True)
+        if gate.account:
+            reporter.write_line(textwrap.fill(gate.account, width))
         for ruling in gate.rulings:
             if not says_all(gate, ruling):
                 reporter.write_line(textwrap.fill(one_line(ruling.paragraph, 5000), width))

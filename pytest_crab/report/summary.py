@@ -183,13 +183,27 @@ class GateLook:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GateScreen:
+    """A screen: ``kept`` of the instances that were stable in the baseline were drawn and run, and ``left_out`` not.
+
+    Each was drawn with the chance ``share``, by ``seed``.
+    """
+
+    share: float
+    seed: str
+    kept: int
+    left_out: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
     """A gate's decision: ``comparisons`` and ``labels`` are by reviewer, shares; ``margin`` is in points.
 
     Those with the anchor are by the reviewer and the anchor's name.
 
-    ``warnings`` say what differs from the baseline and may: clients' versions, or what was allowed to. ``look`` is
-    there if the run looks at its gate and ends once it is decided.
+    ``warnings`` say what differs from the baseline and may: clients' versions, or what was allowed to. ``account``
+    says in words what the ruling rests on, where that is not all of the run's instances. ``look`` is
+    there if the run looks at its gate and ends once it is decided, ``screen`` if stable instances were drawn from.
     """
 
     exit_code: int
@@ -203,7 +217,9 @@ class Gate:
     labels: Mapping[str, tuple[LabelComparison, ...]] = field(default_factory=dict)
     rulings: tuple[GateRuling, ...] = ()
     warnings: tuple[str, ...] = ()
+    account: str = ""
     look: GateLook | None = None
+    screen: GateScreen | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

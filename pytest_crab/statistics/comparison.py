@@ -28,12 +28,16 @@ REPOSITORY, PULL_REQUEST = "repository", "pull request"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """One oracle in one run: how many of its repeats were caught, missed and unknown."""
+    """One oracle in one run: how many of its repeats were caught, missed and unknown.
+
+    Its difference from an earlier run counts ``weight`` times: 1 but for a sample that stands for more.
+    """
 
     repo: str
     caught: int
     missed: int
     unknown: int = 0
+    weight: float = 1.0
 
     @property
     def value(self) -> float | None:
@@ -144,14 +148,15 @@ def compare(
         return bare
     repos = {key: after[key].repo for key in keys}
     clusters = clusters_of(keys, repos, unit)
-    worst = difference_estimate([after[key].low - before[key].high for key in keys], clusters.labels)
-    best = difference_estimate([after[key].high - before[key].low for key in keys], clusters.labels)
+    weights = {key: after[key].weight for key in keys}
+    worst = difference_estimate([weights[key] * (after[key].low - before[key].high) for key in keys], clusters.labels)
+    best = difference_estimate([weights[key] * (after[key].high - before[key].low) for key in keys], clusters.labels)
     bare = dataclasses.replace(
         bare, low=worst.interval(level)[0], high=best.interval(level)[1], p_drop=best.p_below(0.0)
     )
     if not known:
         return bare
-    values = {key: (before[key].value or 0.0, after[key].value or 0.0) for key in known}
+    values = {key: _weighted_values(before[key].value or 0.0, after[key].value or 0.0, weights[key]) for key in known}
     found = _compare_known(bare, values, clusters_of(known, repos, unit))
     return dataclasses.replace(found, smallest_drop=smallest_drop(_repetition(found, before, after, keys, unit)))
 
@@ -208,6 +213,11 @@ def design_of(
 def oracle_name(key: Key) -> str:
     """Return the name of an oracle: instance::comment."""
     return "::".join(key)
+
+
+def _weighted_values(before: float, after: float, weight: float) -> tuple[float, float]:
+    """Return the values before and after, so that they differ by ``weight`` times what they did."""
+    return before, after if weight == 1 else before + weight * (after - before)
 
 
 def _compare_known(bare: Comparison, values: Mapping[Key, tuple[float, float]], clusters: Clusters) -> Comparison:

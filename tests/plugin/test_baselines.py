@@ -204,11 +204,23 @@ def test_a_run_ends_once_its_gate_is_decided(lab: Any, measured: Path) -> None:
     ("arguments", "fault"),
     [
         (("--crab-gate-looks=2",), "it needs --crab-baseline"),
-        (("--crab-baseline=base",), "it needs --crab-gate-looks=N"),
+        (("--crab-baseline=base",), "--crab-gate-stop needs --crab-gate-looks=N"),
         (("--crab-baseline=base", "--crab-gate-looks=2", "--crab-fail-under=0.5"), "a floor "),
     ],
 )
 def test_a_run_that_cannot_end_early_is_refused(lab: Any, arguments: tuple[str, ...], fault: str) -> None:
     result = lab.run("--reviewer=both", "--crab-gate-stop", *arguments, *MINE)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert f"--crab-gate-stop cannot end this run early: {fault}" in result.stderr.str()
+    assert f"--crab-gate-stop cannot save trials here: {fault}" in result.stderr.str()
+
+
+def test_stable_instances_are_drawn_from(lab: Any, measured: Path) -> None:
+    """Pooled with itself the run is one of three, in which nothing ever moved."""
+    pooled = (f"--crab-baseline={measured}",) * 3
+    arguments = ("--reviewer=both", *pooled, "--crab-screen=0.01", "--crab-margin=100", "--crab-report=now", *MINE)
+    result = lab.run(*arguments, "--crab-screen=0.999")
+    result.assert_outcomes(passed=2)
+    gate = summary(lab.path / "now")["gate"]
+    assert (gate["screen"]["kept"], gate["screen"]["left_out"], gate["screen"]["share"]) == (2, 0, 0.999)
+    result = lab.run(*arguments)
+    assert (result.ret, result.parseoutcomes()) == (pytest.ExitCode.NO_TESTS_COLLECTED, {"deselected": 2})

@@ -67,6 +67,7 @@ RECORDS = [
     LabelComparison,
     summary.Gate,
     summary.GateLook,
+    summary.GateScreen,
     summary.GateRuling,
 ]
 

@@ -62,6 +62,19 @@ def test_intervals_of_rates_cover_from_two_repositories_on(script: Any, reposito
     assert held >= 133
 
 
+def test_a_drawn_share_of_stable_instances_shows_the_same_drop(script: Any) -> None:
+    """A short version of the table ``screen``; the error of one drawn run is about 4 points."""
+    errors = [script.screened(seed, 0.5, 0.1)[1] for seed in range(60)]
+    assert sum(errors) / len(errors) == pytest.approx(0, abs=0.02)
+
+
+@pytest.mark.parametrize("drop", [0.0, 0.1])
+def test_a_run_that_may_end_early_errs_as_rarely(script: Any, drop: float) -> None:
+    """A short version of the table ``stop``: of 80 runs 2.5% may pass with a drop of the margin, or fail without."""
+    wrong = "passed" if drop else "failed"
+    assert sum(script.stopped(seed, 5, 0.1, drop)[0] == wrong for seed in range(80)) <= 6
+
+
 @pytest.mark.parametrize(("reviewers", "looks"), [(1, 1), (3, 3), (10, 1)])
 def test_any_false_alarm_is_rare_for_any_number_of_reviewers_and_looks(script: Any, reviewers: int, looks: int) -> None:
     """A short version of the table ``alarms``."""

@@ -1,4 +1,4 @@
-"""Ends a run once its gate is decided (--crab-gate-stop)."""
+"""Saves trials under a gate: ends a decided run (--crab-gate-stop), and draws stable instances (--crab-screen)."""
 
 from __future__ import annotations
 
@@ -8,23 +8,42 @@ import pytest
 
 from pytest_crab.gate.looks import GateLooks
 from pytest_crab.gate.results import GateResult
+from pytest_crab.gate.screening import Screen
 from pytest_crab.plugin.gate import RunGate
 from pytest_crab.plugin.items import TrialItem
 from pytest_crab.plugin.option_table import Options
 from pytest_crab.plugin.recorder import Recorder
+from pytest_crab.plugin.selection import deselect
 
 
-def require_looks(options: Options, config: pytest.Config) -> None:
-    """Raise pytest.UsageError where --crab-gate-stop is asked for and cannot work."""
+def require_savings(options: Options, config: pytest.Config) -> None:
+    """Raise pytest.UsageError where --crab-gate-stop or --crab-screen is asked for and cannot work."""
     faults = {
         "it needs --crab-baseline": not options.baselines,
-        "it needs --crab-gate-looks=N with N from 2 on": options.gate_looks < 2,
         "a floor (--crab-fail-under) is for all oracles": options.fail_under is not None,
         "leave out pytest-xdist's -n: --crab-jobs runs trials at a time": getattr(config.option, "dist", "no") != "no",
+        "--crab-gate-stop needs --crab-gate-looks=N with N from 2 on": options.gate_stop and options.gate_looks < 2,
+        "use either of --crab-gate-stop and --crab-screen": options.gate_stop and options.screen is not None,
+        "--crab-screen=0 would run nothing that was stable": options.screen == 0,
     }
+    asked = "--crab-gate-stop" if options.gate_stop else "--crab-screen"
     for fault, is_so in faults.items():
-        if options.gate_stop and is_so:
-            raise pytest.UsageError(f"--crab-gate-stop cannot end this run early: {fault}")
+        if (options.gate_stop or options.screen is not None) and is_so:
+            raise pytest.UsageError(f"{asked} cannot save trials here: {fault}")
+
+
+class Screening:
+    """Deselects stable instances that were not drawn."""
+
+    def __init__(self, screen: Screen) -> None:
+        self._screen = screen
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        """Draw among the instances that are left, and deselect the others."""
+        instances = {item: item.instance.id for item in items if isinstance(item, TrialItem)}
+        self._screen.draw(dict.fromkeys(instances.values()))
+        deselect(config, items, {item for item, name in instances.items() if name in self._screen.left_out})
 
 
 class EarlyEnd:
