@@ -264,6 +264,22 @@ def test_a_lost_worker_is_said_and_its_trial_charged_and_waited_for(start: Any) 
     assert one.events.summary() == "1 worker was lost, 1 trial was given again"
 
 
+def test_a_step_on_a_lost_worker_is_not_noted(start: Any) -> None:
+    line = FakeConnection(lambda _: None)
+    one = start(line)
+    submit(one, FIRST)
+    until(lambda: line.given)
+    task = line.given[0][0]
+    begin(one, line, task, "w1")
+    one.hear({"uid": "uid-w1", "key": task.key, "notice": "review", "call": "first"})
+    until(lambda: "first" in line.answers)
+    del line.workers["w1"]
+    until(lambda: len(one.workers.known) == 1)
+    one.hear({"uid": "uid-w1", "key": task.key, "notice": "revision", "call": "second"})
+    until(lambda: "second" in line.answers)
+    assert (line.answers["first"], line.answers["second"]) == ({"noted": True}, {})
+
+
 def test_what_a_lost_worker_still_tells_is_booked_with_its_name(start: Any, tmp_path: Path) -> None:
     line = FakeConnection(lambda _: None)
     one = start(line)

@@ -17,6 +17,7 @@ import yaml
 from pytest_crab.adapters import AdapterSpec
 from pytest_crab.agents import AGENTS
 from pytest_crab.campaign.cluster import bundles
+from pytest_crab.campaign.cluster import worker_run
 from pytest_crab.campaign.cluster.plan import CrewPayload
 from pytest_crab.campaign.cluster.plan import RunPlan
 from pytest_crab.campaign.cluster.plan import TrialTask
@@ -53,6 +54,9 @@ class Keeper:
     def call(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
         if "begin" in message:
             return {"allowance": self.allowance} if self.wanted else {"unwanted": True}
+        if "notice" in message:
+            self.told.append(message)
+            return {"noted": True} if self.there else {}
         return {"lacks": True}
 
     def close(self) -> None:
@@ -164,14 +168,26 @@ def test_a_trial_that_nobody_wants_is_not_run(make: Any, room: Any) -> None:
 
 
 @pytest.mark.bubblewrap
-def test_under_a_budget_no_step_begins_that_cannot_be_told(make: Any, room: Any) -> None:
+def test_under_a_budget_no_model_is_asked_before_the_controller_has_noted_it(make: Any, room: Any) -> None:
     run, keeper = make(budget=1.0)
     assert list(run.prepare()) == []
     keeper.there = False
     with pytest.raises(Cancelled):
         perform(run, room)
-    assert len(keeper.of("notice")) == 1
+    assert keeper.of("notice")[-1] == "review"
     assert keeper.told[-1] == {"key": "k", "end": False}
+
+
+def test_a_step_that_waited_for_a_slot_is_noted_already(make: Any) -> None:
+    run, keeper = make(budget=1.0)
+    run.open()
+    notice = worker_run._Notices(run, "k")
+    notice("review")
+    keeper.there = False
+    for step in ("review: waits for a slot", "review", "verdict"):
+        notice(step)
+    with pytest.raises(Cancelled):
+        notice("revision")
 
 
 def test_a_stopped_run_begins_no_trial_and_leaves_nothing(make: Any, room: Any) -> None:

@@ -196,6 +196,8 @@ class ClusterExecutor(Executor):
                 self._connection.answer(message["call"], answer)
             elif "notice" in message:
                 self._budget.note_step(uid, key, message["notice"])
+                if "call" in message:
+                    self._connection.answer(message["call"], {"noted": True} if worker is not None else {})
                 if worker is not None and job is not None:
                     job.notice(message["notice"])
         except (AttributeError, KeyError, TypeError, ValueError) as error:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_crab import runtimes
+from pytest_crab.campaign.cluster.budget_ledger import ASKING
 from pytest_crab.campaign.cluster.bundles import read_instance
 from pytest_crab.campaign.cluster.bundles import unpack
 from pytest_crab.campaign.cluster.disk import WorkerDisk
@@ -43,6 +44,7 @@ from pytest_crab.trial.run_context import versions_here
 from pytest_crab.types import Instance
 from pytest_crab.types import PullRequest
 from pytest_crab.types import TrialId
+from pytest_crab.waiting import FOR_A_SLOT
 
 #: A worker's own settings: the folder of its store, its runtime, and its base image.
 STORE, RUNTIME, BASE_IMAGE = "CRAB_STORE", "CRAB_RUNTIME", "CRAB_BASE_IMAGE"
@@ -121,13 +123,11 @@ class WorkerRun:
         label = str(TrialId(instance.id, task.crew, task.repeat))
         self._models.allow(label, self._await_allowance(task.key, label, run_context))
 
-        def notice(step: str) -> None:
-            if not self.send({"key": task.key, "notice": step}) and self.plan.budget is not None:
-                raise Cancelled("what the next step costs cannot be told: the scheduler is out of reach")
-
         try:
             with self._disk.trial(instance.id):
-                trial = run_trial(instance, self._crews[task.crew], run_context, repeat=task.repeat, notice=notice)
+                trial = run_trial(
+                    instance, self._crews[task.crew], run_context, repeat=task.repeat, notice=_Notices(self, task.key)
+                )
         finally:
             self.send({"key": task.key, "end": label in self._models.short})
         return TrialAnswer(trial=trial, shown=self._seen.pop(instance.id, None))  # each trial notes it again
@@ -261,6 +261,28 @@ class WorkerRun:
     @property
     def _base_image(self) -> str:
         return os.environ.get(BASE_IMAGE) or self.plan.base_image
+
+
+class _Notices:
+    """Tells the controller of a trial's steps; under a budget it has to note one that asks models before that begins.
+
+    Called with a step, raises Cancelled if the controller has given this worker up or does not answer: what the step
+    costs might be counted nowhere.
+    """
+
+    def __init__(self, run: WorkerRun, key: str) -> None:
+        self._run = run
+        self._key = key
+        self._last = ""
+
+    def __call__(self, step: str) -> None:
+        message = {"key": self._key, "notice": step}
+        goes_on = self._last == f"{step}{FOR_A_SLOT}"
+        self._last = step
+        if self._run.plan.budget is None or step not in ASKING or goes_on:
+            self._run.send(message)
+        elif not self._run.call(message):
+            raise Cancelled("the run has given this worker up, or cannot be reached")
 
 
 def _remove_leftovers(bundles: Path) -> None:
