@@ -98,7 +98,7 @@ class ModelRequest:
         """True if the gateway asks for the usage of a chat stream, which would not tell it by itself."""
         options = self.document.get("stream_options")
         asked = isinstance(options, Mapping) and options.get("include_usage")
-        return self.path == "/chat/completions" and bool(self.document.get("stream")) and not asked
+        return self.path in ("/chat/completions", "/completions") and bool(self.document.get("stream")) and not asked
 
     def body_to_send(self) -> bytes:
         """Return the body for the provider."""

@@ -128,7 +128,13 @@ def whole(api: str, body: Mapping[str, Any], reply: Reply) -> dict[str, Any]:
 
 def events(api: str, body: Mapping[str, Any], reply: Reply) -> Iterator[bytes]:
     """Yield a reply as the events of a stream."""
-    return {"messages": _message_events, "responses": _response_events, "chat": _chat_events}[api](body, reply)
+    makers = {
+        "messages": _message_events,
+        "responses": _response_events,
+        "chat": _chat_events,
+        "completions": _text_completion_events,
+    }
+    return makers[api](body, reply)
 
 
 def _id(prefix: str, body: Mapping[str, Any], number: int = 0) -> str:
@@ -363,6 +369,17 @@ def _text_completion(body: Mapping[str, Any], reply: Reply) -> dict[str, Any]:
         "choices": [{"index": 0, "text": reply.text, "finish_reason": _chat_stop(reply), "logprobs": known}],
         "usage": _chat_usage(reply),
     }
+
+
+def _text_completion_events(body: Mapping[str, Any], reply: Reply) -> Iterator[bytes]:
+    whole = _text_completion(body, reply)
+    usage = whole.pop("usage")
+    for piece in _pieces(reply.text, reply.pieces):
+        yield _event({**whole, "choices": [{"index": 0, "text": piece, "finish_reason": None}]}, named=False)
+    yield _event({**whole, "choices": [{"index": 0, "text": "", "finish_reason": _chat_stop(reply)}]}, named=False)
+    if (body.get("stream_options") or {}).get("include_usage"):
+        yield _event({**whole, "choices": [], "usage": usage}, named=False)
+    yield b"data: [DONE]\n\n"
 
 
 def _chat_events(body: Mapping[str, Any], reply: Reply) -> Iterator[bytes]:
