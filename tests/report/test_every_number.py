@@ -149,12 +149,15 @@ class Clustered:
         return low, high
 
     def difference(self) -> tuple[float, float]:
-        """Bonett and Price's (2012) interval: one pair more to each side; widened for three clusters more."""
+        """Bonett and Price's (2012) interval: one pair more to each side, and widened.
+
+        Downwards as if ten average clusters more were at the limit and upwards three, by at most 80 percent.
+        """
         padded = numpy.append(self.values, [1.0, -1.0])
         crowd = sum(own.sum() ** 2 for own in self.clusters) / len(self.values)
-        error = (1 + 3 * crowd / len(self.values)) * math.sqrt(self.effect_with(0.1) * padded.var() / len(padded))
-        half = stats.t.ppf(0.975, self.df) * error
-        return max(-1.0, padded.mean() - half), min(1.0, padded.mean() + half)
+        half = stats.t.ppf(0.975, self.df) * math.sqrt(self.effect_with(0.1) * padded.var() / len(padded))
+        below, above = (half * (1 + min(0.8, clusters * crowd / len(self.values))) for clusters in (10, 3))
+        return max(-1.0, padded.mean() - below), min(1.0, padded.mean() + above)
 
     def p(self) -> float:
         """The share of all ways to swap the runs by cluster whose sum is at least as far from 0."""
