@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from functools import partial
 from pathlib import Path
 
 import click
@@ -23,9 +24,12 @@ from pytest_crab.report.loading import trials_file
 from pytest_crab.report.match_sources import stored_reviews
 from pytest_crab.report.match_text import match_lines
 from pytest_crab.report.matching import EQUAL_TEXTS
+from pytest_crab.report.matching import category_questions
 from pytest_crab.report.matching import concern_questions
 from pytest_crab.report.matching import equal_texts
 from pytest_crab.report.matching import match_reviews
+from pytest_crab.report.matching import with_categories
+from pytest_crab.scoring.judges.issue_category import CATEGORIES
 from pytest_crab.scoring.judges.same_concern import CONCERNS
 from pytest_crab.scoring.location import RULES
 from pytest_crab.scoring.stored_reviews import StoredReview
@@ -42,8 +46,12 @@ from pytest_crab.types.reviews import FREE
     "--judge", metavar="NAME",
     help=f"This same-concern judge of crab.yaml compares concerns; {EQUAL_TEXTS} compares the texts and asks nobody.",
 )  # fmt: skip
+@click.option(
+    "--categories", metavar="NAME",
+    help="This issue-category judge of crab.yaml names the category of each finding, for precision by category.",
+)  # fmt: skip
 @click.option("--by", "dimensions", multiple=True, metavar="DIMENSION", help="Slice by this dimension; repeatable.")
-@click.option("--budget", type=click.FloatRange(min=0, min_open=True), help="Spend so many US dollars on the judge.")
+@click.option("--budget", type=click.FloatRange(min=0, min_open=True), help="Spend so many US dollars on each judge.")
 @click.option("--jobs", type=click.IntRange(min=1), default=4, show_default=True, help="Questions at a time.")
 @click.option("--plan", is_flag=True, help="Print how many votes are stored and needed; ask nothing.")
 @click.option("--check-judge", "check", is_flag=True, help="Also count the answers that order or length change.")
@@ -55,6 +63,7 @@ def match(
     *,
     rule: str,
     judge: str | None,
+    categories: str | None,
     dimensions: tuple[str, ...],
     budget: float | None,
     jobs: int,
@@ -71,26 +80,33 @@ def match(
     by language, context level and category.
     """
     asks = judge is not None and judge != EQUAL_TEXTS
-    require_judge(OPTIONS_OF_JUDGES, named=asks)
+    require_judge(OPTIONS_OF_JUDGES, named=asks or categories is not None)
+    opened = partial(open_judges, store=store, jobs=jobs, budget=budget, replay=replay)
+    sorters = () if categories is None else (categories,)
     try:
         reviews = _reviews_at(place)
         _require_dimensions(reviews, dimensions)
-        names = [judge] if asks and judge is not None else []
-        with open_judges(names, store, jobs=jobs, budget=budget, replay=replay, labels=CONCERNS) as benches:
+        with (
+            opened([judge] if asks and judge is not None else [], labels=CONCERNS) as benches,
+            opened(sorters, labels=tuple(CATEGORIES)) as sorting,
+        ):
             if plan:
-                for bench in benches:
-                    click.echo(plan_line(bench.name, bench.plan(concern_questions(reviews, rule), check=check)))
+                plans = [(bench, bench.plan(concern_questions(reviews, rule), check=check)) for bench in benches]
+                plans += [(bench, bench.plan(category_questions(reviews))) for bench in sorting]
+                click.echo("\n".join(plan_line(bench.name, own) for bench, own in plans))
                 return
+            for bench in sorting:
+                reviews = with_categories(reviews, bench.decide)
             decide = benches[0].decide if benches else equal_texts if judge else None
             found = match_reviews(reviews, rule, judge, decide)
             for bench in benches:
                 checks = bench.check_forms() if check else ()
                 found = dataclasses.replace(found, checks=checks, asked=len(bench.asked), usage=bench.usage or FREE)
+            costs = [cost_line(bench.name, len(bench.asked), bench.usage) for bench in (*benches, *sorting)]
     except (CrabError, ValueError) as error:
         raise click.ClickException(str(error)) from error
-    lines = list(match_lines(found, dimensions))
-    if asks and judge is not None:
-        lines += ["", cost_line(judge, found.asked, found.usage)]
+    found = dataclasses.replace(found, categories=categories)
+    lines = [*match_lines(found, dimensions), *([""] if costs else []), *costs]
     click.echo(json.dumps(serialization.dump(found), indent=1, allow_nan=False) if as_json else "\n".join(lines))
 
 

@@ -39,7 +39,7 @@ def match_lines(found: MatchReport, dimensions: Sequence[str] = ()) -> Iterator[
     for check in found.checks:
         asked = format_count(check.compared, "question")
         yield f"  the answer to {check.changed} of {asked} changes if the question is {check.form}"
-    if semantic and found.judge != EQUAL_TEXTS:
+    if (semantic and found.judge != EQUAL_TEXTS) or found.categories is not None:
         yield "  the judge was not held against labels by people: how far its answers can be trusted is not known"
     for reason, count in list(found.unknown.items())[:_SHOWN]:
         yield f"  {count} of {found.pairs} pairs unknown: {one_line(reason, 200)}"

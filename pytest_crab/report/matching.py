@@ -6,6 +6,7 @@ a comment that are not matched are unknown where a question about them has no an
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Iterable
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from pytest_crab.diffs import ChangedFile
 from pytest_crab.diffs import Hunk
 from pytest_crab.diffs import excerpt
 from pytest_crab.diffs import parse_hunks
+from pytest_crab.scoring.judges.issue_category import CATEGORIES
 from pytest_crab.scoring.judges.same_concern import DIFFERENT
 from pytest_crab.scoring.judges.same_concern import SAME
 from pytest_crab.scoring.judges.votes import Decide
@@ -39,6 +41,9 @@ from pytest_crab.types import Usage
 
 #: Compares texts instead of asking a model.
 EQUAL_TEXTS = "equal-texts"
+
+#: The dimension of the paper's categories.
+CATEGORY = "category"
 
 #: The reason of a pair's concern that cannot be compared.
 _NO_TEXT = "the text of a comment is not on record"
@@ -72,6 +77,7 @@ class MatchReport:
     ``dropped`` are pull requests without a finding, where the rule does not count these. ``pairs`` are those whose
     concerns were to be compared, and ``unknown`` counts the reasons of those without an answer. ``checks`` are those of
     other forms of the questions, ``asked`` the judgements that were not stored, and ``usage`` is what they used.
+    ``categories`` is the judge that named the categories of findings, None where none did.
     """
 
     rule: str
@@ -83,6 +89,7 @@ class MatchReport:
     checks: tuple[FormCheck, ...] = ()
     asked: int = 0
     usage: Usage | None = None
+    categories: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +104,25 @@ def concern_questions(reviews: Iterable[StoredReview], rule: str) -> Iterator[Ju
     """Yield every question that ``match_reviews`` asks. Raises ValueError for a diff that is none."""
     for review in reviews:
         yield from _questions(review, RULES[rule], _hunks(review)).values()
+
+
+def category_questions(reviews: Iterable[StoredReview]) -> Iterator[JudgeQuestion]:
+    """Yield a question on the category of each finding. Raises ValueError for a diff that is none."""
+    for review in reviews:
+        yield from _category_questions(review)
+
+
+def with_categories(reviews: Sequence[StoredReview], decide: Decide) -> list[StoredReview]:
+    """Return the reviews with the categories of their findings that ``decide`` gives; one that has one keeps it."""
+    asked = [_category_questions(review) for review in reviews]
+    answers = decide(question for own in asked for question in own)
+    done = []
+    for review, own in zip(reviews, asked, strict=True):
+        words = [answers[question.digest].label for question in own]
+        named = {at: {CATEGORY: CATEGORIES[word]} for at, word in enumerate(words) if word is not None}
+        labels = {at: {**named.get(at, {}), **review.labels.get(at, {})} for at in (*named, *review.labels)}
+        done.append(dataclasses.replace(review, labels=labels))
+    return done
 
 
 def equal_texts(questions: Iterable[JudgeQuestion]) -> dict[str, VotedLabel]:
@@ -167,6 +193,20 @@ def _questions(
         for number, comment in enumerate(review.comments)
         if comment.body is not None and rule.at_place(findings[at], comments[number])
     }
+
+
+def _category_questions(review: StoredReview) -> list[JudgeQuestion]:
+    files = _hunks(review) or ()
+    return [
+        JudgeQuestion(
+            instance=review.instance,
+            pull_request=review.pull_request,
+            finding=finding,
+            gold=Gold(body=""),
+            code=excerpt(files, finding.path, place_of_finding(finding).lines, finding.side),
+        )
+        for finding in review.findings or ()
+    ]
 
 
 def _textless(review: StoredReview, rule: LocationRule) -> dict[tuple[int, int], VotedLabel]:

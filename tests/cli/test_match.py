@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from collections.abc import Iterator
@@ -34,6 +35,7 @@ models:
 judges:
   pairs: {{use: same-concern, model: scripted}}
   panel: {{use: same-concern, model: scripted, votes: 3}}
+  sorter: {{use: issue-category, model: scripted}}
   bugs: {{use: cr-evaluator, model: scripted}}
 """
 
@@ -188,3 +190,29 @@ def test_bad_options_are_one_sentence(
     found, output = match(tmp_path, [trial("alpha", REVIEW)], *options)
     assert (found, words in output) == (code, True), output
     assert provider.asked == []
+
+
+def test_a_judge_names_the_categories_of_findings(tmp_path: Path, provider: ScriptedProvider) -> None:
+    def sort(asked: Asked) -> Reply:
+        text = asked.body["messages"][0]["content"].partition("----- begin ")[2]
+        assert "on the whole pull request" not in text
+        return say(json.dumps({"classification": "SECURITY" if "apple" in text else "DEFECT"}), pieces=1)
+
+    provider.script = sort
+    categories = ("Security Vulnerability", "Code Defect", "Code Defect")
+    one = trial("alpha", [finding(10, "apple"), finding(41, "plum"), finding(5, "fig")])
+    comments = (
+        dataclasses.replace(comment, labels={"category": category})
+        for comment, category in zip(one.comments, categories, strict=True)
+    )
+    one = dataclasses.replace(one, comments=tuple(comments))
+    code, output = match(tmp_path, [one], "--categories", "sorter", "--plan")
+    assert (code, "sorter: 3 votes, 0 stored" in output) == (0, True), output
+    found = data(tmp_path, [one], "--categories", "sorter")
+    assert (found["categories"], len(provider.asked)) == ("sorter", 3)
+    slices = found["reviewers"][0]["by_label"]["category"]
+    rates = {
+        label: (own["line"]["recall"]["value"], own["line"]["precision"]["value"]) for label, own in slices.items()
+    }
+    assert rates == {"Security Vulnerability": (1.0, 1.0), "Code Defect": (0.5, 0.5)}
+    assert "not held against labels by people" in match(tmp_path, [one], "--categories", "sorter")[1]

@@ -9,6 +9,7 @@ JUDGES = Family(
     verb="judge",
     table={
         "cr-evaluator": "pytest_crab.scoring.judges.cr_evaluator:CrEvaluator",
+        "issue-category": "pytest_crab.scoring.judges.issue_category:IssueCategory",
         "same-concern": "pytest_crab.scoring.judges.same_concern:SameConcern",
         "swe-prbench": "pytest_crab.scoring.judges.swe_prbench:SwePrbenchJudge",
     },

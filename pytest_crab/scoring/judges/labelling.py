@@ -127,6 +127,7 @@ def shown(question: JudgeQuestion, headings: tuple[str, str], code: str) -> str:
             _cut("\n".join(text.strip() for text in texts if text)),
         ],
     ]
+    parts = parts if gold.body else parts[1:]
     ordered = parts[::-1] if question.form == SWAPPED else parts
     every = [*([["Code:", code]] if code else []), *ordered]
     mark = hashlib.sha256(json.dumps(every).encode(errors="surrogateescape")).hexdigest()[:8]

@@ -24,7 +24,7 @@ FORMS = SWAPPED, PADDED = ("swapped", "padded")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gold:
-    """A known issue: the human comment, with its place."""
+    """A known issue: the human comment, with its place; an empty ``body`` is none, and the finding is shown alone."""
 
     body: str
     path: str | None = None
