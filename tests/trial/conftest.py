@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import Callable
 from collections.abc import Iterator
@@ -44,6 +45,7 @@ from pytest_crab.types import Trial
 
 #: Small, so that a revision that wants too much is refused soon.
 LIMITS = Limits(memory=256, processes=48, cpus=1.0, disk=32, file=16)
+PROOFS = Path("store", "steps", "proof")
 FINDING = {"path": "value.py", "start": 2, "body": "The value should be three."}
 GOOD = "def value():\n    return 3\n"
 
@@ -306,10 +308,26 @@ def make_lab(
         lab.close()
 
 
+@pytest.fixture(scope="session")
+def proofs(
+    make_lab: Callable[..., Lab], made_once: Callable[[str, Callable[[Path], object]], Path]
+) -> Callable[[], Path]:
+    """Gives the proofs of a lab's instance as it is, made when first asked for."""
+
+    def make(folder: Path) -> None:
+        lab = make_lab()
+        lab.trial()
+        shutil.copytree(lab.folder / PROOFS, folder / PROOFS)
+
+    return lambda: made_once("trial-proofs", make) / PROOFS
+
+
 @pytest.fixture
-def lab(make_lab: Callable[..., Lab]) -> Lab:
-    """A lab with the local runtime."""
-    return make_lab()
+def lab(make_lab: Callable[..., Lab], proofs: Callable[[], Path]) -> Lab:
+    """A lab with the local runtime, whose oracles are proved as long as they are not changed."""
+    lab = make_lab()
+    shutil.copytree(proofs(), lab.folder / PROOFS)
+    return lab
 
 
 @pytest.fixture(params=["local", pytest.param("docker", marks=pytest.mark.docker)])
