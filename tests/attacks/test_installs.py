@@ -26,14 +26,17 @@ LOCAL = pytest.param("local", marks=pytest.mark.bubblewrap)
 DOCKER = pytest.param("docker", marks=pytest.mark.docker)
 everywhere = pytest.mark.parametrize("place", [LOCAL, DOCKER], indirect=True, scope="session")
 
-#: Keeps more in files without a name than a small disk has.
+#: Keeps so much in files without a name that little is left of a small disk, and waits to be ended for it.
 NAMELESS = """
 import os, time
-for name in "abcdef":
-    file = os.open(name, os.O_CREAT | os.O_WRONLY)
-    os.unlink(name)
-    os.write(file, bytes(8_000_000))
-time.sleep(60)
+for number in range(99):
+    left = os.statvfs(".")
+    if left.f_bavail * left.f_frsize < 12_000_000:
+        break
+    file = os.open(str(number), os.O_CREAT | os.O_WRONLY)
+    os.unlink(str(number))
+    os.write(file, bytes(2_000_000))
+time.sleep(600)
 """
 
 
