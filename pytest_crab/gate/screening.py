@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from dataclasses import field
 
 from pytest_crab.formats import format_count
-from pytest_crab.report.summary import GateScreen
+from pytest_crab.report.gate_record import GateScreen
 from pytest_crab.statistics.comparison import Key
 from pytest_crab.statistics.comparison import Measured
 

@@ -44,9 +44,9 @@ from pytest_crab.plugin.items import Planned
 from pytest_crab.plugin.items import TrialItem
 from pytest_crab.plugin.option_table import Options
 from pytest_crab.plugin.options import runs_trials
+from pytest_crab.report.gate_record import Gate
+from pytest_crab.report.gate_record import GateRuling
 from pytest_crab.report.outcomes import oracle_counts
-from pytest_crab.report.summary import Gate
-from pytest_crab.report.summary import GateRuling
 from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
 

@@ -28,8 +28,8 @@ from pytest_crab.plugin.selection import Shards
 from pytest_crab.report.files import TrialLog
 from pytest_crab.report.files import write_summary
 from pytest_crab.report.files import write_trials
+from pytest_crab.report.gate_record import Gate
 from pytest_crab.report.junit import write_junit
-from pytest_crab.report.summary import Gate
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.summary import summarise
 from pytest_crab.report.transcripts import write_transcripts

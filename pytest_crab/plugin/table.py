@@ -20,9 +20,9 @@ from pytest_crab.plugin.runner import Runner
 from pytest_crab.report.agreement import agreement_lines
 from pytest_crab.report.agreement import agreements
 from pytest_crab.report.explain import instance_line
+from pytest_crab.report.gate_record import Gate
 from pytest_crab.report.headline import gate_line
 from pytest_crab.report.headline import says_all
-from pytest_crab.report.summary import Gate
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.terminal import summary_lines
 from pytest_crab.text import one_line

@@ -9,8 +9,8 @@ from pytest_crab.formats import format_count
 from pytest_crab.formats import format_number
 from pytest_crab.formats import format_percent
 from pytest_crab.formats import format_points
-from pytest_crab.report.summary import Gate
-from pytest_crab.report.summary import GateRuling
+from pytest_crab.report.gate_record import Gate
+from pytest_crab.report.gate_record import GateRuling
 from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
 from pytest_crab.statistics.comparison import Comparison

@@ -14,10 +14,10 @@ import junitparser
 from pytest_crab.report.explain import explain_result
 from pytest_crab.report.explain import why
 from pytest_crab.report.files import write_report_file
+from pytest_crab.report.gate_record import GateRuling
 from pytest_crab.report.rates import Rate
 from pytest_crab.report.recorded_rulers import RecordedRuler
 from pytest_crab.report.summary import OUTCOMES
-from pytest_crab.report.summary import GateRuling
 from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
 from pytest_crab.text import one_line

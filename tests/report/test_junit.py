@@ -9,10 +9,10 @@ from xml.etree import ElementTree as ET
 import junitparser
 import pytest
 
+from pytest_crab.report.gate_record import Gate
+from pytest_crab.report.gate_record import GateRuling
 from pytest_crab.report.junit import render
 from pytest_crab.report.junit import write_junit
-from pytest_crab.report.summary import Gate
-from pytest_crab.report.summary import GateRuling
 from pytest_crab.report.summary import summarise
 from pytest_crab.types import CONTROL
 from pytest_crab.types import CommentResult

@@ -6,9 +6,9 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_crab.report.gate_record import Gate
 from pytest_crab.report.markdown import escape_markdown
 from pytest_crab.report.markdown import markdown_lines
-from pytest_crab.report.summary import Gate
 from pytest_crab.report.summary import summarise
 from pytest_crab.types import CONTROL
 from pytest_crab.types import Reason

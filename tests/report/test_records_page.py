@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_crab.report import gate_record
 from pytest_crab.report import summary
 from pytest_crab.report.comparisons import Lift
 from pytest_crab.report.comparisons import Overlap
@@ -65,10 +66,10 @@ RECORDS = [
     Overlap,
     Pair,
     LabelComparison,
-    summary.Gate,
-    summary.GateLook,
-    summary.GateScreen,
-    summary.GateRuling,
+    gate_record.Gate,
+    gate_record.GateLook,
+    gate_record.GateScreen,
+    gate_record.GateRuling,
 ]
 
 
