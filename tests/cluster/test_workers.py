@@ -19,7 +19,7 @@ from pytest_crab.errors import EngineError
 W1, W2 = (WorkerState(address=name, name=name, slots=1, incarnation="one") for name in ("w1", "w2"))
 
 
-class FakeConnection:
+class FakeScheduler:
     """A scheduler that knows ``there``, of which every worker answers what ``answers`` has, else takes the run."""
 
     address = "here"
@@ -54,13 +54,13 @@ class FakeConnection:
         return "the scheduler is gone"
 
 
-def taken(line: FakeConnection) -> Workers:
+def taken(line: FakeScheduler) -> Workers:
     found = Workers(line)  # type: ignore[arg-type]
     found.await_first()
     return found
 
 
-def refusal(line: FakeConnection) -> str:
+def refusal(line: FakeScheduler) -> str:
     with pytest.raises(EngineError) as raised:
         taken(line)
     return str(raised.value)
@@ -74,7 +74,7 @@ def until(condition: Callable[[], object]) -> None:
 
 
 def test_a_worker_without_the_resource_is_given_nothing() -> None:
-    line = FakeConnection()
+    line = FakeScheduler()
     line.slotless = 2
     sentence = refusal(line)
     assert "none of the 2 workers" in sentence
@@ -83,11 +83,11 @@ def test_a_worker_without_the_resource_is_given_nothing() -> None:
 
 def test_no_worker_comes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "FIRST", 0.0)
-    assert "no worker has come to here" in refusal(FakeConnection())
+    assert "no worker has come to here" in refusal(FakeScheduler())
 
 
 def test_a_run_that_no_worker_takes_is_refused_with_each_reason_once() -> None:
-    line = FakeConnection(W1, W2)
+    line = FakeScheduler(W1, W2)
     other = {"release": "pytest-crab 0 with harness f00d", "problems": []}
     line.answers = {"w1": other, "w2": other}
     (sentence,) = refusal(line).splitlines()
@@ -101,7 +101,7 @@ def test_a_run_that_no_worker_takes_is_refused_with_each_reason_once() -> None:
 
 
 def test_a_worker_that_is_left_out_is_said_once_and_not_asked_again() -> None:
-    line = FakeConnection(W1, W2)
+    line = FakeScheduler(W1, W2)
     line.answers["w2"] = {"release": release(), "problems": ["no disk"]}
     found = taken(line)
     assert [found.look(needed=True) for _ in range(2)] == [[], []]
@@ -110,7 +110,7 @@ def test_a_worker_that_is_left_out_is_said_once_and_not_asked_again() -> None:
 
 
 def test_a_worker_that_comes_later_is_taken_in_once_it_answers() -> None:
-    line = FakeConnection(W1)
+    line = FakeScheduler(W1)
     found = taken(line)
     line.there["w2"] = W2
     line.answers["w2"] = TimeoutError()
@@ -122,7 +122,7 @@ def test_a_worker_that_comes_later_is_taken_in_once_it_answers() -> None:
 
 
 def test_another_process_at_the_same_address_is_another_worker() -> None:
-    line = FakeConnection(W1)
+    line = FakeScheduler(W1)
     found = taken(line)
     line.there["w1"] = dataclasses.replace(W1, incarnation="two")
     assert [worker.incarnation for worker in found.look(needed=True)] == ["one"]
@@ -131,7 +131,7 @@ def test_another_process_at_the_same_address_is_another_worker() -> None:
 
 
 def test_a_run_ends_without_a_scheduler_or_without_workers_that_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
-    line = FakeConnection(W1)
+    line = FakeScheduler(W1)
     found = taken(line)
     line.silent = True
     assert (found.look(needed=True), found.answers) == ([], False)
