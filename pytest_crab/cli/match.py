@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -21,14 +22,17 @@ from pytest_crab.cli.judges import require_judge
 from pytest_crab.errors import CrabError
 from pytest_crab.formats import format_names
 from pytest_crab.report.loading import trials_file
+from pytest_crab.report.match_sources import count_without_review
 from pytest_crab.report.match_sources import stored_reviews
 from pytest_crab.report.match_text import match_lines
 from pytest_crab.report.matching import EQUAL_TEXTS
+from pytest_crab.report.matching import MatchReport
 from pytest_crab.report.matching import category_questions
 from pytest_crab.report.matching import concern_questions
 from pytest_crab.report.matching import equal_texts
 from pytest_crab.report.matching import match_reviews
 from pytest_crab.report.matching import with_categories
+from pytest_crab.scoring.judges.bench import JudgeBench
 from pytest_crab.scoring.judges.issue_category import CATEGORIES
 from pytest_crab.scoring.judges.same_concern import CONCERNS
 from pytest_crab.scoring.location import RULES
@@ -84,7 +88,7 @@ def match(
     opened = partial(open_judges, store=store, jobs=jobs, budget=budget, replay=replay)
     sorters = () if categories is None else (categories,)
     try:
-        reviews = _reviews_at(place)
+        reviews, left_out = _reviews_at(place)
         _require_dimensions(reviews, dimensions)
         with (
             opened([judge] if asks and judge is not None else [], labels=CONCERNS) as benches,
@@ -95,25 +99,38 @@ def match(
                 plans += [(bench, bench.plan(category_questions(reviews))) for bench in sorting]
                 click.echo("\n".join(plan_line(bench.name, own) for bench, own in plans))
                 return
-            for bench in sorting:
-                reviews = with_categories(reviews, bench.decide)
-            decide = benches[0].decide if benches else equal_texts if judge else None
-            found = match_reviews(reviews, rule, judge, decide)
-            for bench in benches:
-                checks = bench.check_forms() if check else ()
-                found = dataclasses.replace(found, checks=checks, asked=len(bench.asked), usage=bench.usage or FREE)
+            found = _measure(reviews, rule, judge, (*benches, *sorting), check=check)
             costs = [cost_line(bench.name, len(bench.asked), bench.usage) for bench in (*benches, *sorting)]
     except (CrabError, ValueError) as error:
         raise click.ClickException(str(error)) from error
-    found = dataclasses.replace(found, categories=categories)
+    found = dataclasses.replace(found, left_out=left_out)
     lines = [*match_lines(found, dimensions), *([""] if costs else []), *costs]
     click.echo(json.dumps(serialization.dump(found), indent=1, allow_nan=False) if as_json else "\n".join(lines))
 
 
-def _reviews_at(place: Path) -> list[StoredReview]:
+def _measure(
+    reviews: list[StoredReview], rule: str, judge: str | None, benches: Sequence[JudgeBench], *, check: bool
+) -> MatchReport:
+    """Match with what these judges say of concerns and of categories; ``check``: also in other forms of questions."""
+    decide, categories = (equal_texts if judge == EQUAL_TEXTS else None), None
+    for bench in benches:
+        if bench.judge.labels == CONCERNS:
+            decide = bench.decide
+        else:
+            reviews, categories = with_categories(reviews, bench.decide), bench.name
+    found = match_reviews(reviews, rule, judge, decide)
+    for bench in (bench for bench in benches if bench.judge.labels == CONCERNS):
+        checks = bench.check_forms() if check else ()
+        found = dataclasses.replace(found, checks=checks, asked=len(bench.asked), usage=bench.usage or FREE)
+    return dataclasses.replace(found, categories=categories)
+
+
+def _reviews_at(place: Path) -> tuple[list[StoredReview], int]:
+    """Return the reviews, and how many trials have none on record."""
     if place.is_dir() and has_submissions(place):
-        return read_submissions(place)
-    return stored_reviews(trials_file(place))
+        return read_submissions(place), 0
+    file = trials_file(place)
+    return stored_reviews(file), count_without_review(file)
 
 
 def _require_dimensions(reviews: list[StoredReview], dimensions: tuple[str, ...]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pytest_crab import serialization
+from pytest_crab.report.files import read_trials
 from pytest_crab.report.pull_requests import Subject
 from pytest_crab.report.pull_requests import read_subject
 from pytest_crab.report.rulers import reviews_of
@@ -18,6 +19,12 @@ from pytest_crab.types import Unit
 def stored_reviews(trials_file: Path) -> list[StoredReview]:
     """Return the reviews of a trials.jsonl whose findings are on record. Raises BadInput."""
     return list(_reviews(reviews_of(trials_file), trials_file.parent))
+
+
+def count_without_review(trials_file: Path) -> int:
+    """Return how many trials of contestants have no review, or one whose findings are not on record."""
+    last = {trial.id: trial for trial in read_trials(trials_file)}
+    return sum(trial.arm is None and (trial.review is None or bool(trial.review.count)) for trial in last.values())
 
 
 def _reviews(trials: list[Trial], report: Path) -> Iterator[StoredReview]:

@@ -34,6 +34,8 @@ def match_lines(found: MatchReport, dimensions: Sequence[str] = ()) -> Iterator[
     yield from format_table([heads, *(_overall(one, semantic=semantic) for one in found.reviewers)])
     for one in found.reviewers:
         yield from _remarks(one, semantic=semantic)
+    if found.left_out:
+        yield f"  {format_count(found.left_out, 'trial')} without a review on record, which count neither way"
     if found.dropped:
         yield f"  {format_count(found.dropped, 'pull request')} without a finding not counted, as the rule has it"
     for check in found.checks:

@@ -74,6 +74,7 @@ class ReviewerMatches:
 class MatchReport:
     """All reviewers by one rule and one judge; ``judge`` None: concerns were not compared.
 
+    ``left_out`` are trials without a review, or whose findings are not on record; they count neither way.
     ``dropped`` are pull requests without a finding, where the rule does not count these. ``pairs`` are those whose
     concerns were to be compared, and ``unknown`` counts the reasons of those without an answer. ``checks`` are those of
     other forms of the questions, ``asked`` the judgements that were not stored, and ``usage`` is what they used.
@@ -84,6 +85,7 @@ class MatchReport:
     judge: str | None
     reviewers: tuple[ReviewerMatches, ...]
     dropped: int = 0
+    left_out: int = 0
     pairs: int = 0
     unknown: Mapping[str, int] = field(default_factory=dict)
     checks: tuple[FormCheck, ...] = ()

@@ -147,6 +147,14 @@ def test_judgements_are_paid_for_once_planned_and_checked(tmp_path: Path, provid
     ]
 
 
+def test_a_trial_without_a_review_counts_neither_way_and_is_said(tmp_path: Path, provider: ScriptedProvider) -> None:
+    failed = dataclasses.replace(trial("alpha", []), review=None, repeat=2, error="it timed out")
+    found = data(tmp_path, [trial("alpha", REVIEW), failed])
+    assert (found["left_out"], found["reviewers"][0]["reviews"]) == (1, 1)
+    assert found["reviewers"][0]["overall"]["line"]["comments"] == 3
+    assert "1 trial without a review" in match(tmp_path, [trial("alpha", REVIEW), failed])[1]
+
+
 def test_labels_of_findings_give_precision_in_a_slice(tmp_path: Path, provider: ScriptedProvider) -> None:
     labels = [
         Score(scorer="context", unit=Unit.FINDING, subject=str(at), label=label, reason=Reason.GREEN)
