@@ -120,11 +120,9 @@ def test_the_deadline_ends_what_the_clients_shell_started(
 ) -> None:
     desk = make_desk(kind)
     nap = f"61{os.getpid()}.{time.monotonic_ns()}"
-    started = time.monotonic()
     with pytest.raises(AgentError) as caught:
         desk.revise(client, turns(run(f"setsid sleep {nap} & sleep {nap}"), say("done")), timeout=4)
     assert caught.value.status == "timeout"
-    assert time.monotonic() - started < 120
     assert [line for line in command_lines() if f"sleep {nap}" in line] == []
     assert desk.left() == []
 
