@@ -102,20 +102,21 @@ def main(arguments: Sequence[str]) -> None:
         (folder / "crab.yaml").write_text(CRAB_YAML.replace("URL", provider.openai_url))
         cells = write_report(folder / "all", pulls, options.reviewers)
         write_report(folder / "few", pulls[:PRICED], options.reviewers)
-        print(f"{len(pulls)} pull requests, {options.reviewers} reviewers, {cells:,} questions")
-        rows = [
-            ("plan, nothing stored", *call(folder, "all", "store", "--plan")),
-            (f"ask about {PRICED} pull requests", *call(folder, "few", "store", jobs)),
-            ("plan, priced by these", *call(folder, "all", "store", "--plan")),
-            ("ask about all, recorded", *call(folder, "all", "store", jobs)),
-            ("the same again, stored", *call(folder, "all", "store", jobs)),
-        ]
+        print(f"{len(pulls)} pull requests, {options.reviewers} reviewers, {cells:,} questions", flush=True)
+
+        def measure(name: str, report: str, *more: str) -> None:
+            seconds, said = call(folder, report, "store", *more)
+            print(f"{name:32} {seconds:8.1f} s  {said}", flush=True)
+
+        measure("plan, nothing stored", "all", "--plan")
+        measure(f"ask about {PRICED} pull requests", "few", jobs)
+        measure("plan, priced by these", "all", "--plan")
+        measure("ask about all, recorded", "all", jobs)
+        measure("the same again, stored", "all", jobs)
         asked = len(provider.asked)
         shutil.rmtree(folder / "store" / "steps")
-        rows.append(("replayed into an empty store", *call(folder, "all", "store", jobs, "--replay")))
-        assert len(provider.asked) == asked <= cells  # equal questions are one
-        for name, seconds, said in rows:
-            print(f"{name:32} {seconds:8.1f} s  {said}")
+        measure("replayed into an empty store", "all", jobs, "--replay")
+        assert len(provider.asked) == asked <= cells  # equal questions are asked once
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from collections.abc import Iterator
 from typing import Any
@@ -63,7 +64,7 @@ def test_every_ruler_scores_beside_the_oracles_and_each_vote_is_paid_for_once(
     plan.stdout.fnmatch_lines(["*judgement would run (4 of 4)*", "*8 judgements*"])
     assert not provider.asked
 
-    result = lab.run("--reviewer=human", *EVERY, *RUN)
+    result = lab.run("--reviewer=human", *EVERY, "--crab-junit=rulers.xml", *RUN)
     result.assert_outcomes(passed=2)
     shop, till = lab.records()
     for trial in (shop, till):
@@ -84,12 +85,38 @@ def test_every_ruler_scores_beside_the_oracles_and_each_vote_is_paid_for_once(
         ("till-2::human", "judgement"),
     }
 
+    shown_everywhere(lab, result)
+
     lab.run("--reviewer=human", *EVERY, *RUN).assert_outcomes(passed=2)
     assert len(provider.asked) == asked
     assert [trial["scores"] for trial in lab.records()] == [shop["scores"], till["scores"]]
     assert all(step["judgement"] for step in lab.reused())
     plan = lab.run("--reviewer=human", *EVERY, "--crab-plan", *RUN)
     plan.stdout.fnmatch_lines(["*judgement stored*", "*0 judgements; about 0.00 USD*"])
+
+
+def shown_everywhere(lab: Any, result: pytest.RunResult) -> None:
+    """Table, summary.md, page and JUnit have each ruler with its mean, its version, and a judge's warning."""
+    warning = "not held against labels by people"
+    told = [
+        "Mean by ruler*",
+        "oracles*100.0% of 4",
+        "strict*50.0% of 4",
+        "strict: cr-evaluator of m*",
+        "*labels by people*",
+    ]
+    result.stdout.fnmatch_lines(told)
+    markdown = (lab.store / "report" / "summary.md").read_text()
+    assert "| strict | 50.0% of 4 |" in markdown
+    assert warning in markdown
+    page = (lab.store / "report" / "index.html").read_text()
+    section = page.partition('<section id="rulers"')[2].partition("</section>")[0]
+    for said in ("AACR-Bench, paper", "cr-evaluator of m, settings", warning, "50.0% of 4", "#t=shop-1%3A%3Ahuman"):
+        assert said in section, said
+    junit = (lab.path / "rulers.xml").read_text()
+    assert re.search(r'name="crab.ruler.strict" value="0.5"', junit)
+    assert re.search(r'name="crab.ruler.strict.version" value="cr-evaluator of m', junit)
+    assert re.search(rf'name="crab.ruler.strict.caution" value="{warning}', junit)
 
 
 def test_a_judge_alone_decides_and_needs_neither_agent_nor_environment(lab: Any, provider: ScriptedProvider) -> None:
