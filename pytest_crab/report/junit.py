@@ -61,6 +61,8 @@ def render(trials: Iterable[Trial], summary: Summary, *, misses: str = FAILURE) 
         suite = junitparser.TestSuite(GATE)
         suite.add_property("crab.exit_code", f"{summary.gate.exit_code}")
         suite.add_property("crab.ruling", summary.gate.ruling)
+        if summary.gate.account:
+            suite.add_property("crab.account", summary.gate.account)
         suite.add_testcases([_gate_case(ruling) for ruling in summary.gate.rulings])
         document.add_testsuite(suite)
     for reviewer in summary.reviewers:

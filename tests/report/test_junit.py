@@ -141,7 +141,7 @@ def test_the_gate_has_a_suite_with_its_reasons(trials: list[Trial]) -> None:
         GateRuling(reviewer=name, ruling=ruling, paragraph=f"{name}: because.")
         for name, ruling in (("codex", "passed"), ("x", "failed"), ("y", "inconclusive"), (None, "broken"))
     )
-    gate = Gate(exit_code=9, ruling="broken", paragraph="Gate broken.", rulings=rulings)
+    gate = Gate(exit_code=9, ruling="broken", paragraph="Gate broken.", rulings=rulings, account="Look 1 of 2.")
     suite = suites(render(trials, replace(summarise(trials), gate=gate)))["gate"]
     assert [(name, *rest) for _, name, *rest in endings(suite)] == [
         ("codex",),
@@ -150,6 +150,7 @@ def test_the_gate_has_a_suite_with_its_reasons(trials: list[Trial]) -> None:
         ("run", "error"),
     ]
     assert [case[0].text for case in suite.iter("testcase")][:2] == ["codex: because.", "x: because."]
+    assert {one.get("name"): one.get("value") for one in suite.iter("property")}["crab.account"] == "Look 1 of 2."
 
 
 def test_the_file_keeps_to_the_schema(trials: list[Trial]) -> None:
