@@ -75,9 +75,9 @@ class QuestionRow:
             if any(line[:1] not in marks for line in getattr(self, name).split("\n") if line):
                 raise ValueError(f"a line of {name} does not start with one of {marks!r}")
         count = len(self.old.split("\n"))
-        lines = {line for options in (self.loc_correct, *self.loc_wrong_easy, *self.loc_wrong_hard) for line in options}
-        if not lines or not all(0 <= line <= count for line in lines):
-            raise ValueError(f"a line number is not one of old, which has {count} lines")
+        options = (self.loc_correct, *self.loc_wrong_easy, *self.loc_wrong_hard)
+        if not all(lines and 0 <= min(lines) <= max(lines) <= count for lines in options):
+            raise ValueError(f"a line number is missing or not one of old, which has {count} lines")
         if (self.type_correct is ChangeType.DELETE) == bool(self.solution_correct):
             raise ValueError("solution_correct should be there unless lines are only deleted")
 

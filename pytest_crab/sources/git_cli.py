@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import signal
@@ -109,6 +110,10 @@ class GitSlow(GitError):
     """A git command was not done in time, though it had not used up what it may: the machine is too busy."""
 
 
+#: How often the environment may change while it is copied for one command.
+_MOST_COPIES = 100
+
+
 class _Commands(git.cmd.Git):
     """GitPython's commands, given nothing of this process's environment but the search path, and within limits."""
 
@@ -120,10 +125,20 @@ class _Commands(git.cmd.Git):
         own = {"PATH": os.environ.get("PATH", os.defpath), **_ENVIRONMENT, **self.environment(), **(env or {})}
         foreign = [part for name in os.environ.keys() - own.keys() for part in ("-u", name)]
         argv = ["/usr/bin/env", *foreign, "git", *_SETTINGS, *command[1:]]
-        started = super().execute(argv, *rest, env=own, **options)
+        started = self._start(argv, *rest, env=own, **options)
         if isinstance(started, git.cmd.Git.AutoInterrupt) and started.proc is not None:
             self._limit(started.proc.pid)
         return started
+
+    def _start(self, argv: Sequence[str], *rest: Any, **options: Any) -> Any:
+        """Run a command. GitPython copies this process's environment before it starts anything.
+
+        A variable that another thread takes away meanwhile is then a KeyError, and pytest does so after each item.
+        """
+        for _ in range(_MOST_COPIES):
+            with contextlib.suppress(KeyError):
+                return super().execute(argv, *rest, **options)
+        raise GitError(argv[0], f"the environment changed {_MOST_COPIES} times while it was copied")
 
     def _limit(self, process: int) -> None:
         processor = int(PROCESSOR_SECONDS if self.seconds is None else self.seconds)

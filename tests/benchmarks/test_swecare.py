@@ -34,10 +34,9 @@ def test_rows_that_cannot_be_instances_are_listed(tmp_path: Path, made: Any) -> 
     made.rows.append(made.row(made.names[2], "c0"))
     done = import_swecare(write(tmp_path / "dev.jsonl", made.rows), tmp_path / "set")
     assert done.instances == 1
-    assert done.notes == [
-        f"{made.names[0]}: not imported: an instance without comments measures nothing",
-        f"{made.names[1]}: not imported: comments[0].body is empty; it should be what the reviewer said",
-    ]
+    first, second = done.notes
+    assert first.startswith(f"{made.names[0]}: not imported: an instance without comments")
+    assert second.startswith(f"{made.names[1]}: not imported: comments[0].body is empty")
 
 
 def test_only_takes_the_rows_with_a_match(tmp_path: Path, made: Any) -> None:
