@@ -164,7 +164,7 @@ class Table:
         if gate.account:
             reporter.write_line(textwrap.fill(gate.account, width))
         for ruling in gate.rulings:
-            if not says_all(gate, ruling):
+            if ruling.reviewer is not None and not says_all(gate, ruling):
                 reporter.write_line(textwrap.fill(one_line(ruling.paragraph, 5000), width))
                 reporter.write_line("")
 

@@ -15,6 +15,7 @@ from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
 from pytest_crab.statistics.comparison import Comparison
 from pytest_crab.text import ascii_line
+from pytest_crab.text import one_line
 
 #: The most characters of a gate's sentence: two lines of 80 columns with their indent.
 LONGEST = 150
@@ -48,8 +49,9 @@ def rate_sentence(own: ReviewerSummary) -> str:
 
 
 def gate_line(gate: Gate) -> str:
-    """Return the gate's decision on the run with its exit status, without the reasons by reviewer."""
-    return f"{gate.paragraph.partition('. ')[0].removesuffix('.')}."
+    """Return the gate's decision with its exit status and what is said of the whole run, not of a reviewer."""
+    decision = f"{gate.paragraph.partition('. ')[0].removesuffix('.')}."
+    return " ".join([decision, *(one_line(each.paragraph, 1000) for each in gate.rulings if each.reviewer is None)])
 
 
 def gate_sentence(gate: Gate, ruling: GateRuling) -> str:

@@ -156,7 +156,10 @@ def test_a_judge_that_fails_leaves_the_oracles_as_they_are(lab: Any, provider: S
 @pytest.mark.parametrize(
     ("scores", "said"),
     [
-        (("--crab-score=opus",), "*'opus' is no ruler; use one of oracles, location,*, strict, or name a judge*"),
+        (
+            ("--crab-score=opus",),
+            "*'opus' is no ruler; use one of oracles, refinement, location,*, strict, or name a judge*",
+        ),
         (("--crab-score=chrf",), "*similarity gives no verdicts; name another ruler too*"),
     ],
 )

@@ -25,7 +25,7 @@ from pytest_crab.types import Side
 
 ANSWER = {"schema": 1, "findings": [{"path": "calc.py", "start": 4, "body": "Shared."}]}
 #: Those that ask models answer to the tests of clients.
-ASKING = ("claude-code", "codex", "devin", "hunks", "pr-agent", "reflexion", "single-shot")
+ASKING = ("claude-code", "codex", "devin", "hunks", "layered", "pr-agent", "reflexion", "single-shot")
 SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "none": {},
     "human": {},
