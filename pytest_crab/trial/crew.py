@@ -34,11 +34,10 @@ _FOREIGN = ("command", "anthropic", *KINDS)
 class CrewSpec:
     """One reviewer with the agent that acts on its findings, by name; plain JSON.
 
-    ``answers``: in the reviewer's place is an answerer, which answers questions; the agent is then not asked.
-
     ``control`` says that the reviewer is there to say nothing, and that its agent runs all the same. ``first`` hands
-    the agent so many findings of the review and no more. ``arm`` is None for a contestant (see types.ARMS). ``scorers``
-    judge its trials, the first one that applies to an instance decides the outcome.
+    the agent so many findings of the review and no more. ``arm`` is None for a contestant (see types.ARMS).
+    ``answers``: in the reviewer's place is an answerer, which answers questions; the agent is then not asked.
+    ``scorers`` judge its trials, the first one that applies to an instance decides the outcome.
     """
 
     reviewer: str

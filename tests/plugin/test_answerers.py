@@ -127,6 +127,13 @@ def test_a_gate_and_a_comparison_read_probes_as_they_read_oracles(probes: Path, 
     assert worse.ret in (7, 8)
 
 
+def test_a_host_without_a_sandbox_will_do(
+    probes: Path, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pytest_crab.runtimes.bubblewrap.problem", lambda: "bwrap is not on PATH")
+    pytester.runpytest("--answerer=right", "--crab-runtime=local", "probes").assert_outcomes(passed=3)
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
