@@ -73,6 +73,9 @@ def test_right_is_right_and_one_letter_is_a_third_or_a_quarter(probes: Path, pyt
         "letters": {"A": 12, "B": 12, "C": 12, "D": 12},
     }
     assert found["constant"]["measure"] == "fixed"
+    page = (probes / ".crab" / "report" / "index.html").read_text()
+    assert "answered correctly in every order" in page
+    assert "No review on record" not in page
     result.stdout.fnmatch_lines(["*answerers right, constant*", "Answers of constant by fixed*", "change-type *33.3%*"])
 
 
