@@ -82,10 +82,15 @@ def _below(folder: Path, prefix: str) -> Iterator[FolderEntry]:
                 yield from entry(found, name)
 
 
-def diff_text(instance: Instance, name: str) -> str:
-    """The text of a diff in the instance's folder; bytes that are not UTF-8 become surrogates, which apply takes."""
+def file_bytes(instance: Instance, name: str) -> bytes:
+    """Return the content of a file in the instance's folder. Raises SourceError."""
     try:
-        return Path(instance.folder, name).read_bytes().decode("utf-8", "surrogateescape")
+        return Path(instance.folder, name).read_bytes()
     except OSError as error:
         message = f"{instance.id}: {name} cannot be read ({error.strerror})"
         raise SourceError(message) from None
+
+
+def diff_text(instance: Instance, name: str) -> str:
+    """The text of a diff in the instance's folder; bytes that are not UTF-8 become surrogates, which apply takes."""
+    return file_bytes(instance, name).decode("utf-8", "surrogateescape")

@@ -32,8 +32,8 @@ class SdistFetcher:
             "kind": "sdist",
             "history": snapshot_store.HISTORY,
             "sha256": facts.sha256,
-            "head": snapshot_store.diff_digest(instance, facts.head),
-            "reference": snapshot_store.diff_digest(instance, facts.reference),
+            "head": snapshot_store.digest_of_file(instance, facts.head),
+            "reference": snapshot_store.digest_of_file(instance, facts.reference),
         }
 
     def fetch(self, instance: Instance, cache: Path) -> GitSnapshot:

@@ -19,6 +19,7 @@ from pytest_crab.atomic import write_atomically
 from pytest_crab.errors import DiffRejected
 from pytest_crab.errors import SourceError
 from pytest_crab.instances.files import diff_text
+from pytest_crab.instances.files import file_bytes
 from pytest_crab.locks import locked_file
 from pytest_crab.protocols import Snapshot
 from pytest_crab.sources.git_cli import Git
@@ -123,9 +124,9 @@ def build_from_diffs(git: Git, base: str, instance: Instance, head: str, referen
     return Trees(git, base, head_tree, _apply_named(git, head_tree, instance, reference))
 
 
-def diff_digest(instance: Instance, name: str) -> str:
-    """Return the SHA-256 of a diff in the instance's folder."""
-    return hashlib.sha256(diff_text(instance, name).encode("utf-8", "surrogateescape")).hexdigest()
+def digest_of_file(instance: Instance, name: str) -> str:
+    """Return the SHA-256 of a file in the instance's folder. Raises SourceError."""
+    return hashlib.sha256(file_bytes(instance, name)).hexdigest()
 
 
 def _apply_named(git: Git, onto: str, instance: Instance, name: str) -> str:

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_crab.errors import SourceError
 from pytest_crab.instances.files import REGULAR
-from pytest_crab.instances.files import file_digest
+from pytest_crab.instances.files import file_bytes
 from pytest_crab.sources import snapshot_store
 from pytest_crab.sources.git_cli import Git
 from pytest_crab.sources.snapshot import GitSnapshot
@@ -26,8 +25,8 @@ class SnippetFetcher:
             "kind": "snippet",
             "history": snapshot_store.HISTORY,
             "path": instance.comments[0].path,
-            "head": _digest(instance, source.head),
-            "reference": _digest(instance, source.reference),
+            "head": snapshot_store.digest_of_file(instance, source.head),
+            "reference": snapshot_store.digest_of_file(instance, source.reference),
         }
 
     def fetch(self, instance: Instance, cache: Path) -> GitSnapshot:
@@ -37,7 +36,7 @@ class SnippetFetcher:
         def build(git: Git) -> snapshot_store.Trees:
             with git.with_index(None) as indexed:
                 base = indexed.line("write-tree")
-            head, reference = (_tree(git, path, _read(instance, name)) for name in (source.head, source.reference))
+            head, reference = (_tree(git, path, file_bytes(instance, name)) for name in (source.head, source.reference))
             return snapshot_store.Trees(git, base, head, reference)
 
         return snapshot_store.snapshot(cache, self.identity(instance), build)
@@ -55,17 +54,3 @@ def _source(instance: Instance) -> SnippetSource:
     source = instance.source.snippet
     assert source is not None
     return source
-
-
-def _read(instance: Instance, name: str) -> bytes:
-    try:
-        return Path(instance.folder, name).read_bytes()
-    except OSError as error:
-        raise SourceError(f"{instance.id}: {name} cannot be read ({error.strerror})") from error
-
-
-def _digest(instance: Instance, name: str) -> str:
-    try:
-        return file_digest(Path(instance.folder, name))
-    except OSError as error:
-        raise SourceError(f"{instance.id}: {name} cannot be read ({error.strerror})") from error

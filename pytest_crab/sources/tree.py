@@ -27,8 +27,8 @@ class FolderFetcher:
             "kind": "tree",
             "history": snapshot_store.HISTORY,
             "tree": _digest(instance),
-            "head": snapshot_store.diff_digest(instance, source.head),
-            "reference": snapshot_store.diff_digest(instance, source.reference),
+            "head": snapshot_store.digest_of_file(instance, source.head),
+            "reference": snapshot_store.digest_of_file(instance, source.reference),
         }
 
     def fetch(self, instance: Instance, cache: Path) -> GitSnapshot:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from pytest_crab.errors import SourceError
+from pytest_crab.instances.files import file_bytes
 from pytest_crab.statistics.choices import LETTERS
 from pytest_crab.statistics.choices import orders
 from pytest_crab.types import ChangeType
@@ -112,13 +111,10 @@ def _lines(numbers: Sequence[int]) -> str:
 
 
 def _context(instance: Instance) -> str:
-    """Return the code with line numbers, and the comment."""
+    """Return the code with line numbers, and the comment. Raises SourceError."""
     snippet = instance.source.snippet
     assert snippet is not None
-    try:
-        code = Path(instance.folder, snippet.head).read_bytes().decode("utf-8", "replace")
-    except OSError as error:
-        raise SourceError(f"{instance.id}: {snippet.head} cannot be read ({error.strerror})") from error
+    code = file_bytes(instance, snippet.head).decode("utf-8", "replace")
     numbered = [f"{number} {line}" for number, line in enumerate(code.removesuffix("\n").split("\n"), 1)]
     return "\n".join(
         [f"Language: {instance.language}", "", "Code:", *numbered, "", "Comment:", instance.comments[0].body.strip()]
