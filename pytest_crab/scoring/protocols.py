@@ -135,8 +135,9 @@ class ScoringContext(Protocol):
     def answerer(self) -> Answerer:
         """The answerer of this trial, for a scorer that needs one."""
 
+    @property
     def answerer_identity(self) -> Mapping[str, Any]:
-        """Return what decides the answerer's answers, for a step's key."""
+        """Everything that decides the answerer's answers, for a step's key."""
 
     def book(self, usage: Usage | None) -> None:
         """Put the usage of a scorer's model on the trial's record."""

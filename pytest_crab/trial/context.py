@@ -162,6 +162,7 @@ class TrialContext:
             self.facts[who] = dict(identity)
         return {"resume": self.run_context.resume, "settings": spec.settings} if identity is None else identity
 
+    @lazy
     def answerer_identity(self) -> Mapping[str, Any]:
         """See scoring.protocols.ScoringContext."""
         spec = self.crew.spec.reviewer_spec

@@ -25,8 +25,8 @@ from pytest_crab.scoring.choices.questions import Question
 if TYPE_CHECKING:
     import httpx2
 
-#: Asks one question over a connection that all of them share.
-Ask = Callable[["ModelAccess", "httpx2.Client", Question], ChosenOption]
+#: Asks one question, whose prompt is given, over a connection that all of them share.
+Ask = Callable[["ModelAccess", "httpx2.Client", Question, str], ChosenOption]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,11 +53,18 @@ class QuestionSettings(ChatSettings):
         settings = {name: value for name, value in known["settings"].items() if name not in ("parallel", "timeout")}
         return {**known, "settings": settings}
 
-    def prompt_for(self, question: Question) -> str:
-        """Return the prompt: what all orders of a question share comes first, so that a provider may cache it."""
-        shared = as_data(self.instructions(), question.context)
-        lines = [f"{letter}. {option}" for letter, option in zip(question.letters, question.options, strict=True)]
-        return f"{shared}\n{as_data(question.text, chr(10).join(lines))}"
+    def prompts_for(self, questions: Sequence[Question]) -> list[str]:
+        """Return the prompts of one question in several orders.
+
+        What all orders share comes first, so that a provider may cache it.
+        """
+        shared = as_data(self.instructions(), questions[0].context)
+        return [f"{shared}\n{as_data(each.text, _option_lines(each))}" for each in questions]
+
+
+def _option_lines(question: Question) -> str:
+    pairs = zip(question.letters, question.options, strict=True)
+    return "\n".join(f"{letter}. {option}" for letter, option in pairs)
 
 
 def ask_all(settings: QuestionSettings, services: Services, questions: Sequence[Question], ask: Ask) -> Answers:
@@ -67,12 +74,12 @@ def ask_all(settings: QuestionSettings, services: Services, questions: Sequence[
     """
     with services.models(settings.provider) as access, connection(access) as client:
 
-        def try_to_ask(question: Question) -> ChosenOption:
+        def try_to_ask(question: Question, prompt: str) -> ChosenOption:
             try:
-                return ask(access, client, question)
+                return ask(access, client, question, prompt)
             except (ModelRefused, MalformedAnswer) as error:
                 return ChosenOption(letter=None, reason=str(error))
 
         with ThreadPoolExecutor(max_workers=settings.parallel) as pool:
-            answers = tuple(pool.map(try_to_ask, questions))
+            answers = tuple(pool.map(try_to_ask, questions, settings.prompts_for(questions)))
         return Answers(answers=answers, usage=services.usage(access))

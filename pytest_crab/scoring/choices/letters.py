@@ -71,9 +71,9 @@ class LetterAnswerer(QuestionSettings):
         fields = CONSTRAINTS[self.constrain](questions[0].letters)
         request = dataclasses.replace(self, api=self.protocol(), options={**(self.options or {}), **fields})
 
-        def ask(access: ModelAccess, client: httpx2.Client, question: Question) -> ChosenOption:
+        def ask(access: ModelAccess, client: httpx2.Client, question: Question, prompt: str) -> ChosenOption:
             conversation = start_conversation(request, access, client)
-            conversation.messages.append({"role": "user", "content": self.prompt_for(question)})
+            conversation.messages.append({"role": "user", "content": prompt})
             return read_letter(conversation.next_turn(self.timeout).text, question.letters)
 
         return ask_all(self, services, questions, ask)

@@ -55,8 +55,8 @@ class LogProbabilityAnswerer(QuestionSettings):
     def answer(self, questions: Sequence[Question], services: Services) -> Answers:
         """See Answerer."""
 
-        def ask(access: ModelAccess, client: httpx2.Client, question: Question) -> ChosenOption:
-            path, document = self._request(self.prompt_for(question))
+        def ask(access: ModelAccess, client: httpx2.Client, question: Question, prompt: str) -> ChosenOption:
+            path, document = self._request(prompt)
             url = f"{address(self.provider)}/{path}"
             answer = post(client, url, document, token=access.token, timeout=self.timeout)
             require_success(answer.status_code, answer.text)

@@ -82,7 +82,7 @@ class ChoiceScorer:
             probe,
             questions_of(context.instance, probe),
             context.answerer,
-            context.answerer_identity(),
+            context.answerer_identity,
             context.services(),
             context.repeat,
         )
