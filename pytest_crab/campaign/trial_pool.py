@@ -16,6 +16,7 @@ from pytest_crab.trial import Crew
 from pytest_crab.trial.plan import JUDGEMENT
 from pytest_crab.types import Instance
 from pytest_crab.types import Trial
+from pytest_crab.types.reviews import known_costs
 
 #: How many trials are submitted ahead for each that may run at a time: so many can end while one that is reported
 #: before them takes its time, and no lane is empty.
@@ -140,6 +141,6 @@ def _costs(trial: Trial) -> list[float]:
     reused = {step.step for step in trial.steps if step.reused}
     made = [step for name, step in (("review", trial.review), ("revision", trial.revision)) if name not in reused]
     usages = [*(step.usage for step in made if step is not None), *trial.failed_usages]
-    known = [usage.cost_usd for usage in usages if usage is not None and usage.cost_usd is not None]
+    known = known_costs(usages)
     judged = any(step.step == JUDGEMENT and not step.reused for step in trial.steps)
     return [*known, *(trial.judge_costs.values() if judged else ())]

@@ -69,26 +69,6 @@ def ccrab(release: Path, out: Path, stage: int, only: re.Pattern[str] | None, *,
 
 
 @import_.command()
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@_OUT
-@_ONLY
-@_ALL
-def swecare(file: Path, out: Path, only: re.Pattern[str] | None, *, everything: bool) -> None:
-    """Import the rows of SWE-CARE's FILE, JSON lines, as instances without oracles."""
-    _import_rows(import_swecare, file, out, only, everything=everything)
-
-
-@import_.command()
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@_OUT
-@_ONLY
-@_ALL
-def aacr(file: Path, out: Path, only: re.Pattern[str] | None, *, everything: bool) -> None:
-    """Import AACR-Bench's FILE, positive_samples.json, as instances without environment and oracles."""
-    _import_rows(import_aacr, file, out, only, everything=everything)
-
-
-@import_.command()
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @_OUT
 @_ONLY
@@ -99,14 +79,31 @@ def sweprbench(folder: Path, out: Path, only: re.Pattern[str] | None, sample: st
     _import_rows(functools.partial(import_sweprbench, sample=sample), folder, out, only, everything=everything)
 
 
-@import_.command()
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@_OUT
-@_ONLY
-@_ALL
-def codereviewqa(file: Path, out: Path, only: re.Pattern[str] | None, *, everything: bool) -> None:
-    """Import CodeReviewQA's FILE, JSON lines, as questions about review comments for pytest --answerer."""
-    _import_rows(import_codereviewqa, file, out, only, everything=everything)
+def _add_file_command(name: str, importer: Callable[..., Import], text: str) -> None:
+    """Add the command that imports one file of rows; ``text`` is its help."""
+
+    @import_.command(name, help=text)
+    @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+    @_OUT
+    @_ONLY
+    @_ALL
+    def command(file: Path, out: Path, only: re.Pattern[str] | None, *, everything: bool) -> None:
+        _import_rows(importer, file, out, only, everything=everything)
+
+
+_add_file_command(
+    "swecare", import_swecare, "Import the rows of SWE-CARE's FILE, JSON lines, as instances without oracles."
+)
+_add_file_command(
+    "aacr",
+    import_aacr,
+    "Import AACR-Bench's FILE, positive_samples.json, as instances without environment and oracles.",
+)
+_add_file_command(
+    "codereviewqa",
+    import_codereviewqa,
+    "Import CodeReviewQA's FILE, JSON lines, as questions about review comments for pytest --answerer.",
+)
 
 
 def _import_rows(

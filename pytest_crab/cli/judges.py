@@ -60,11 +60,16 @@ def plan_line(name: str, plan: JudgePlan) -> str:
 
 def cost_line(name: str, asked: int, usage: Usage | None) -> str:
     """Return the sentence on what a judge was asked, and what that cost."""
+    return f"{name}: {cost_words(asked, usage)}"
+
+
+def cost_words(asked: int, usage: Usage | None) -> str:
+    """Return the same without the judge's name."""
     if not asked:
-        return f"{name}: no model was asked, every judgement was stored"
+        return "no model was asked, every judgement was stored"
     usd = None if usage is None else usage.cost_usd
     cost = "cost not known" if usd is None else f"{format_dollars(usd)} USD"
-    return f"{name}: {format_count(asked, 'judgement')} asked and stored, {cost}"
+    return f"{format_count(asked, 'judgement')} asked and stored, {cost}"
 
 
 @contextmanager

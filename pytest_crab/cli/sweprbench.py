@@ -11,12 +11,12 @@ import click
 
 from pytest_crab import serialization
 from pytest_crab.cli.choices import store_option
+from pytest_crab.cli.judges import cost_words
 from pytest_crab.cli.judges import open_judges
 from pytest_crab.cli.judges import plan_line
 from pytest_crab.errors import CrabError
 from pytest_crab.formats import NOTHING
 from pytest_crab.formats import format_count
-from pytest_crab.formats import format_dollars
 from pytest_crab.formats import format_table
 from pytest_crab.report.files import read_trials
 from pytest_crab.report.judging import labels_of
@@ -27,7 +27,6 @@ from pytest_crab.report.swe_prbench import PrbenchReport
 from pytest_crab.report.swe_prbench import PrbenchReviewer
 from pytest_crab.report.swe_prbench import label_agreements
 from pytest_crab.report.swe_prbench import score_trials
-from pytest_crab.scoring.judges.bench import JudgeBench
 from pytest_crab.scoring.judges.calibration import calibration_line
 from pytest_crab.scoring.swe_prbench import Similar
 from pytest_crab.scoring.swe_prbench import embedding_similarity
@@ -110,7 +109,7 @@ def sweprbench(
         return
     click.echo(f"rule {rule}; texts compared by {embedding or 'their common words'}; numbers from 0 to 1")
     for own, bench in zip(found, benches, strict=True):
-        click.echo("\n".join([*_lines(own), _cost_line(bench)]))
+        click.echo("\n".join([*_lines(own), f"  {cost_words(len(bench.asked), bench.usage)}"]))
     click.echo("\n".join(map(_agreement_line, agreements)), nl=bool(agreements))
 
 
@@ -167,11 +166,3 @@ def _agreement_line(own: LabelAgreement) -> str:
     first, second = map(one_line, own.judges)
     value = "" if own.kappa is None else f", kappa {own.kappa:.3f}"
     return f"{first} and {second}: the same label for {own.agreed} of {format_count(own.findings, 'finding')}{value}"
-
-
-def _cost_line(bench: JudgeBench) -> str:
-    if not bench.asked:
-        return "  no model was asked, every judgement was stored"
-    usd = None if bench.usage is None else bench.usage.cost_usd
-    cost = "cost not known" if usd is None else f"{format_dollars(usd)} USD"
-    return f"  {format_count(len(bench.asked), 'judgement')} asked and stored, {cost}"

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pytest_crab.report.recorded_rulers import judge_usages
 from pytest_crab.types import Trial
 from pytest_crab.types import Usage
+from pytest_crab.types.reviews import known_costs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +49,7 @@ def sum_usages(usages: Iterable[tuple[str, Usage]]) -> tuple[ModelUsage, ...]:
 
 
 def _sum(part: str, model: str, usages: list[Usage]) -> ModelUsage:
-    costs = [usage.cost_usd for usage in usages if usage.cost_usd is not None]
+    costs = known_costs(usages)
     return ModelUsage(
         part=part,
         model=model,

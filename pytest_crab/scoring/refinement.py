@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pytest_crab.errors import DiffRejected
 from pytest_crab.scoring.protocols import ScoringContext
-from pytest_crab.scoring.protocols import Step
+from pytest_crab.scoring.unprepared import UnpreparedScorer
 from pytest_crab.statistics.exact_match import exact_matches
 from pytest_crab.types import Artefact
 from pytest_crab.types import Comment
@@ -23,14 +21,7 @@ from pytest_crab.types import Unit
 from pytest_crab.types import verdict_score
 
 
-@dataclass(frozen=True, slots=True)
-class _Nothing:
-    """There is nothing to prepare."""
-
-    decided: tuple[Score, ...] = ()
-
-
-class RefinementScorer:
+class RefinementScorer(UnpreparedScorer):
     """Compares the file that the agent left with the reference; caught is the release's ``em``.
 
     The evidence has all four variants of the release: see statistics.exact_match.
@@ -46,17 +37,7 @@ class RefinementScorer:
         """See scoring.protocols.Scorer."""
         return () if instance.source.snippet is None else instance.comments
 
-    def foresee(self, context: ScoringContext, review: Review | None, revision: Revision | None) -> Iterator[Step[Any]]:
-        """See scoring.protocols.Scorer: no step is needed."""
-        del context, review, revision
-        yield from ()
-
-    def prepare(self, context: ScoringContext) -> _Nothing:
-        """See scoring.protocols.Scorer."""
-        del context
-        return _Nothing()
-
-    def score(self, context: ScoringContext, evidence: _Nothing, review: Review, revision: Revision) -> Sequence[Score]:
+    def score(self, context: ScoringContext, evidence: Any, review: Review, revision: Revision) -> Sequence[Score]:
         """See scoring.protocols.Scorer."""
         del evidence, review
         (comment,) = self.comments(context.instance)

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib import metadata
 from typing import Any
 
@@ -15,9 +14,8 @@ from pytest_crab.scoring import similarity
 from pytest_crab.scoring.location import RULES
 from pytest_crab.scoring.location import Place
 from pytest_crab.scoring.location import place_of_finding
-from pytest_crab.scoring.protocols import ScorerEvidence
 from pytest_crab.scoring.protocols import ScoringContext
-from pytest_crab.scoring.protocols import Step
+from pytest_crab.scoring.unprepared import UnpreparedScorer
 from pytest_crab.types import COMPARED
 from pytest_crab.types import Artefact
 from pytest_crab.types import Comment
@@ -37,16 +35,6 @@ NOT_ON_RECORD = "the findings are not on record"
 
 #: The name of the ruler by place, and the rule that it has by this name.
 LOCATION, PAPER = "location", "paper"
-
-
-@dataclass(frozen=True, slots=True)
-class NothingPrepared:
-    """The evidence of a scorer that prepares nothing."""
-
-    decided: Sequence[Score] = ()
-
-
-NOTHING_PREPARED = NothingPrepared()
 
 
 def has_texts(review: Review) -> bool:
@@ -78,22 +66,12 @@ def best_match(
     return value, None if at is None else -at
 
 
-class _ReviewRuler:
+class _ReviewRuler(UnpreparedScorer):
     """The part of a scorer that is the same for all that need a review and nothing else."""
 
     name: str
     unit = Unit.COMMENT
     needs = frozenset({Artefact.REVIEW})
-
-    def foresee(self, context: ScoringContext, review: Review | None, revision: Revision | None) -> Iterator[Step[Any]]:
-        """See scoring.protocols.Scorer."""
-        del context, review, revision
-        return iter(())
-
-    def prepare(self, context: ScoringContext) -> ScorerEvidence:
-        """See scoring.protocols.Scorer."""
-        del context
-        return NOTHING_PREPARED
 
     def score(self, context: ScoringContext, evidence: Any, review: Review, revision: Revision) -> Sequence[Score]:
         """See scoring.protocols.Scorer."""

@@ -21,6 +21,7 @@ from pytest_crab.trial.steps import RevisionStep
 from pytest_crab.types import Instance
 from pytest_crab.types import Review
 from pytest_crab.types import Revision
+from pytest_crab.types.reviews import known_costs
 
 #: The step in which judges are asked; only trials with a judge have it.
 JUDGEMENT = VoteStep.name
@@ -139,7 +140,7 @@ class _Planner:
         votes = [run.context.stored_results(step).get("") for step in steps]
         stored = [vote for vote in votes if vote is not None]
         self._missing_votes = len(steps) - len(stored)
-        self._vote_costs = [one.usage.cost_usd for one in stored if one.usage and one.usage.cost_usd is not None]
+        self._vote_costs = known_costs(vote.usage for vote in stored)
         runs = f"{RUNS} ({self._missing_votes} of {len(steps)})"
         self.states[JUDGEMENT] = NEEDLESS if not steps else runs if self._missing_votes else STORED
 
@@ -161,12 +162,10 @@ class _Planner:
         counts: Counter[str] = Counter()
         missing: Counter[str] = Counter()
         for step in steps:
-            found = self._run.context.stored_results(step)
-            counts[step.name] += len(step.keys())
-            missing[step.name] += len(step.keys()) - len(found)
-            usages = [getattr(result, "usage", None) for result in found.values()]
-            costs = [usage.cost_usd for usage in usages if usage is not None and usage.cost_usd is not None]
-            if costs:
+            found, count = self._run.context.stored_results(step), len(step.keys())
+            counts[step.name] += count
+            missing[step.name] += count - len(found)
+            if costs := known_costs(getattr(result, "usage", None) for result in found.values()):
                 self.costs[step.name] = self.costs.get(step.name, 0.0) + sum(costs)
         for name, count in counts.items():
             self.states[name] = f"{RUNS} ({missing[name]} of {count})" if missing[name] else STORED

@@ -59,6 +59,11 @@ class Usage:
 FREE = Usage(input_tokens=0, output_tokens=0, cost_usd=0.0, requests=0, models=())
 
 
+def known_costs(usages: Iterable[Usage | None]) -> list[float]:
+    """Return the US dollars of those usages whose cost is known."""
+    return [usage.cost_usd for usage in usages if usage is not None and usage.cost_usd is not None]
+
+
 def total_usage(usages: Iterable[Usage | None]) -> Usage | None:
     """Return the sum over several attempts; one unknown makes a sum unknown. None if there is no attempt."""
     found = [usage or Usage() for usage in usages]

@@ -264,13 +264,19 @@ def test_a_lost_worker_is_said_and_its_trial_charged_and_waited_for(start: Any) 
     assert one.events.summary() == "1 worker was lost, 1 trial was given again"
 
 
-def test_a_step_on_a_lost_worker_is_not_noted(start: Any) -> None:
+def begun(start: Any) -> tuple[FakeConnection, Any, Any]:
+    """A connection, its executor, and the task of a trial that the worker w1 has begun."""
     line = FakeConnection(lambda _: None)
     one = start(line)
     submit(one, FIRST)
     until(lambda: line.given)
     task = line.given[0][0]
     begin(one, line, task, "w1")
+    return line, one, task
+
+
+def test_a_step_on_a_lost_worker_is_not_noted(start: Any) -> None:
+    line, one, task = begun(start)
     one.hear({"uid": "uid-w1", "key": task.key, "notice": "review", "call": "first"})
     until(lambda: "first" in line.answers)
     del line.workers["w1"]
@@ -281,12 +287,7 @@ def test_a_step_on_a_lost_worker_is_not_noted(start: Any) -> None:
 
 
 def test_what_a_lost_worker_still_tells_is_booked_with_its_name(start: Any, tmp_path: Path) -> None:
-    line = FakeConnection(lambda _: None)
-    one = start(line)
-    submit(one, FIRST)
-    until(lambda: line.given)
-    task = line.given[0][0]
-    begin(one, line, task, "w1")
+    line, one, task = begun(start)
     line.workers["w1"] = dataclasses.replace(state("w1"), name="new", incarnation="two", uid="uid-new")
     until(lambda: any(worker.name == "new" for worker in one.workers.known.values()))
     late = {"trial": "t", "complete": True, "cost_usd": 0.25}
@@ -298,12 +299,7 @@ def test_what_a_lost_worker_still_tells_is_booked_with_its_name(start: Any, tmp_
 
 
 def test_a_call_under_way_on_a_worker_that_was_cut_off_is_booked_once(start: Any, tmp_path: Path) -> None:
-    line = FakeConnection(lambda _: None)
-    one = start(line)
-    submit(one, FIRST)
-    until(lambda: line.given)
-    task = line.given[0][0]
-    begin(one, line, task, "w1")
+    line, one, task = begun(start)
     one.hear({"uid": "uid-w1", "key": task.key, "notice": "review"})
     del line.workers["w1"]
     until(lambda: len(one.workers.known) == 1)

@@ -29,6 +29,7 @@ from pytest_crab.scoring.judges.votes import decide
 from pytest_crab.scoring.protocols import ResultCache
 from pytest_crab.types import Usage
 from pytest_crab.types import total_usage
+from pytest_crab.types.reviews import known_costs
 
 
 @dataclass(kw_only=True)
@@ -89,7 +90,7 @@ class JudgeBench:
         forms = ("", *FORMS) if check else ("",)
         steps = list(self.steps(dataclasses.replace(one, form=form) for one in questions for form in forms))
         stored = [vote for step in steps for vote in self.cache.find(step).values()]
-        costs = [vote.usage.cost_usd for vote in stored if vote.usage is not None and vote.usage.cost_usd is not None]
+        costs = known_costs(vote.usage for vote in stored)
         missing = len(steps) - len(stored)
         cost = 0.0 if not missing else missing * sum(costs) / len(costs) if costs else None
         return JudgePlan(votes=len(steps), stored=len(stored), cost_usd=cost)

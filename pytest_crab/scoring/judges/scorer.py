@@ -22,12 +22,11 @@ from pytest_crab.scoring.judges.votes import Judge
 from pytest_crab.scoring.judges.votes import JudgeQuestion
 from pytest_crab.scoring.judges.votes import VotedLabel
 from pytest_crab.scoring.judges.votes import VoteStep
-from pytest_crab.scoring.protocols import ScorerEvidence
 from pytest_crab.scoring.protocols import ScoringContext
 from pytest_crab.scoring.protocols import Step
 from pytest_crab.scoring.review_rulers import NOT_ON_RECORD
-from pytest_crab.scoring.review_rulers import NOTHING_PREPARED
 from pytest_crab.scoring.review_rulers import has_texts
+from pytest_crab.scoring.unprepared import UnpreparedScorer
 from pytest_crab.types import JUDGE_USAGE
 from pytest_crab.types import Artefact
 from pytest_crab.types import Comment
@@ -42,7 +41,7 @@ from pytest_crab.types import total_usage
 from pytest_crab.types import verdict_score
 
 
-class JudgeScorer:
+class JudgeScorer(UnpreparedScorer):
     """Asks a named judge. A comment is caught if a finding hits it; a failure to get a label is unknown."""
 
     unit = Unit.COMMENT
@@ -69,11 +68,6 @@ class JudgeScorer:
         """See scoring.protocols.Scorer."""
         if review is not None and revision is None and has_texts(review):
             yield from self._bench(context).steps(self._questions(context, review).values())
-
-    def prepare(self, context: ScoringContext) -> ScorerEvidence:
-        """See scoring.protocols.Scorer."""
-        del context
-        return NOTHING_PREPARED
 
     def score(self, context: ScoringContext, evidence: Any, review: Review, revision: Revision) -> Sequence[Score]:
         """See scoring.protocols.Scorer. Raises BadInput, StoreError, Cancelled."""

@@ -1,0 +1,36 @@
+"""The part that is the same for all scorers that prepare nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_crab.scoring.protocols import ScorerEvidence
+from pytest_crab.scoring.protocols import ScoringContext
+from pytest_crab.scoring.protocols import Step
+from pytest_crab.types import Review
+from pytest_crab.types import Revision
+from pytest_crab.types import Score
+
+
+@dataclass(frozen=True, slots=True)
+class NothingPrepared:
+    """The evidence of a scorer that prepares nothing."""
+
+    decided: Sequence[Score] = ()
+
+
+class UnpreparedScorer:
+    """Prepares nothing, and needs no step of its own unless it says so."""
+
+    def foresee(self, context: ScoringContext, review: Review | None, revision: Revision | None) -> Iterator[Step[Any]]:
+        """See scoring.protocols.Scorer."""
+        del context, review, revision
+        return iter(())
+
+    def prepare(self, context: ScoringContext) -> ScorerEvidence:
+        """See scoring.protocols.Scorer."""
+        del context
+        return NothingPrepared()
