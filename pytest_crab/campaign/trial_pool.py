@@ -131,12 +131,12 @@ class TrialPool:
     def _note(self, key: Hashable, future: Future[Trial]) -> None:
         """Count a trial that has ended, once, whoever notices it first."""
         trial = None if future.cancelled() or future.exception() is not None else future.result()
-        first = self._watch.end(key, done=trial is not None, costs=[] if trial is None else _costs(trial))
+        first = self._watch.end(key, done=trial is not None, costs=[] if trial is None else costs_of_run(trial))
         if first and trial is not None:
             self._tell(trial)
 
 
-def _costs(trial: Trial) -> list[float]:
+def costs_of_run(trial: Trial) -> list[float]:
     """Return the dollars that a trial cost in this run: those of stored steps were spent before."""
     reused = {step.step for step in trial.steps if step.reused}
     made = [step for name, step in (("review", trial.review), ("revision", trial.revision)) if name not in reused]

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import threading
+from collections.abc import Generator
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING
+
+import pytest
 
 from pytest_crab.campaign.progress import Progress
 from pytest_crab.campaign.progress import RunClock
 from pytest_crab.campaign.progress import TerminalLine
+from pytest_crab.campaign.progress import Watch
 from pytest_crab.campaign.progress import progress_text
+from pytest_crab.campaign.trial_pool import costs_of_run
+from pytest_crab.plugin.recorder import Recorder
 
-if TYPE_CHECKING:
-    import pytest
+#: Seconds between two looks at what workers of pytest-xdist do.
+_INTERVAL = 0.2
 
 
 class ProgressLine:
@@ -63,3 +69,96 @@ class ProgressLine:
 
     def _without_capture(self) -> AbstractContextManager[None]:
         return self._capture.global_and_fixture_disabled() if self._capture else contextlib.nullcontext()
+
+
+class WorkersProgress:
+    """The same line on the controller of pytest-xdist, whose workers run the trials.
+
+    A thread shows it, since nothing is called on the controller between two reports. It holds a lock while it writes,
+    and so does every hook in which pytest or pytest-xdist writes.
+    """
+
+    def __init__(self, recorder: Recorder, budget: float | None, config: pytest.Config) -> None:
+        self._recorder = recorder
+        self._budget = budget
+        self._config = config
+        self._line: ProgressLine | None = None
+        self._watch = Watch()
+        self._total = 0
+        self._writing = threading.RLock()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._show, name="crab-progress", daemon=True)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self) -> None:
+        """Begin to show the progress."""
+        self._line = ProgressLine(self._config)
+        self._thread.start()
+
+    @pytest.hookimpl(trylast=True, optionalhook=True)
+    def pytest_xdist_node_collection_finished(self) -> None:
+        """Count the trials once the recorder knows a worker's items."""
+        self._total = self._total or self._recorder.expected_trials
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_logstart(self, nodeid: str) -> Generator[None, object, object]:
+        """Note that a worker has begun a trial."""
+        planned = self._recorder.planned(nodeid)
+        if planned is not None:
+            self._watch.step(planned.trial_id, "runs")
+        with self._alone():
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None, object, object]:
+        """Count a trial that has ended; a worker that died took its trial with it."""
+        trial = getattr(report, "crab_trial", None)
+        planned = self._recorder.planned(report.nodeid) if hasattr(report, "crab_item") else None
+        if trial is not None:
+            self._watch.end(trial.id, done=True, costs=costs_of_run(trial))
+        elif planned is not None and report.failed:
+            self._watch.end(planned.trial_id, done=True)
+        with self._alone():
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_logfinish(self) -> Generator[None, object, object]:
+        """Let pytest write alone."""
+        with self._alone():
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True, optionalhook=True)
+    def pytest_testnodedown(self) -> Generator[None, object, object]:
+        """Let pytest-xdist write alone."""
+        with self._alone():
+            return (yield)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        """Show no more."""
+        self._end()
+
+    def pytest_unconfigure(self) -> None:
+        """Show no more, whatever happened."""
+        self._end()
+
+    def _show(self) -> None:
+        while not self._ended.wait(_INTERVAL):
+            with self._writing:
+                if self._line is not None and self._total and not self._ended.is_set():
+                    self._line.show(self._watch.progress(), self._total, self._budget)
+
+    @contextlib.contextmanager
+    def _alone(self) -> Generator[None, None, None]:
+        """Take the line away, and let nobody else write meanwhile."""
+        with self._writing:
+            if self._line is not None:
+                self._line.wipe()
+            yield
+
+    def _end(self) -> None:
+        self._ended.set()
+        with self._alone():
+            pass
+        if self._thread.is_alive():
+            self._thread.join()

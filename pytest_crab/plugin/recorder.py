@@ -250,16 +250,27 @@ class Recorder:
         planned = self._expected.get(node)
         if planned is not None:
             return planned
+        trial = self._trial_named(node)
+        if trial is None:
+            return None
         path, *names = node.split("::")
-        if not names or not names[-1]:
-            return None
-        trial = TrialId.parse(f"{path}::{names[-1]}")
-        if trial.reviewer not in self._contestants.by_reviewer:
-            return None
         for instance in self._instances(path):
             if len(names) == 1 or names[0] == instance.id:
                 return Planned(instance, TrialId(instance.id, trial.reviewer, trial.repeat))
         return None
+
+    @property
+    def expected_trials(self) -> int:
+        """The number of the run's items that are trials, those of workers included."""
+        return sum(bool(planned or self._trial_named(node)) for node, planned in self._expected.items())
+
+    def _trial_named(self, node: str) -> TrialId | None:
+        """Return the trial that an item's id names, by the path of its file; None if its last part is no reviewer."""
+        path, *names = node.split("::")
+        if not names or not names[-1]:
+            return None
+        trial = TrialId.parse(f"{path}::{names[-1]}")
+        return trial if trial.reviewer in self._contestants.by_reviewer else None
 
     def recorded_sets(self) -> list[Path]:
         """Return the folders of the run's instance sets that hold recorded results."""

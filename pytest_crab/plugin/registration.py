@@ -12,6 +12,7 @@ from pytest_crab.plugin.option_table import Options
 from pytest_crab.plugin.options import read_options
 from pytest_crab.plugin.options import runs_items
 from pytest_crab.plugin.options import runs_trials
+from pytest_crab.plugin.progress import WorkersProgress
 from pytest_crab.plugin.recorder import Recorder
 from pytest_crab.plugin.resources import Resources
 from pytest_crab.plugin.resources import SharedDecisions
@@ -71,6 +72,9 @@ def register(config: pytest.Config) -> None:
         "table": None if recorder is None else Table(options, recorder, config),
         "agreement": RecordedAgreement(recorder) if recorder is not None and contestants.replays else None,
         "recorder": recorder,
+        "workers-progress": None
+        if recorder is None or config.getoption("dist", "no") == "no"
+        else WorkersProgress(recorder, options.budget, config),
         "runner": runner,
         "early-end": None if gate is None or looks is None or recorder is None else EarlyEnd(looks, gate, recorder),
     }

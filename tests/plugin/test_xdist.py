@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from typing import Any
 
 import pytest
@@ -86,3 +88,41 @@ def test_a_worker_that_dies_in_an_ordinary_test_is_forgiven_by_no_gate(lab: Any)
     assert result.ret == 1
     result.stdout.fnmatch_lines(["Gate not applied, exit status 1: something besides the trials failed.*"])
     assert len(lab.records()) == 2
+
+
+SLOW = "import json, time\ntime.sleep(0.8)\nprint(json.dumps({'schema': 1, 'findings': []}))\n"
+
+
+@pytest.fixture
+def slow(lab: Any) -> Any:
+    command = f"[{sys.executable}, slow.py]"
+    settings = f"reviewers: {{slow: {{use: command, command: {command}, files: [slow.py]}}}}\n"
+    lab.write({"slow.py": SLOW, "crab.yaml": settings})
+    return lab
+
+
+def test_the_controller_says_how_far_its_workers_are(slow: Any) -> None:
+    slow.write(
+        {
+            "conftest.py": "from pytest_crab.campaign import progress\nprogress.RunClock.is_due = lambda self: True\n",
+            "test_ours.py": "def test_good():\n    pass\n",
+        }
+    )
+    result = slow.spawn("--reviewer=slow", "--crab-repeat=3", "--crab-budget=5", "-n2", "instances", "test_ours.py")
+    trials = len(slow.records())
+    lines = [line for line in result.outlines if line.startswith("crab: ") and " trials, " in line]
+    counts = [re.match(rf"crab: (\d+)/{trials} trials, (\d+) running, (\d+) left \| \d+ s", line) for line in lines]
+    assert all(counts), lines
+    done = [int(count[1]) for count in counts if count]
+    assert done == sorted(done)
+    assert 0 < done[-1] < trials
+    assert max(int(count[2]) for count in counts if count) == 2
+    assert all("0.00 of 5.00 USD" in line for line in lines)
+    assert any("::slow runs " in line for line in lines)
+
+
+def test_on_a_terminal_its_line_is_wiped(slow: Any, on_terminal: Any, seen: Any) -> None:
+    argv = [sys.executable, "-m", "pytest", "--crab-runtime=local", "--reviewer=slow", "-n2", "instances"]
+    text = on_terminal(slow.path, argv)
+    assert re.search(r"\[0/\d+ trials, 2 running, \d+ left \| \d+ s \|", text), text
+    assert " running, " not in seen(text)
