@@ -72,9 +72,7 @@ def register(config: pytest.Config) -> None:
         "table": None if recorder is None else Table(options, recorder, config),
         "agreement": RecordedAgreement(recorder) if recorder is not None and contestants.replays else None,
         "recorder": recorder,
-        "workers-progress": None
-        if recorder is None or config.getoption("dist", "no") == "no"
-        else WorkersProgress(recorder, options.budget, config),
+        "workers-progress": _workers_progress(options, recorder, config),
         "runner": runner,
         "early-end": None if gate is None or looks is None or recorder is None else EarlyEnd(looks, gate, recorder),
     }
@@ -97,3 +95,8 @@ def _disk(options: Options, resources: Resources, recorder: Recorder | None, con
     from pytest_crab.plugin.disk import Disk  # imports docker
 
     return Disk(options, resources, recorder, config, options.disk_budget)
+
+
+def _workers_progress(options: Options, recorder: Recorder | None, config: pytest.Config) -> object | None:
+    has_workers = config.getoption("dist", default="no") != "no"
+    return None if recorder is None or not has_workers else WorkersProgress(recorder, options.budget, config)
