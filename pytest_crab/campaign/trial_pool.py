@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pytest_crab.campaign.progress import Progress
 from pytest_crab.campaign.progress import Watch
 from pytest_crab.trial import Crew
-from pytest_crab.trial.plan import JUDGEMENT
 from pytest_crab.types import Instance
 from pytest_crab.types import Trial
 from pytest_crab.types.reviews import known_costs
@@ -141,6 +140,4 @@ def costs_of_run(trial: Trial) -> list[float]:
     reused = {step.step for step in trial.steps if step.reused}
     made = [step for name, step in (("review", trial.review), ("revision", trial.revision)) if name not in reused]
     usages = [*(step.usage for step in made if step is not None), *trial.failed_usages]
-    known = known_costs(usages)
-    judged = any(step.step == JUDGEMENT and not step.reused for step in trial.steps)
-    return [*known, *(trial.judge_costs.values() if judged else ())]
+    return [*known_costs(usages), *(own.paid_usd for own in trial.scoring.values() if own.paid_usd is not None)]

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pytest_crab.report.recorded_rulers import judge_usages
 from pytest_crab.types import Trial
 from pytest_crab.types import Usage
 from pytest_crab.types.reviews import known_costs
@@ -16,7 +15,7 @@ from pytest_crab.types.reviews import known_costs
 class ModelUsage:
     """The requests of one part of a reviewer's trials to one model, over all repeats.
 
-    ``part`` is review, revision, scoring, failed (attempts that came to nothing) or judgement. ``model`` joins the
+    ``part`` is review, revision, answers, failed (attempts that came to nothing) or judgement. ``model`` joins the
     names where several models answered one step; "" where the model is not known. ``steps`` counts the steps that asked
     a model. Each sum is over the steps that report it; None: no step does.
     """
@@ -34,9 +33,9 @@ def usages_of(trial: Trial) -> Iterator[tuple[str, Usage]]:
     """Yield the measured usage of each part of a trial that asked a model."""
     steps = (("review", trial.review), ("revision", trial.revision))
     found = [(part, step.usage) for part, step in steps if step is not None and step.usage is not None]
-    found += [] if trial.scoring is None else [("scoring", trial.scoring)]
     found += [("failed", usage) for usage in trial.failed_usages]
-    found += [("judgement", usage) for usage in judge_usages(trial)]
+    scoring = [("judgement" if own.judge else "answers", own.usage) for own in trial.scoring.values()]
+    found += [(part, usage) for part, usage in scoring if usage is not None]
     yield from ((part, usage) for part, usage in found if usage.models or usage.requests or usage.input_tokens)
 
 

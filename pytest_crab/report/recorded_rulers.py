@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from pytest_crab import serialization
 from pytest_crab.formats import format_count
 from pytest_crab.formats import format_dollars
+from pytest_crab.scoring.judges.calibration import CALIBRATIONS
 from pytest_crab.scoring.judges.calibration import Calibration
 from pytest_crab.scoring.judges.calibration import calibration_line
 from pytest_crab.text import one_line
-from pytest_crab.types import JUDGE_USAGE
 from pytest_crab.types import Trial
-from pytest_crab.types import Unit
-from pytest_crab.types import Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,26 +48,18 @@ def rulers_of(trial: Trial) -> dict[str, RecordedRuler]:
     versions = trial.versions.get("rulers")
     named = versions if isinstance(versions, Mapping) else {}
     found = {name: RecordedRuler(name=name, versions=(f"{version}",)) for name, version in named.items()}
-    for score in trial.scores:
-        if score.unit is Unit.TRIAL and score.subject == JUDGE_USAGE:
-            own = found.get(score.scorer, RecordedRuler(name=score.scorer))
-            found[score.scorer] = dataclasses.replace(
-                own,
-                judge=True,
-                votes=int(score.evidence.get("votes", 0)),
-                cost_usd=score.value,
-                calibration=serialization.read(Calibration, score.evidence.get("calibration"), []),
-            )
+    calibrations = trial.versions.get(CALIBRATIONS)
+    for name, value in calibrations.items() if isinstance(calibrations, Mapping) else ():
+        calibration = serialization.read(Calibration, value, [])
+        found[name] = dataclasses.replace(
+            found.get(name, RecordedRuler(name=name)), judge=True, calibration=calibration
+        )
+    for name, used in trial.scoring.items():
+        if used.judge:
+            cost = None if used.usage is None else used.usage.cost_usd
+            own = found.get(name, RecordedRuler(name=name))
+            found[name] = dataclasses.replace(own, judge=True, votes=used.answers, cost_usd=cost)
     return found
-
-
-def judge_usages(trial: Trial) -> Iterator[Usage]:
-    """Yield the usage of each judge's votes on a trial, where it is on record."""
-    for score in trial.scores:
-        if score.unit is Unit.TRIAL and score.subject == JUDGE_USAGE:
-            used = serialization.read(Usage, score.evidence.get("usage"), [])
-            if used is not None:
-                yield used
 
 
 def merged_rulers(several: Iterable[Mapping[str, RecordedRuler]]) -> dict[str, RecordedRuler]:

@@ -15,10 +15,14 @@ _VALUES = {"caught": 1.0, "missed": 0.0}
 
 
 def upgraded_trial(value: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a trial record of schema 1 as one of schema 2: its results become comments and scores.
+    """Return a trial record with comments and scores for the results of schema 1, and one usage for each scorer.
 
-    Data that is no record of schema 1 comes back as it is, so that the reader names its faults.
+    Data of another shape comes back as it is, so that the reader names its faults.
     """
+    return _with_usages(_with_scores(value))
+
+
+def _with_scores(value: Mapping[str, Any]) -> Mapping[str, Any]:
     results = value.get("results")
     entries = [entry for entry in results if isinstance(entry, Mapping)] if isinstance(results, list) else []
     if value.get("schema", 1) != 1 or not isinstance(results, list) or len(entries) < len(results):
@@ -28,6 +32,34 @@ def upgraded_trial(value: Mapping[str, Any]) -> Mapping[str, Any]:
     if isinstance(value.get("damage"), bool):
         scores.append(_damage(broken=value["damage"]))
     return {**known, "schema": TRIAL_SCHEMA, "comments": [_comment(entry) for entry in entries], "scores": scores}
+
+
+def _with_usages(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a record with a usage for each scorer: all answers had one together, a judge's votes one as a score."""
+    scores, scoring = value.get("scores"), value.get("scoring")
+    entries = scores if isinstance(scores, list) else []
+    votes = [one for one in entries if isinstance(one, Mapping) and _holds_votes(one)]
+    together = isinstance(scoring, Mapping) and bool(scoring) and not any(map(_is_mapping, scoring.values()))
+    if not votes and not together:
+        return value
+    answers = sum(_is_mapping(one) and one.get("scorer") == "choices" for one in entries)
+    found = {"choices": {"answers": answers, "usage": scoring}} if together else {**(scoring or {})}
+    calibrations = {}
+    for one in votes:
+        evidence = one["evidence"]
+        found[one["scorer"]] = {"answers": evidence.get("votes", 0), "usage": evidence.get("usage"), "judge": True}
+        calibrations[one["scorer"]] = evidence.get("calibration")
+    versions = {**value.get("versions", {}), **({"calibrations": calibrations} if calibrations else {})}
+    return {**value, "scores": [one for one in entries if one not in votes], "scoring": found, "versions": versions}
+
+
+def _holds_votes(score: Mapping[str, Any]) -> bool:
+    about = (score.get("unit"), score.get("subject"))
+    return about == ("trial", "usage") and _is_mapping(score.get("evidence")) and isinstance(score.get("scorer"), str)
+
+
+def _is_mapping(value: Any) -> bool:
+    return isinstance(value, Mapping)
 
 
 def upgraded_summary(value: Mapping[str, Any]) -> Mapping[str, Any]:

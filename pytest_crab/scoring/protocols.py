@@ -139,8 +139,15 @@ class ScoringContext(Protocol):
     def answerer_identity(self) -> Mapping[str, Any]:
         """Everything that decides the answerer's answers, for a step's key."""
 
-    def book(self, usage: Usage | None) -> None:
-        """Put the usage of a scorer's model on the trial's record."""
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Plain data for the versions on the trial's record."""
+
+    def book(self, scorer: str, answers: Sequence[Usage | None], *, asked: Sequence[Usage | None], judge: bool) -> None:
+        """Add answers of a scorer's models to the trial's record; ``asked`` are those that the store did not have.
+
+        ``judge``: see ScorerUsage.
+        """
 
     @property
     def repeat(self) -> int:

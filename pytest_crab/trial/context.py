@@ -43,6 +43,8 @@ from pytest_crab.types import StepRecord
 from pytest_crab.types import TrialId
 from pytest_crab.types import Usage
 from pytest_crab.types import total_usage
+from pytest_crab.types.reviews import ScorerUsage
+from pytest_crab.types.reviews import known_costs
 from pytest_crab.waiting import FOR_A_SLOT
 from pytest_crab.waiting import waits_counted
 
@@ -76,8 +78,8 @@ class TrialContext:
         self.transcripts: list[str] = []
         #: US dollars: the cost of those steps that came from the store.
         self.spent = 0.0
-        #: What the models of scorers have used.
-        self.scoring: list[Usage | None] = []
+        #: What the models of scorers have used, by scorer.
+        self.scoring: dict[str, ScorerUsage] = {}
         self._notice = notice
 
     @lazy
@@ -168,9 +170,16 @@ class TrialContext:
         spec = self.crew.spec.reviewer_spec
         return {**self.contestant_identity("reviewer", self.answerer.identity(), spec), "path": spec.path}
 
-    def book(self, usage: Usage | None) -> None:
+    def book(self, scorer: str, answers: Sequence[Usage | None], *, asked: Sequence[Usage | None], judge: bool) -> None:
         """See scoring.protocols.ScoringContext."""
-        self.scoring.append(usage)
+        before = self.scoring.get(scorer)
+        paid = [*known_costs(asked), *([] if before is None or before.paid_usd is None else [before.paid_usd])]
+        self.scoring[scorer] = ScorerUsage(
+            answers=len(answers) + (0 if before is None else before.answers),
+            usage=total_usage(answers if before is None else (before.usage, *answers)),
+            paid_usd=sum(paid) if paid else None,
+            judge=judge,
+        )
 
     def take_wasted(self) -> Usage | None:
         """Return the usage of failed attempts so far, and forget it: the caller puts it on the result of their step."""

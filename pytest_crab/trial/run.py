@@ -270,7 +270,7 @@ class TrialRun:
             versions={**self.context.run_context.versions, **self.context.facts},
             attribution=self.attribution,
             failed=total_usage(self.context.wasted),
-            scoring=total_usage(self.context.scoring),
+            scoring=dict(self.context.scoring),
             off_diff=None if self.review is None else self._off_diff(self.review),
             transcripts=tuple(self._transcripts()),
         )

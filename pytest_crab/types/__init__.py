@@ -48,7 +48,6 @@ from pytest_crab.types.scores import CommentResult
 from pytest_crab.types.scores import Score
 from pytest_crab.types.scores import ScoredComment
 from pytest_crab.types.scores import verdict_score
-from pytest_crab.types.trials import JUDGE_USAGE
 from pytest_crab.types.trials import PASS_TO_PASS
 from pytest_crab.types.trials import SCHEMA
 from pytest_crab.types.trials import TRIAL_SCHEMA
@@ -62,7 +61,6 @@ __all__ = [
     "CONTROL",
     "FIRST",
     "INSTANCE_ID",
-    "JUDGE_USAGE",
     "PASS_TO_PASS",
     "PLACEBO",
     "SCHEMA",

@@ -55,6 +55,21 @@ class Usage:
                 raise ValueError(f"{name} is {str(amount)[:30]}; it should be from 0 to {most:.0f}")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScorerUsage:
+    """The answers that one scorer of a trial had from its models: their number, and what they used.
+
+    Both count stored answers too; ``paid_usd`` is the known cost in US dollars of those that were asked in this run;
+    None: none was asked, or no cost is known.
+    ``judge``: the models measure the contestant; False: they are the contestant, and its cost is theirs.
+    """
+
+    answers: int = 0
+    usage: Usage | None = None
+    paid_usd: float | None = None
+    judge: bool = False
+
+
 #: What a step used that asks no model.
 FREE = Usage(input_tokens=0, output_tokens=0, cost_usd=0.0, requests=0, models=())
 

@@ -14,6 +14,7 @@ from pytest_crab.types.enums import Unit
 from pytest_crab.types.enums import Verdict
 from pytest_crab.types.reviews import Review
 from pytest_crab.types.reviews import Revision
+from pytest_crab.types.reviews import ScorerUsage
 from pytest_crab.types.reviews import Usage
 from pytest_crab.types.scores import COMPARED
 from pytest_crab.types.scores import VERDICTS
@@ -26,9 +27,6 @@ SCHEMA = 1
 
 #: The subject of the score that says whether the project's own passing tests still pass.
 PASS_TO_PASS = "pass_to_pass"  # noqa: S105 - the field's term
-
-#: The subject of the score that holds the cost of a judge's votes.
-JUDGE_USAGE = "usage"
 
 #: The version of the trial record; older ones are still read.
 TRIAL_SCHEMA = 2
@@ -86,7 +84,8 @@ class Trial:
     the paths of those findings that name no file of the pull request's diff; None: not looked at. ``transcripts`` are
     the keys in the store of what was said in its steps, in their order, failed tries among them. ``failed`` is what
     those attempts used after which there is no review or no revision on this record; None: there was none. ``clean``:
-    the pull request is known to have no issue. ``scoring`` is what the models of scorers used; None: they asked none.
+    the pull request is known to have no issue. ``scoring`` is what the
+    models of scorers used, by scorer; a scorer without a model is not in it.
     """
 
     schema: int = TRIAL_SCHEMA
@@ -117,7 +116,7 @@ class Trial:
     transcripts: tuple[str, ...] = ()
     failed: Usage | None = None
     clean: bool = False
-    scoring: Usage | None = None
+    scoring: Mapping[str, ScorerUsage] = field(default_factory=dict)
 
     @property
     def id(self) -> TrialId:
@@ -126,9 +125,12 @@ class Trial:
 
     @property
     def usages(self) -> tuple[Usage | None, ...]:
-        """The usage of the review, of the revision and of scorers, of those that there are; None: not measured."""
-        scoring = () if self.scoring is None else (self.scoring,)
-        return (*(step.usage for step in (self.review, self.revision) if step is not None), *scoring)
+        """The contestant's usage: of the review, of the revision and of its answers, of those that there are.
+
+        None among them: not measured.
+        """
+        steps = (step.usage for step in (self.review, self.revision) if step is not None)
+        return (*steps, *(own.usage for own in self.scoring.values() if not own.judge))
 
     @property
     def failed_usages(self) -> tuple[Usage, ...]:
@@ -155,12 +157,6 @@ class Trial:
         values = (score.value for score in self.scores if score.unit is Unit.TRIAL and score.subject == PASS_TO_PASS)
         value = next(values, None)
         return None if value is None else bool(value)
-
-    @property
-    def judge_costs(self) -> dict[str, float]:
-        """The US dollars that each judge's votes have cost, of those judges of which this is known."""
-        own = (score for score in self.scores if score.unit is Unit.TRIAL and score.subject == JUDGE_USAGE)
-        return {score.scorer: score.value for score in own if score.value is not None}
 
     def having(self, verdict: Verdict) -> tuple[CommentResult, ...]:
         """The results with this verdict."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 from collections.abc import Callable
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from pytest_crab.types import Provenance
 from pytest_crab.types import Review
 from pytest_crab.types import Trial
 from pytest_crab.types import Usage
+from pytest_crab.types.reviews import ScorerUsage
 
 SECONDS = 20
 
@@ -115,6 +117,18 @@ def test_no_price_is_not_no_cost(pool: TrialPool) -> None:
     pool.submit("a", lambda notice: trial("a"))
     pool.result("a", quiet)
     assert pool.progress() == Progress(running=(), done=1, cost_usd=None)
+
+
+def test_money_counts_what_scorers_asked_in_this_run(pool: TrialPool) -> None:
+    scoring = {
+        "choices": ScorerUsage(answers=2, usage=Usage(cost_usd=0.75), paid_usd=0.25),
+        "strict": ScorerUsage(answers=4, usage=Usage(cost_usd=8.0), paid_usd=0.5, judge=True),
+        "free": ScorerUsage(answers=4, judge=True),
+    }
+    judged = dataclasses.replace(trial("judged", 1.0), scoring=scoring)
+    pool.submit("judged", lambda notice: judged)
+    assert pool.result("judged", quiet) == judged
+    assert pool.progress().cost_usd == 1.75
 
 
 def test_stopping_ends_what_runs_and_starts_nothing_more(pool: TrialPool, gate: Gate) -> None:

@@ -73,8 +73,9 @@ def test_every_ruler_scores_beside_the_oracles_and_each_vote_is_paid_for_once(
         assert labels(trial, "strict") == {"c0": "caught", "c1": "missed"}
         assert labels(trial, "strict", "finding") == {"0": "BUG_HIT", "1": "NOISE"}
         assert set(labels(trial, "chrf").values()) == {"compared"}
-        (used,) = [one for one in trial["scores"] if one["unit"] == "trial" and one["scorer"] == "strict"]
-        assert (used["evidence"]["votes"], used["value"]) == (4, pytest.approx(4 * 0.0003))
+        used = trial["scoring"]["strict"]
+        assert (used["answers"], used["judge"], used["usage"]["cost_usd"]) == (4, True, pytest.approx(4 * 0.0003))
+        assert used["paid_usd"] == pytest.approx(4 * 0.0003)
         assert trial["versions"]["rulers"]["strict"].startswith("cr-evaluator of m, settings ")
         assert trial["versions"]["rulers"]["location"] == "AACR-Bench, paper"
     asked = len(provider.asked)
@@ -91,6 +92,7 @@ def test_every_ruler_scores_beside_the_oracles_and_each_vote_is_paid_for_once(
     assert len(provider.asked) == asked
     assert [trial["scores"] for trial in lab.records()] == [shop["scores"], till["scores"]]
     assert all(step["judgement"] for step in lab.reused())
+    assert ["paid_usd" in trial["scoring"]["strict"] for trial in lab.records()] == [False, False]
     plan = lab.run("--reviewer=human", *EVERY, "--crab-plan", *RUN)
     plan.stdout.fnmatch_lines(["*judgement stored*", "*0 judgements; about 0.00 USD*"])
 
@@ -136,7 +138,7 @@ def test_what_a_judge_does_not_label_is_unknown_and_never_noise(
 ) -> None:
     provider.script = script
     lab.run("--reviewer=human", "--crab-score=strict", *RUN).assert_outcomes(errors=2)
-    scores = [score for trial in lab.records() for score in trial["scores"] if score["unit"] != "trial"]
+    scores = [score for trial in lab.records() for score in trial["scores"]]
     assert {score["reason"] for score in scores} == {"not judged"}
     assert {score.get("label") for score in scores} == {None}
     assert all(score["detail"] for score in scores)

@@ -16,16 +16,15 @@ from pytest_crab.scoring.judges.calibration import keep_calibration
 from pytest_crab.store import FileStore
 from pytest_crab.testing.trials import comment_result
 from pytest_crab.testing.trials import trial_of
-from pytest_crab.types import JUDGE_USAGE
 from pytest_crab.types import Finding
 from pytest_crab.types import Judgement
 from pytest_crab.types import Provenance
 from pytest_crab.types import Reason
 from pytest_crab.types import Review
-from pytest_crab.types import Score
 from pytest_crab.types import Trial
-from pytest_crab.types import Unit
+from pytest_crab.types import Usage
 from pytest_crab.types import verdict_score
+from pytest_crab.types.reviews import ScorerUsage
 
 KNOWN = Calibration(compared=10, agreed=8, unknown=1, kappa=0.6)
 
@@ -35,13 +34,13 @@ def judged(instance: str, votes: int, cost: float | None, calibration: Calibrati
     about: dict[str, Any] = {"repo": "o/r", "provenance": Provenance.AUTHORED, "agent": "a", "runtime": "local"}
     review = Review(findings=(Finding(body="one"), Finding(body="two")))
     trial = trial_of([comment_result("c0", Reason.FAILED)], instance=instance, reviewer="r", review=review, **about)
-    evidence = serialization.dump({"votes": votes, "calibration": calibration})
-    usage = Score(
-        scorer="strict", unit=Unit.TRIAL, subject=JUDGE_USAGE, value=cost, reason=Reason.HIT, evidence=evidence
-    )
+    scoring = {"strict": ScorerUsage(answers=votes, usage=Usage(cost_usd=cost), judge=True)}
     hit = verdict_score("strict", "c0", Judgement(reason=Reason.HIT), {"finding": 1})
-    versions = {"rulers": {"oracles": "harness 1", "strict": "cr-evaluator of m"}}
-    return dataclasses.replace(trial, scores=(*trial.scores, hit, usage), versions=versions)
+    versions = {
+        "rulers": {"oracles": "harness 1", "strict": "cr-evaluator of m"},
+        "calibrations": {"strict": serialization.dump(calibration)},
+    }
+    return dataclasses.replace(trial, scores=(*trial.scores, hit), scoring=scoring, versions=versions)
 
 
 def test_votes_and_costs_add_up_and_one_unknown_cost_makes_the_sum_unknown() -> None:

@@ -34,6 +34,7 @@ from pytest_crab.types import StepRecord
 from pytest_crab.types import TestOutcome
 from pytest_crab.types import Trial
 from pytest_crab.types import Usage
+from pytest_crab.types.reviews import ScorerUsage
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "records.md").read_text(encoding="utf-8")
 RECORDS = [
@@ -44,6 +45,7 @@ RECORDS = [
     Usage,
     ScoredComment,
     Score,
+    ScorerUsage,
     TestOutcome,
     StepRecord,
     summary.Summary,

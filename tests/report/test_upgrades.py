@@ -9,7 +9,9 @@ import pytest
 
 from pytest_crab.report.files import read_summary
 from pytest_crab.report.files import read_trials
+from pytest_crab.report.recorded_rulers import recorded_rulers
 from pytest_crab.report.summary import summarise
+from pytest_crab.scoring.judges.calibration import Calibration
 
 OLD = Path(__file__).parent / "schema1"
 RECORDS = [json.loads(line) for line in (OLD / "trials.jsonl").read_text().splitlines()]
@@ -31,6 +33,31 @@ def test_every_verdict_of_an_old_trial_is_read() -> None:
 
 
 PLACE = ("path", "category", "kind")
+
+
+def test_usage_that_was_a_score_or_one_sum_is_read_as_the_usage_of_each_scorer(tmp_path: Path) -> None:
+    plain = {"schema": 2, "instance": "i", "repo": "o/r", "provenance": "authored", "agent": "a", "runtime": "local"}
+    used = {"input_tokens": 3, "output_tokens": 1, "cost_usd": 0.25, "requests": 2, "models": ["m"]}
+    evidence = {"votes": 2, "usage": used, "calibration": {"compared": 4, "agreed": 3, "unknown": 0}}
+    about = {"scorer": "strict", "unit": "trial", "subject": "usage", "label": "known", "value": 0.25, "reason": "hit"}
+    probe = {"scorer": "choices", "unit": "probe", "subject": "p", "label": "caught", "value": 1.0, "reason": "correct"}
+    lines = [
+        {**plain, "reviewer": "judged", "scores": [{**about, "evidence": evidence}]},
+        {**plain, "reviewer": "answers", "scores": [probe], "scoring": used},
+    ]
+    file = tmp_path / "trials.jsonl"
+    file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    judged, answers = read_trials(file)
+    (strict,) = judged.scoring.values()
+    assert (strict.answers, strict.judge, judged.scores, judged.usages) == (2, True, (), ())
+    assert strict.usage is not None
+    assert strict.usage.cost_usd == 0.25
+    (ruler,) = recorded_rulers([judged]).values()
+    assert (ruler.name, ruler.votes, ruler.cost_usd, ruler.calibration) == (
+        "strict", 2, 0.25, Calibration(compared=4, agreed=3, unknown=0),
+    )  # fmt: skip
+    assert (list(answers.scoring), answers.scoring["choices"].answers) == (["choices"], 1)
+    assert [own.cost_usd for own in answers.usages if own is not None] == [0.25]
 
 
 @pytest.mark.parametrize("at", range(3))

@@ -66,8 +66,9 @@ class ChoiceScorer:
     def _ask(self, context: ScoringContext) -> Iterator[Score]:
         """Yield the score of each probe. Raises AnswererError, GatewayError."""
         for probe in self.comments(context.instance):
-            found = context.perform(self._step(context, probe.id))[probe.id]
-            context.book(found.usage)
+            results = context.perform(self._step(context, probe.id))
+            found = results[probe.id]
+            context.book(self.name, [found.usage], asked=[] if results.reused else [found.usage], judge=False)
             yield score_of(probe.id, found, context.answerer.measure)
 
     def score(

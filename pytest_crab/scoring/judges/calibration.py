@@ -13,6 +13,9 @@ from pytest_crab.protocols import Store
 #: The name in the store.
 CALIBRATION = "calibration"
 
+#: The name, among the versions of a trial's record, of the calibration of each of its judges; None: it has none.
+CALIBRATIONS = "calibrations"
+
 #: What is said of a judge that has none.
 UNCALIBRATED = "not held against labels by people: how far these numbers can be trusted is not known"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -10,6 +9,7 @@ from typing import Any
 
 from pytest_crab import serialization
 from pytest_crab.scoring.judges.bench import JudgeBench
+from pytest_crab.scoring.judges.calibration import CALIBRATIONS
 from pytest_crab.scoring.judges.calibration import find_calibration
 from pytest_crab.scoring.judges.reviews import Cell
 from pytest_crab.scoring.judges.reviews import JudgedFinding
@@ -22,12 +22,12 @@ from pytest_crab.scoring.judges.votes import Judge
 from pytest_crab.scoring.judges.votes import JudgeQuestion
 from pytest_crab.scoring.judges.votes import VotedLabel
 from pytest_crab.scoring.judges.votes import VoteStep
+from pytest_crab.scoring.protocols import ScorerEvidence
 from pytest_crab.scoring.protocols import ScoringContext
 from pytest_crab.scoring.protocols import Step
 from pytest_crab.scoring.review_rulers import NOT_ON_RECORD
 from pytest_crab.scoring.review_rulers import has_texts
 from pytest_crab.scoring.unprepared import UnpreparedScorer
-from pytest_crab.types import JUDGE_USAGE
 from pytest_crab.types import Artefact
 from pytest_crab.types import Comment
 from pytest_crab.types import Instance
@@ -37,7 +37,6 @@ from pytest_crab.types import Review
 from pytest_crab.types import Revision
 from pytest_crab.types import Score
 from pytest_crab.types import Unit
-from pytest_crab.types import total_usage
 from pytest_crab.types import verdict_score
 
 
@@ -64,6 +63,12 @@ class JudgeScorer(UnpreparedScorer):
         """See scoring.protocols.Scorer."""
         return instance.comments
 
+    def prepare(self, context: ScoringContext) -> ScorerEvidence:
+        """See scoring.protocols.Scorer; notes how far the judge agrees with people. Raises BadInput, StoreError."""
+        known = find_calibration(context.cache.store, self.judge.identity())
+        context.facts.setdefault(CALIBRATIONS, {})[self.name] = serialization.dump(known)
+        return super().prepare(context)
+
     def foresee(self, context: ScoringContext, review: Review | None, revision: Revision | None) -> Iterator[Step[Any]]:
         """See scoring.protocols.Scorer."""
         if review is not None and revision is None and has_texts(review):
@@ -83,12 +88,13 @@ class JudgeScorer(UnpreparedScorer):
             with context.timed(VoteStep.name) as clock:
                 found = bench.decide(questions.values())
                 clock.reused = not bench.asked
+            votes = [vote.usage for decision in found.values() for vote in decision.votes]
+            context.book(self.name, votes, asked=[vote.usage for vote in bench.asked], judge=True)
         decisions = {cell: found[question.digest] for cell, question in questions.items()}
         judged = judged_trial("", len(review.findings), comments, decisions, self.judge.labels)
         return [
             *(self._comment_score(comment, judged, decisions) for comment in comments),
             *map(self._finding_score, judged.findings),
-            *([self._usage_score(context, found.values())] if found else []),
         ]
 
     def _bench(self, context: ScoringContext) -> JudgeBench:
@@ -129,20 +135,4 @@ class JudgeScorer(UnpreparedScorer):
             label=found.label,
             reason=Reason.NOT_JUDGED if found.label is None else Reason.HIT if hit else Reason.NO_HIT,
             detail=found.reason,
-        )
-
-    def _usage_score(self, context: ScoringContext, decisions: Iterable[VotedLabel]) -> Score:
-        calibration = find_calibration(context.cache.store, self.judge.identity())
-        votes = [vote for decision in decisions for vote in decision.votes]
-        used = total_usage(vote.usage for vote in votes)
-        cost = None if used is None else used.cost_usd
-        return Score(
-            scorer=self.name,
-            unit=Unit.TRIAL,
-            subject=JUDGE_USAGE,
-            label=None if cost is None else "known",
-            value=cost,
-            reason=Reason.NOT_JUDGED if cost is None else Reason.HIT,
-            detail=None if cost is not None else "the cost of a vote is not known",
-            evidence=serialization.dump({"votes": len(votes), "usage": used, "calibration": calibration}),
         )
