@@ -1,4 +1,4 @@
-"""Reads crab.yaml: named variants of built-in reviewers, agents, judges and answerers, and how to reach models."""
+"""Reads crab.yaml: variants of built-in reviewers, agents, judges and answerers, how to reach models, the gate."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FILE = "crab.yaml"
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
 _FAMILIES = ("reviewers", "agents", "judges", "answerers")
-_SECTIONS = (*_FAMILIES, "models")
+_SECTIONS = (*_FAMILIES, "models", "gate")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +116,10 @@ def _built_in(name: str) -> Provider:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """The content of crab.yaml; a relative path in a variant's settings counts from ``folder``."""
+    """The content of crab.yaml; a relative path in a variant's settings counts from ``folder``.
+
+    ``gate`` has texts, or lists of texts, by the names of the gate's options; whoever has the options reads them.
+    """
 
     folder: Path
     models: ModelSettings = field(default_factory=ModelSettings)
@@ -124,6 +127,7 @@ class Settings:
     agents: Mapping[str, Variant] = field(default_factory=dict)
     judges: Mapping[str, Variant] = field(default_factory=dict)
     answerers: Mapping[str, Variant] = field(default_factory=dict)
+    gate: Mapping[str, str | list[str]] = field(default_factory=dict)
 
     def cassettes(self, store: Path) -> Path:
         """Return the folder of recordings of models: the one that ``models`` names, else one in the store."""
@@ -146,9 +150,21 @@ def load_settings(rootdir: Path) -> Settings:
     ]
     variants = {section: _variants(section, document.get(section, {}), problems) for section in _FAMILIES}
     models = _models(document.get("models", {}), problems)
+    gate = read_gate(document.get("gate", {}), "gate", problems)
     if problems or models is None:
         raise BadInput(str(path), problems)
-    return Settings(folder=rootdir, models=models, **variants)
+    return Settings(folder=rootdir, models=models, gate=gate, **variants)
+
+
+def read_gate(entry: Any, at: str, problems: list[str]) -> dict[str, str | list[str]]:
+    """Return the mapping at this place of crab.yaml: a text or a list of texts for each of the gate's options."""
+    if not isinstance(entry, dict):
+        problems.append(f"{at} is no mapping; it should be one of the gate's options to values, such as margin: 5")
+        return {}
+    for name, value in entry.items():
+        if not all(isinstance(text, str) for text in (value if isinstance(value, list) else [value])):
+            problems.append(f"{at}.{name} is neither a value nor a list of values")
+    return entry
 
 
 def _models(entry: Any, problems: list[str]) -> ModelSettings | None:

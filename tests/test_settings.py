@@ -47,13 +47,18 @@ def test_an_entry_may_have_a_built_ins_name_beside_others_that_use_it(tmp_path: 
 @pytest.mark.parametrize(
     ("content", "telling"),
     [
-        ("model: {}\n", "model is not a known key; the keys here are reviewers, agents, judges, answerers, models"),
+        (
+            "model: {}\n",
+            "model is not a known key; the keys here are reviewers, agents, judges, answerers, models, gate",
+        ),
         ("reviewers: [a]\n", "reviewers is no mapping"),
         ("reviewers: {a: codex}\n", "reviewers.a is no mapping"),
         ("reviewers: {a: {model: x}}\n", "reviewers.a.use is missing"),
         ("agents: {a: {use: [b]}}\n", "agents.a.use is not a name"),
         ("reviewers: {'a::b': {use: codex}}\n", "reviewers.a::b is no name"),
         ("reviewers: {a: {use: codex}, a: {use: codex}}\n", "a stands twice"),
+        ("gate: 5\n", "gate is no mapping"),
+        ("gate: {margin: {all: 5}}\n", "gate.margin is neither a value nor a list of values"),
     ],
 )
 def test_faults_are_sentences(tmp_path: Path, content: str, telling: str) -> None:

@@ -36,7 +36,6 @@ from pytest_crab.scoring.similarity import MEASURES
 from pytest_crab.scoring.similarity import missing_library
 from pytest_crab.settings import Settings
 from pytest_crab.settings import Variant
-from pytest_crab.settings import load_settings
 from pytest_crab.trial import Crew
 from pytest_crab.trial import CrewSpec
 from pytest_crab.types import CONTROL
@@ -93,10 +92,9 @@ class Contestants:
         return "; ".join(filter(None, [described, answering]))
 
 
-def build_contestants(options: Options, config: pytest.Config) -> Contestants:
+def build_contestants(options: Options, settings: Settings, config: pytest.Config) -> Contestants:
     """Build a crew for every named reviewer. Raises pytest.UsageError with every fault."""
     try:
-        settings = load_settings(config.rootpath)
         agent, why = (options.agent, "") if options.agent else _default_agent(settings)
         agent_spec, _ = _spec(
             AGENTS, agent, settings.agents, settings.folder, config.hook.pytest_crab_make_agent, config

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 class Option:
     """One option: ``--crab-NAME``, ``CRAB_NAME`` and ``crab_NAME`` in an ini file mean the same.
 
-    ``flag`` False: it is none of the command line's. ``old`` is a name that still works and warns.
+    ``flag`` False: it is none of the command line's. ``old`` is a name that still works and warns. ``gate``: it may
+    also stand in crab.yaml under ``gate``, by its name.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Option:
     short: str | None = None
     old: str | None = None
     flag: bool = True
+    gate: bool = False
 
     @property
     def dest(self) -> str:
@@ -139,59 +141,81 @@ class Options:
     )
     junit: Path | None = _option(kinds.FILE, None, "write a JUnit file with one case per oracle")
     junit_misses: str = _option(kinds.MISSES, "failure", "what a missed oracle is in the JUnit file; none: it passes")
-    fail_under: float | None = _option(kinds.RATE, None, "let the rate of caught oracles decide the exit status")
+    fail_under: float | None = _option(
+        kinds.RATE, None, "let the rate of caught oracles decide the exit status", gate=True
+    )
     baselines: tuple[Path, ...] = _option(
         kinds.BASELINE,
         (),
         "compare with this earlier run and let the difference decide the exit status; repeatable: several are pooled",
         name="baseline",
         many=True,
+        gate=True,
     )
     anchor: Path | None = _option(
         kinds.BASELINE,
         None,
         "let no gate against a baseline pass unless it passes against this pinned run too, so that small drops add up "
         "to none",
+        gate=True,
     )
     margin: tuple[tuple[str, float], ...] = _option(
         kinds.MARGIN,
         (),
         "allow the rate, or that of a label (security=10), to be so far below the baseline's; repeatable (default: 5)",
         many=True,
+        gate=True,
     )
     gate_mode: str = _option(
         kinds.GATE_MODE,
         "strict",
         "exit 8 where the gate cannot tell (strict), or 0, so that only a shown drop fails a build (shown-drop)",
+        gate=True,
     )
     gate_looks: int = _option(
-        kinds.COUNT, 1, "divide the gate's chance of an error among so many runs or repeats after which it is looked at"
+        kinds.COUNT,
+        1,
+        "divide the gate's chance of an error among so many runs or repeats after which it is looked at",
+        gate=True,
     )
     gate_stop: bool = _option(
         kinds.SWITCH,
         False,
         "take repositories in random order, look at the gate after each of --crab-gate-looks equal parts of them, and "
         "run no more once it is decided",
+        gate=True,
     )
     screen: float | None = _option(
         kinds.RATE,
         None,
         "under a baseline of three runs or more, run only this share of the instances that were stable in all of them, "
         "and let each stand for the others",
+        gate=True,
     )
     gate_unit: str = _option(
         kinds.UNIT,
         "repository",
         "let the gate speak for repositories like these, or with pull-request for these repositories only",
+        gate=True,
     )
     allow_difference: str | None = _option(
-        kinds.CONDITION, None, "compare with the baseline though this one thing differs"
+        kinds.CONDITION,
+        None,
+        "compare with the baseline though this one thing differs",
+        gate=True,
     )
-    max_broken: float = _option(kinds.SHARE, 0.05, "exit 9 if a larger share of oracles is broken, under a gate")
+    max_broken: float = _option(
+        kinds.SHARE, 0.05, "exit 9 if a larger share of oracles is broken, under a gate", gate=True
+    )
     max_unknown: float = _option(
-        kinds.SHARE, 0.05, "pass no gate if a larger share of oracles is unknown for another reason"
+        kinds.SHARE,
+        0.05,
+        "pass no gate if a larger share of oracles is unknown for another reason",
+        gate=True,
     )
-    errors_as_misses: bool = _option(kinds.SWITCH, False, "count unknown oracles as missed, as the c-CRAB paper does")
+    errors_as_misses: bool = _option(
+        kinds.SWITCH, False, "count unknown oracles as missed, as the c-CRAB paper does", gate=True
+    )
     disk_budget: int | None = _option(
         kinds.SIZE,
         None,

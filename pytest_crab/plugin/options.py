@@ -1,4 +1,4 @@
-"""The values of options: from the command line, else the environment, else an ini file, else the default."""
+"""The values of options: from the command line, the environment, an ini file, the gate of crab.yaml, or the default."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ import pytest
 from pytest_crab.plugin.option_table import OPTIONS
 from pytest_crab.plugin.option_table import Option
 from pytest_crab.plugin.option_table import Options
+from pytest_crab.plugin.option_types import BASELINE
 from pytest_crab.plugin.option_types import SWITCH
 
 
@@ -56,11 +57,21 @@ def _is_taken(parser: pytest.Parser, flag: str) -> bool:
     return f"{flag}=x" not in unknown
 
 
-def read_options(config: pytest.Config) -> Options:
-    """Read every option. Raises pytest.UsageError that names all bad values."""
-    problems: list[str] = []
-    names = [each.name for each in fields(Options)]
-    values = {name: _value(option, config, os.environ, problems) for name, option in zip(names, OPTIONS, strict=True)}
+def read_options(config: pytest.Config, gate: Mapping[str, str | list[str]]) -> Options:
+    """Read every option; ``gate``, as crab.yaml has it, stands for those of the gate that are not named elsewhere.
+
+    Raises pytest.UsageError that names all bad values.
+    """
+    known = [option.name for option in OPTIONS if option.gate]
+    problems = [
+        f"crab.yaml: gate.{name} is not a known key; the keys here are {', '.join(known)}"
+        for name in gate
+        if name not in known
+    ]
+    values = {
+        each.name: _value(option, gate.get(option.name), config, problems)
+        for each, option in zip(fields(Options), OPTIONS, strict=True)
+    }
     if problems:
         raise pytest.UsageError("\n".join(problems))
     store, invocation = config.rootpath / values["store"], config.invocation_params.dir
@@ -118,20 +129,33 @@ def _raw(option: Option, config: pytest.Config, environ: Mapping[str, str]) -> t
     return None, "the default"
 
 
-def _value(option: Option, config: pytest.Config, environ: Mapping[str, str], problems: list[str]) -> Any:
-    raw, place = _raw(option, config, environ)
+def _value(option: Option, setting: str | list[str] | None, config: pytest.Config, problems: list[str]) -> Any:
+    raw, place = _raw(option, config, os.environ)
     if raw is None and option.old is not None:
-        raw, place = _raw(_old_option(option), config, environ)
+        raw, place = _raw(_old_option(option), config, os.environ)
         if raw is not None:
             now = {"-": f"--crab-{option.name}", "C": option.variable, "c": option.dest}[place[0]]
             sentence = f"{place} is now {now}; the old name works for one more release"
             config.issue_config_time_warning(pytest.PytestDeprecationWarning(sentence), stacklevel=2)
+    if raw is None and setting is not None and setting != []:
+        raw, place = _from_file(option, setting, config), f"crab.yaml: gate.{option.name}"
     if raw is None:
         return option.default
-    texts = raw if option.many else [raw]
+    texts = raw if isinstance(raw, list) else [raw]
+    single = option.many or len(texts) == 1
     try:
-        values = tuple(option.type.read(text.strip()) for text in texts)
+        values = tuple(option.type.read(text.strip()) for text in texts) if single else ()
     except (ValueError, KeyError):
+        values = ()
+    if not values:
         problems.append(f"{place} is {', '.join(map(repr, texts))}; it should be {option.type.meaning}")
         return option.default
     return values if option.many else values[0]
+
+
+def _from_file(option: Option, setting: str | list[str], config: pytest.Config) -> str | list[str]:
+    """Return what crab.yaml has for an option; its relative paths start at its folder."""
+    if option.type is not BASELINE:
+        return setting
+    paths = [str(config.rootpath / text) for text in (setting if isinstance(setting, list) else [setting])]
+    return paths if option.many else paths[0]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_crab.errors import BadInput
+from pytest_crab.plugin.contestants import Contestants
 from pytest_crab.plugin.contestants import build_contestants
 from pytest_crab.plugin.forecast import Forecaster
 from pytest_crab.plugin.gate import RunGate
@@ -27,6 +29,8 @@ from pytest_crab.plugin.table import RecordedAgreement
 from pytest_crab.plugin.table import Table
 from pytest_crab.plugin.trust import SetsOnly
 from pytest_crab.plugin.trust import require_trust
+from pytest_crab.settings import Settings
+from pytest_crab.settings import load_settings
 
 
 def register(config: pytest.Config) -> None:
@@ -35,12 +39,13 @@ def register(config: pytest.Config) -> None:
     pytest calls the hooks of the last one first: at the end trials are stopped, then the record is completed, then the
     table is printed.
     """
-    options = read_options(config)
+    settings = _settings(config)
+    options = read_options(config, settings.gate)
     is_worker = hasattr(config, "workerinput")
     measures = runs_trials(options, config)
     if options.plan and hasattr(config.option, "dist"):
         config.option.dist = "no"  # a plan needs what this process collects, and under pytest-xdist workers collect
-    contestants = build_contestants(options, config)
+    contestants = build_contestants(options, settings, config)
     if measures and not is_worker:
         _refuse_forked(config)
         if options.reviewers:  # answerers run no code of an instance
@@ -54,10 +59,8 @@ def register(config: pytest.Config) -> None:
     recorder = Recorder(options, contestants, resources, gate, shards, config) if measures and not is_worker else None
     looks = None if gate is None else gate.looks
     runner = Runner(options, contestants, resources, looks, config) if measures else None
-
-    named = {name: name in options.reviewers for name, crew in contestants.by_reviewer.items() if not crew.spec.answers}
     plugins: dict[str, object | None] = {
-        "items": Items(named, options.answerers, options.repeat, options.store, config),
+        "items": _items(options, contestants, config),
         "sets-only": SetsOnly(config),
         "shared-decisions": SharedDecisions(resources),
         "header": None if is_worker else Header(options, contestants, resources, runner, config),
@@ -79,6 +82,18 @@ def register(config: pytest.Config) -> None:
     for name, plugin in plugins.items():
         if plugin is not None:
             config.pluginmanager.register(plugin, f"crab-{name}")
+
+
+def _settings(config: pytest.Config) -> Settings:
+    try:
+        return load_settings(config.rootpath)
+    except BadInput as error:
+        raise pytest.UsageError(str(error)) from error
+
+
+def _items(options: Options, contestants: Contestants, config: pytest.Config) -> Items:
+    named = {name: name in options.reviewers for name, crew in contestants.by_reviewer.items() if not crew.spec.answers}
+    return Items(named, options.answerers, options.repeat, options.store, config)
 
 
 def _refuse_forked(config: pytest.Config) -> None:

@@ -11,7 +11,9 @@ import pytest
 from pytest_crab.agents import AGENTS
 from pytest_crab.plugin import option_types as kinds
 from pytest_crab.plugin.option_table import OPTIONS
+from pytest_crab.plugin.options import read_options
 from pytest_crab.reviewers import REVIEWERS
+from pytest_crab.settings import load_settings
 
 USAGE = pytest.ExitCode.USAGE_ERROR
 
@@ -155,6 +157,12 @@ def test_bad_values_are_told_by_the_place_they_stand_in(bare: Any, monkeypatch: 
         ("reviewers: [strict]", "ERROR: *crab.yaml: reviewers is no mapping*"),
         ("contestants: {}", "ERROR: *crab.yaml: contestants is not a known key*"),
         ("reviewers: {strict: {use: ruff", "ERROR: *crab.yaml: *"),
+        (
+            "gate: {jobs: 5}",
+            "ERROR: crab.yaml: gate.jobs is not a known key; the keys here are fail-under, baseline, *",
+        ),
+        ("gate: {margin: wide}", "ERROR: crab.yaml: gate.margin is 'wide'; it should be points from 0 to 100 *"),
+        ("gate: {max-broken: [1%, 2%]}", "ERROR: crab.yaml: gate.max-broken is '1%', '2%'; it should be a share *"),
     ],
 )
 def test_bad_settings_are_a_usage_error(bare: Any, text: str, sentence: str) -> None:
@@ -163,6 +171,24 @@ def test_bad_settings_are_a_usage_error(bare: Any, text: str, sentence: str) -> 
     assert result.ret == USAGE
     result.stderr.fnmatch_lines([sentence])
     result.stderr.no_fnmatch_line("*Traceback*")
+
+
+def test_the_gate_of_crab_yaml_holds_where_no_option_says_otherwise(bare: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    bare.write(
+        {
+            "crab.yaml": "gate: {baseline: before, margin: [7, security=10], gate-looks: 2, fail-under: 30%}\n",
+            "here/nothing.txt": "",
+        }
+    )
+    monkeypatch.chdir(bare.path / "here")  # paths of crab.yaml start at its own folder
+    options = read_options(bare.pytester.parseconfig("--rootdir", str(bare.path)), load_settings(bare.path).gate)
+    assert options.baselines == (bare.path / "before",)
+    assert (options.margin, options.gate_looks, options.fail_under) == ((("", 7.0), ("security", 10.0)), 2, 0.3)
+    monkeypatch.setenv("CRAB_GATE_LOOKS", "3")
+    given = ("--rootdir", str(bare.path), "--crab-margin=2", "--crab-baseline=other")
+    options = read_options(bare.pytester.parseconfig(*given), load_settings(bare.path).gate)
+    assert (options.margin, options.gate_looks, options.fail_under) == ((("", 2.0),), 3, 0.3)
+    assert options.baselines == (bare.path / "here" / "other",)
 
 
 def test_use_names_a_built_in_and_never_the_entry_of_that_name(bare: Any) -> None:
