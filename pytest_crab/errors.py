@@ -31,6 +31,14 @@ class SourceError(CrabError):
     """The source was reached and is not what the instance says: a wrong digest, a missing commit, a bad archive."""
 
 
+class ForgeError(CrabError):
+    """A forge did not do as it was asked; ``pause``: seconds after which another try may help, None: it would not."""
+
+    def __init__(self, message: str, pause: float | None = None) -> None:
+        super().__init__(message)
+        self.pause = pause
+
+
 class DiffRejected(CrabError):
     """A diff does not apply to the tree it was meant for."""
 

@@ -22,6 +22,7 @@ COMMANDS = {
         "pytest_crab.cli.certify:certify", "Prove oracles, finding environments where none is given."
     ),
     "check": Subcommand("pytest_crab.cli.check:check", "Validate instances, and audit their oracles."),
+    "comment": Subcommand("pytest_crab.cli.comment:comment", "Write a run's results as one comment on a pull request."),
     "compare": Subcommand("pytest_crab.cli.compare:compare", "Compare two earlier runs, oracle by oracle."),
     "compare-rulers": Subcommand(
         "pytest_crab.cli.compare_rulers:compare_rulers", "Measure stored reviews by several rulers."

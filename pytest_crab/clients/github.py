@@ -62,16 +62,10 @@ class Forge:
     @staticmethod
     def _comments(hub: github.Github, path: str) -> list[Mapping[str, Any]]:
         # PyGithub's own comments would be asked for again one by one: GitHub leaves fields out that they have.
-        found: list[Mapping[str, Any]] = []
-        for page in range(1, _MOST_PAGES + 1):
-            parameters = {"per_page": _PER_PAGE, "page": page}
-            headers, comments = hub.requester.requestJsonAndCheck("GET", f"{path}/comments", parameters)
-            if not isinstance(comments, list) or not all(map(_is_comment, comments)):
-                break
-            found += comments
-            if 'rel="next"' not in str(headers.get("link", "")):
-                return found
-        raise TypeError("these are no comments, or too many")
+        found = read_pages(hub, f"{path}/comments")
+        if not all(map(_is_comment, found)):
+            raise TypeError("these are no comments")
+        return found
 
     def _read(self, address: str, what: str, read: Callable[[github.Github, str], T]) -> T:
         """Return what ``read`` takes from the API's path of a pull request; an odd answer is an error of the forge."""
@@ -81,14 +75,7 @@ class Forge:
         match = _ADDRESS.fullmatch(address)
         assert match is not None
         seconds = self.caller.seconds_left()
-        hub = github.Github(
-            base_url=self.url.rstrip("/"),
-            auth=github.Auth.Token(self.token) if self.token else None,
-            timeout=int(seconds),
-            user_agent="pytest-crab",
-            retry=None,
-            seconds_between_requests=None,
-        )
+        hub = open_hub(self.url, self.token, int(seconds))
         try:
             return read(hub, f"/repos/{match['repo']}/pulls/{match['number']}")
         except github.GithubException as error:
@@ -109,6 +96,35 @@ class Forge:
             raise self.caller.error({"state": "garbage"}, f"the forge's {what} of {address} cannot be read") from error
         finally:
             hub.close()
+
+
+def open_hub(url: str, token: str | None, seconds: int) -> github.Github:
+    """Return PyGithub's client of the API at ``url``; an answer may take so many seconds, and no call is repeated."""
+    import github
+
+    return github.Github(
+        base_url=url.rstrip("/"),
+        auth=github.Auth.Token(token) if token else None,
+        timeout=seconds,
+        user_agent="pytest-crab",
+        retry=None,
+        seconds_between_requests=None,
+        seconds_between_writes=None,
+    )
+
+
+def read_pages(hub: github.Github, path: str) -> list[Any]:
+    """Return all entries of a list of the API, page after page. Raises TypeError where it is none, or has no end."""
+    found: list[Any] = []
+    for page in range(1, _MOST_PAGES + 1):
+        parameters = {"per_page": _PER_PAGE, "page": page}
+        headers, entries = hub.requester.requestJsonAndCheck("GET", path, parameters)
+        if not isinstance(entries, list):
+            break
+        found += entries
+        if 'rel="next"' not in str(headers.get("link", "")):
+            return found
+    raise TypeError("this is no list, or too long a one")
 
 
 def findings_of(comments: Sequence[Mapping[str, Any]], commit: str, diff: str) -> tuple[Finding, ...]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from typing import Any
 from typing import TypeVar
 
+from pytest_crab.clients.retrying import call_retrying
 from pytest_crab.clients.status_table import Status
 from pytest_crab.clients.status_table import read_status
 from pytest_crab.errors import ReviewerError
@@ -22,7 +23,6 @@ from pytest_crab.retry_policy import retry_after
 
 if TYPE_CHECKING:
     import httpx2
-    import tenacity
 
 T = TypeVar("T")
 
@@ -80,25 +80,8 @@ class Caller:
 
     def retrying(self, call: Callable[[], T]) -> T:
         """Make a call that changes nothing, again where its failure may pass. Raises ReviewerError, Cancelled."""
-        import tenacity
-
         policy = RetryPolicy(most=TRIES - 1, wait=self.poll)
-
-        def pause(state: tenacity.RetryCallState) -> float:
-            failure = state.outcome and state.outcome.exception()
-            asked = failure.pause if isinstance(failure, CallFailed) and failure.pause is not None else 0.0
-            return max(asked, policy.pause(state.attempt_number) or 0.0)
-
-        def is_over(state: tenacity.RetryCallState) -> bool:
-            return state.attempt_number >= TRIES or time.monotonic() + state.upcoming_sleep > self.until
-
-        return tenacity.Retrying(
-            retry=tenacity.retry_if_exception(lambda error: isinstance(error, CallFailed) and error.pause is not None),
-            wait=pause,
-            stop=is_over,
-            sleep=self.services.wait,
-            reraise=True,
-        )(call)
+        return call_retrying(call, CallFailed, policy=policy, until=self.until, sleep=self.services.wait)
 
 
 class HttpService:

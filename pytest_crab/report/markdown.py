@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
@@ -47,7 +49,12 @@ _HEADS = (
     "Caught / known",
     "Unknown",
 )
-_SPECIAL = str.maketrans({char: f"\\{char}" for char in "\\`*_{}[]<>#|~@!"})
+_SPECIAL = str.maketrans({char: f"\\{char}" for char in "\\`*_{}[]<>#|~@!&"})
+
+#: A forge makes mentions, references and links of what Markdown has become, so that a backslash does not keep it from
+#: that; a space without width does.
+_LIVE = re.compile(r"(@|[#!$%&~](?=\d)|(?<=GH)-(?=\d)|:(?=//)|(?<=\bwww)\.)", re.IGNORECASE)
+_APART = "&#8203;"
 
 
 def write_markdown(path: Path, summary: Summary) -> None:
@@ -59,6 +66,12 @@ def markdown_lines(summary: Summary) -> Iterator[str]:
     """Yield the lines of summary.md; what names and reasons hold cannot become markup or mention anyone."""
     yield "## Results"
     yield ""
+    yield from head_lines(summary)
+    yield from detail_lines(summary)
+
+
+def head_lines(summary: Summary) -> Iterator[str]:
+    """Yield what is to be read first: the gate's decision, each reviewer's rate, and the table."""
     if summary.gate is not None:
         yield f"**{escape_markdown(gate_line(summary.gate))}**"
         yield ""
@@ -66,25 +79,29 @@ def markdown_lines(summary: Summary) -> Iterator[str]:
         yield f"- **{escape_markdown(rate)}**{'' if gate is None else f'<br>{escape_markdown(gate)}'}"
     yield ""
     if summary.gate is not None:
-        yield from _folded("The gate's reasons", [escape_markdown(summary.gate.paragraph, 5000)])
+        yield from folded("The gate's reasons", [escape_markdown(summary.gate.paragraph, 5000)])
         for reviewer, labels in summary.gate.labels.items():
             heads, *changes = label_table(labels)
             rows = [tuple(map(escape_markdown, row)) for row in changes]
-            yield from _folded(f"{escape_markdown(reviewer)} by label, before and after", _table(heads, rows))
+            yield from folded(f"{reviewer} by label, before and after", table(heads, rows))
     lifted = [f"**{escape_markdown(text, 500)}**" for text in lift_lines(summary)]
     yield from (line for text in lifted for line in (text, ""))
-    yield from _table(_HEADS, [_cells(reviewer) for reviewer in summary.reviewers])
+    yield from table(_HEADS, [_cells(reviewer) for reviewer in summary.reviewers])
+
+
+def detail_lines(summary: Summary) -> Iterator[str]:
+    """Yield what is behind that: rates by label, rulers, unknown verdicts, and remarks."""
     for dimension, words in summary.dimensions().items():
-        title = f"Caught of known oracles by {escape_markdown(dimension)}, with 95% intervals"
+        title = f"Caught of known oracles by {dimension}, with 95% intervals"
         yield from _label_table(title, summary, dimension, words, _rate_cell)
     for dimension, words in summary.finding_dimensions().items():
-        yield from _label_table(f"Findings by {escape_markdown(dimension)}", summary, dimension, words, of_findings)
+        yield from _label_table(f"Findings by {dimension}", summary, dimension, words, of_findings)
     rulers = rulers_shown(summary)
     if rulers:
         heads = ("Mean by ruler", *(escape_markdown(label(one)) for one in summary.reviewers))
         cells = [(escape_markdown(ruler), *(of_ruler(one, ruler) for one in summary.reviewers)) for ruler in rulers]
         yield ""
-        yield from _table(heads, cells)
+        yield from table(heads, cells)
         yield ""
         yield from (f"- {escape_markdown(text, 500)}" for text in ruler_lines(summary.rulers.values()))
     unknown = [f"{unknown_head(summary)}: {text}" for text in unknown_lines(summary)]
@@ -95,8 +112,8 @@ def markdown_lines(summary: Summary) -> Iterator[str]:
 
 
 def escape_markdown(text: str, limit: int = 200) -> str:
-    """Return foreign text on one line, with its markup and its mentions escaped."""
-    return one_line(text, limit).translate(_SPECIAL)
+    """Return foreign text on one line that is no markup, and that no forge makes a mention, reference or link of."""
+    return _LIVE.sub(rf"\1{_APART}", one_line(text, limit).translate(_SPECIAL))
 
 
 def _cells(reviewer: ReviewerSummary) -> list[str]:
@@ -124,11 +141,13 @@ def _label_table(
     yield ""
     heads = (escape_markdown(dimension).capitalize(), *(escape_markdown(label(one)) for one in summary.reviewers))
     cells = ((word, [cell(one, dimension, word) for one in summary.reviewers]) for word in words)
-    yield from _folded(title, _table(heads, [(escape_markdown(word), *own) for word, own in cells]))
+    yield from folded(title, table(heads, [(escape_markdown(word), *own) for word, own in cells]))
 
 
-def _folded(title: str, lines: Iterable[str]) -> Iterator[str]:
-    yield f"<details><summary>{title}</summary>"
+def folded(title: str, lines: Iterable[str]) -> Iterator[str]:
+    """Yield lines that are shown once their title, which may be foreign text, is clicked."""
+    inside = _LIVE.sub(rf"\1{_APART}", html.escape(one_line(title)))  # Markdown is not read within HTML
+    yield f"<details><summary>{inside}</summary>"
     yield ""
     yield from lines
     yield ""
@@ -140,7 +159,8 @@ def _rate_cell(reviewer: ReviewerSummary, dimension: str, word: str) -> str:
     return of_label(reviewer.by_label.get(dimension, {}).get(word))
 
 
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Yield a table of cells that are escaped."""
     yield f"| {' | '.join(heads)} |"
     yield f"|---|{'---:|' * (len(heads) - 1)}"
     for row in rows:

@@ -42,7 +42,7 @@ def test_foreign_text_is_no_markup(make_trial: Callable[..., Trial]) -> None:
     gate = Gate(exit_code=1, ruling="failed", paragraph="<!-- @all -->\n# big")
     text = "\n".join(markdown_lines(replace(summarise([make_trial(name, "one", Reason.GREEN)]), gate=gate)))
     assert "<img" not in text.replace("\\<", "")
-    assert r"a\|b\<img src=x\>\@team\[x\](http://example.org)" in text
+    assert r"a\|b\<img src=x\>\@&#8203;team\[x\](http:&#8203;//example.org)" in text
     assert "\n# big" not in text
 
 

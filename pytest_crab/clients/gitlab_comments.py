@@ -1,0 +1,100 @@
+"""Notes of a merge request on GitLab, through python-gitlab."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+from typing import Any
+
+from pytest_crab.clients.forge_comments import ANSWER_SECONDS
+from pytest_crab.clients.forge_comments import OwnComment
+from pytest_crab.clients.forge_comments import PullRequestPlace
+from pytest_crab.errors import ForgeError
+from pytest_crab.redaction import Redactor
+from pytest_crab.text import one_line
+
+if TYPE_CHECKING:
+    import gitlab
+
+_UNAUTHORISED, _FORBIDDEN, _MISSING, _TOO_MANY, _BROKEN = 401, 403, 404, 429, 500
+
+#: Tells python-gitlab not to wait by itself, so that one back-off with one limit holds for both forges.
+_AT_ONCE: dict[str, Any] = {"obey_rate_limit": False}
+
+
+class GitLabNotes:
+    """A CommentForge on GitLab; ``variable`` is the name of the one that holds the token."""
+
+    def __init__(self, place: PullRequestPlace, variable: str, token: str) -> None:
+        import gitlab
+
+        self._place = place
+        self._variable = variable
+        self._redactor = Redactor({token: f"[{variable}]"})
+        self._lab: Any = gitlab.Gitlab(
+            place.api, private_token=token, timeout=ANSWER_SECONDS, user_agent="pytest-crab", keep_base_url=True
+        )
+        self._request: Any = None
+
+    def own_comments(self) -> Sequence[OwnComment]:
+        """Return the notes of the token's own account, oldest first. Raises ForgeError."""
+        with self._errors("read"):
+            project = self._lab.projects.get(self._place.project, lazy=True)
+            self._request = request = project.mergerequests.get(self._place.number, **_AT_ONCE)
+            if request.state != "opened":
+                raise ForgeError(
+                    f"{self._place.text} is {request.state}: a note is written on open merge requests only"
+                )
+            account = self._lab.http_get("/user", **_AT_ONCE)
+            notes = request.notes.list(get_all=True, order_by="created_at", sort="asc", **_AT_ONCE)
+            own = [note for note in notes if note.author["id"] == account["id"]]
+            return [OwnComment(note.id, note.body, self._url(note.id)) for note in own]
+
+    def create(self, body: str) -> str:
+        """Write a note and return its address. Raises ForgeError."""
+        with self._errors("comment on"):
+            return self._url(self._request.notes.create({"body": body}, **_AT_ONCE).id)
+
+    def edit(self, comment: OwnComment, body: str) -> None:
+        """Replace the text of a note. Raises ForgeError."""
+        with self._errors("comment on"):
+            self._request.notes.update(comment.id, {"body": body}, **_AT_ONCE)
+
+    def delete(self, comment: OwnComment) -> None:
+        """Remove a note. Raises ForgeError."""
+        with self._errors("comment on"):
+            self._request.notes.delete(comment.id, **_AT_ONCE)
+
+    def _url(self, note: int) -> str:
+        return f"{self._request.web_url}#note_{note}"
+
+    @contextmanager
+    def _errors(self, doing: str) -> Iterator[None]:
+        """Turn errors of python-gitlab and of the network into ForgeErrors without the token."""
+        import gitlab
+        import requests
+
+        try:
+            yield
+        except gitlab.GitlabError as error:
+            raise self._error(error, doing) from error
+        except requests.RequestException as error:
+            text = self._redactor.text(one_line(str(error)))
+            raise ForgeError(f"GitLab cannot be reached at {self._place.api}: {text}", 0.0) from error
+        except (LookupError, TypeError, ValueError, AttributeError, AssertionError) as error:
+            raise ForgeError(f"GitLab's answer on {self._place.text} cannot be read") from error
+
+    def _error(self, error: gitlab.GitlabError, doing: str) -> ForgeError:
+        place, status = self._place.text, error.response_code or 0
+        if status == _TOO_MANY:
+            return ForgeError("GitLab's rate limit is used up: try again in a minute", 0.0)
+        if status == _UNAUTHORISED:
+            return ForgeError(f"GitLab does not accept the token in {self._variable}: it may have expired")
+        if status == _FORBIDDEN:
+            return ForgeError(f"the token in {self._variable} may not {doing} {place}: give it the scope api")
+        if status == _MISSING:
+            return ForgeError(f"GitLab has no {place}, or does not show it to the token in {self._variable}")
+        said = self._redactor.text(one_line(str(error.error_message)))
+        return ForgeError(f"GitLab answered {status} for {place}: {said}", 0.0 if status >= _BROKEN else None)
