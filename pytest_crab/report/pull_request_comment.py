@@ -35,7 +35,7 @@ _ANNOTATIONS = 10
 _CUT = "The rest does not fit into a comment; it is in summary.md of the report."
 
 
-class ChangedOracle(NamedTuple):
+class OracleChange(NamedTuple):
     """An oracle of a reviewer that was lost or gained; ``record`` None: this run does not have it."""
 
     reviewer: str
@@ -68,14 +68,14 @@ def comment_body(summary: Summary, comparisons: Mapping[str, Comparison], footer
     return "\n".join([*kept, *closed, "", _CUT, *end])
 
 
-def changes(summary: Summary, comparisons: Mapping[str, Comparison]) -> Iterator[ChangedOracle]:
+def changes(summary: Summary, comparisons: Mapping[str, Comparison]) -> Iterator[OracleChange]:
     """Yield every oracle that was lost, then every one that was gained, of each reviewer."""
     records = {own.reviewer: {oracle.key: oracle for oracle in own.oracles} for own in summary.reviewers}
     for reviewer, comparison in comparisons.items():
         for change, names in (("lost", comparison.lost), ("gained", comparison.gained)):
             for instance, _, comment in (name.rpartition("::") for name in names):
                 record = records.get(reviewer, {}).get((instance, comment))
-                yield ChangedOracle(reviewer, change, instance, comment, record)
+                yield OracleChange(reviewer, change, instance, comment, record)
 
 
 def workflow_commands(
@@ -113,7 +113,7 @@ def _change_lines(summary: Summary, comparisons: Mapping[str, Comparison]) -> It
         yield f"{escape_markdown(name)}: nothing lost and nothing gained against the baseline"
 
 
-def _rows(found: Sequence[ChangedOracle]) -> Iterator[Sequence[str]]:
+def _rows(found: Sequence[OracleChange]) -> Iterator[Sequence[str]]:
     for one in found[:_LISTED]:
         record = one.record
         now = "" if record is None else f"{record.verdicts.count(CAUGHT)} of {len(record.verdicts)}"
@@ -123,7 +123,7 @@ def _rows(found: Sequence[ChangedOracle]) -> Iterator[Sequence[str]]:
         yield [f"{len(found) - _LISTED} more", found[0].change, "", ""]
 
 
-def _labels(one: ChangedOracle) -> str:
+def _labels(one: OracleChange) -> str:
     words = "" if one.record is None else label_words(one.record.labels)
     return f" ({words})" if words else ""
 

@@ -15,7 +15,7 @@ from typing import Any
 from typing import NamedTuple
 
 
-class Answer(NamedTuple):
+class ForgeAnswer(NamedTuple):
     """An answer: its status, its JSON, and its headers."""
 
     status: int
@@ -47,7 +47,7 @@ class ScriptedForge:
     accounts: dict[str, str] = field(default_factory=lambda: {"ghs_job_token_1": "github-actions[bot]"})
     readers: set[str] = field(default_factory=set)
     notes: list[Note] = field(default_factory=list)
-    script: list[Answer] = field(default_factory=list)
+    script: list[ForgeAnswer] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
     page: int = 100
     url: str = ""
@@ -102,46 +102,46 @@ class ScriptedForge:
         handler.end_headers()
         handler.wfile.write(content)
 
-    def _answer(self, handler: BaseHTTPRequestHandler, path: str, query: str, body: Any) -> Answer:
+    def _answer(self, handler: BaseHTTPRequestHandler, path: str, query: str, body: Any) -> ForgeAnswer:
         token = handler.headers.get("private-token") or handler.headers.get("authorization", "").split(" ")[-1]
         login = self.accounts.get(token)
         if login is None:
-            return Answer(401, {"message": "Bad credentials"})
+            return ForgeAnswer(401, {"message": "Bad credentials"})
         asks_for_a_bot = path.endswith("/user") and login.endswith("[bot]")
         if asks_for_a_bot or (handler.command != "GET" and token in self.readers):
-            return Answer(403, {"message": "Resource not accessible by integration"})
+            return ForgeAnswer(403, {"message": "Resource not accessible by integration"})
         if path in ("/user", "/api/v4/user"):
-            return Answer(200, self._user(login))
+            return ForgeAnswer(200, self._user(login))
         request = "/api/v4/projects/1/merge_requests/7"
         path = path.replace(f"/projects/{self.project.replace('/', '%2F')}/", "/projects/1/")
         if path in (f"/repos/{self.project}/pulls/7", request):
-            return Answer(200, self._pull(on_gitlab=path == request))
+            return ForgeAnswer(200, self._pull(on_gitlab=path == request))
         if path in (f"/repos/{self.project}/issues/7/comments", f"{request}/notes"):
             return self._comments(handler.command, login, path, query, body)
         return self._comment(handler.command, path, body)
 
-    def _comments(self, command: str, login: str, path: str, query: str, body: Any) -> Answer:
+    def _comments(self, command: str, login: str, path: str, query: str, body: Any) -> ForgeAnswer:
         if command == "POST":
-            return Answer(201, self._shown(self.write(login, body["body"])))
+            return ForgeAnswer(201, self._shown(self.write(login, body["body"])))
         return self._listed(path, query)
 
-    def _comment(self, command: str, path: str, body: Any) -> Answer:
+    def _comment(self, command: str, path: str, body: Any) -> ForgeAnswer:
         found = re.fullmatch(r".*/(?:issues/comments|notes)/(\d+)", path)
         note = next((one for one in self.notes if found and one.id == int(found[1])), None)
         if note is None:
-            return Answer(404, {"message": "Not Found"})
+            return ForgeAnswer(404, {"message": "Not Found"})
         if command == "DELETE":
             self.notes.remove(note)
-            return Answer(204)
+            return ForgeAnswer(204)
         note.body, note.edits = body["body"], note.edits + 1
-        return Answer(200, self._shown(note))
+        return ForgeAnswer(200, self._shown(note))
 
-    def _listed(self, path: str, query: str) -> Answer:
+    def _listed(self, path: str, query: str) -> ForgeAnswer:
         match = re.search(r"(?:^|&)page=(\d+)", query)
         page = int(match[1]) if match else 1
         shown = [self._shown(note) for note in self.notes[(page - 1) * self.page : page * self.page]]
         more = f'<{self.url}{path}?page={page + 1}>; rel="next"'
-        return Answer(200, shown, {"link": more} if page * self.page < len(self.notes) else {})
+        return ForgeAnswer(200, shown, {"link": more} if page * self.page < len(self.notes) else {})
 
     def _pull(self, *, on_gitlab: bool) -> dict[str, Any]:
         state = "opened" if on_gitlab and self.state == "open" else self.state

@@ -16,7 +16,7 @@ from click.testing import Result
 
 from pytest_crab.cli import main
 from pytest_crab.report.files import write_trials
-from pytest_crab.testing.forge import Answer
+from pytest_crab.testing.forge import ForgeAnswer
 from pytest_crab.testing.forge import ScriptedForge
 from pytest_crab.testing.trials import comment_result
 from pytest_crab.testing.trials import trial_of
@@ -195,11 +195,11 @@ def test_a_token_that_may_only_read(desk: Desk) -> None:
 @pytest.mark.parametrize(
     "limited",
     [
-        Answer(403, {"message": "API rate limit exceeded"}, {"retry-after": "7"}),
-        Answer(429, {"message": "slow down"}, {"retry-after": "7"}),
+        ForgeAnswer(403, {"message": "API rate limit exceeded"}, {"retry-after": "7"}),
+        ForgeAnswer(429, {"message": "slow down"}, {"retry-after": "7"}),
     ],
 )
-def test_a_rate_limit_is_waited_for(desk: Desk, limited: Answer) -> None:
+def test_a_rate_limit_is_waited_for(desk: Desk, limited: ForgeAnswer) -> None:
     desk.forge.script = [limited, limited]
     desk.written()
     assert [wait >= 7 for wait in desk.waits] == [True, True]
@@ -209,7 +209,7 @@ def test_a_rate_limit_is_waited_for(desk: Desk, limited: Answer) -> None:
 def test_a_rate_limit_that_is_too_far_away_is_said(desk: Desk) -> None:
     reset = str(int(time.time()) + 1800)
     headers = {"x-ratelimit-remaining": "0", "x-ratelimit-reset": reset}
-    desk.forge.script = [Answer(403, {"message": "API rate limit exceeded"}, headers)]
+    desk.forge.script = [ForgeAnswer(403, {"message": "API rate limit exceeded"}, headers)]
     assert desk.refused() == "Error: GitHub's rate limit is used up: it takes requests again in 30 min"
     assert desk.waits == []
 
@@ -252,7 +252,7 @@ def test_a_merge_request_of_gitlab_has_one_note(desk: Desk) -> None:
     )  # fmt: skip
     forge.write("mallory", "<!-- pytest-crab: results -->")
     assert f"comment written: {forge.url}/owner/name/-/merge_requests/7#note_2" in desk.comment().output, forge.requests
-    forge.script = [Answer(429, {"message": "later"})]
+    forge.script = [ForgeAnswer(429, {"message": "later"})]
     assert "comment updated" in desk.comment("--baseline", str(desk.before)).output
     assert [(note.login, note.edits) for note in forge.notes] == [("mallory", 0), ("crab-bot", 1)]
     assert len(desk.waits) == 1
