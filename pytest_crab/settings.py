@@ -19,7 +19,7 @@ FILE = "crab.yaml"
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
 _FAMILIES = ("reviewers", "agents", "judges", "answerers")
-_SECTIONS = (*_FAMILIES, "models", "gate")
+_SECTIONS = (*_FAMILIES, "models", "gate", "curate")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +119,7 @@ class Settings:
     """The content of crab.yaml; a relative path in a variant's settings counts from ``folder``.
 
     ``gate`` has texts, or lists of texts, by the names of the gate's options; whoever has the options reads them.
+    ``curate`` has the settings of each stage of curation by the stage's name, which the stage types itself.
     """
 
     folder: Path
@@ -128,6 +129,7 @@ class Settings:
     judges: Mapping[str, Variant] = field(default_factory=dict)
     answerers: Mapping[str, Variant] = field(default_factory=dict)
     gate: Mapping[str, str | list[str]] = field(default_factory=dict)
+    curate: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def cassettes(self, store: Path) -> Path:
         """Return the folder of recordings of models: the one that ``models`` names, else one in the store."""
@@ -151,9 +153,17 @@ def load_settings(rootdir: Path) -> Settings:
     variants = {section: _variants(section, document.get(section, {}), problems) for section in _FAMILIES}
     models = _models(document.get("models", {}), problems)
     gate = read_gate(document.get("gate", {}), "gate", problems)
+    curate = _read_curate(document.get("curate", {}), problems)
     if problems or models is None:
         raise BadInput(str(path), problems)
-    return Settings(folder=rootdir, models=models, gate=gate, **variants)
+    return Settings(folder=rootdir, models=models, gate=gate, curate=curate, **variants)
+
+
+def _read_curate(entry: Any, problems: list[str]) -> dict[str, Any]:
+    if isinstance(entry, dict) and all(isinstance(one, dict) for one in entry.values()):
+        return entry
+    problems.append("curate is no mapping of stages to settings; it should be such as select: {rvs: 0.3}")
+    return {}
 
 
 def read_gate(entry: Any, at: str, problems: list[str]) -> dict[str, str | list[str]]:

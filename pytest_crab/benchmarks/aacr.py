@@ -17,6 +17,7 @@ from pytest_crab.benchmarks.native import Import
 from pytest_crab.benchmarks.native import import_rows
 from pytest_crab.errors import BadInput
 from pytest_crab.sources.merge_base import known_base
+from pytest_crab.statistics.pull_classes import size_class
 from pytest_crab.types import Comment
 from pytest_crab.types import GitSource
 from pytest_crab.types import Instance
@@ -30,9 +31,6 @@ MOST_BYTES = 64 << 20
 #: What the data does not state: no row has a title, a description or the licence of its project.
 MISSING = "(not in the release)"
 LICENSE = "NOASSERTION"
-
-#: Sizes of pull requests: fewer changed lines than this.
-SIZES = ((10, "XS"), (30, "S"), (100, "M"), (500, "L"), (1000, "XL"))
 
 _PULL_REQUEST = re.compile(r"https://github\.com/([\w.-]+)/([\w.-]+)/pull/([0-9]+)/?")
 
@@ -94,7 +92,7 @@ class AnnotatedPull:
         """The size by changed lines (table 6 of the paper); empty where they are not stated."""
         if self.change_line_count is None:
             return ""
-        return next((name for most, name in SIZES if self.change_line_count < most), "XXL")
+        return size_class(self.change_line_count)
 
     def labels(self, comment: AnnotatedComment) -> dict[str, str]:
         """The labels of a comment by dimension: its own, and those of its pull request."""

@@ -23,6 +23,7 @@ from pytest_crab.benchmarks.rows import read_lines
 from pytest_crab.errors import BadInput
 from pytest_crab.parsing.review_comments import is_bot
 from pytest_crab.sources.merge_base import known_base
+from pytest_crab.statistics.pull_classes import DIFFICULTIES
 from pytest_crab.statistics.review_value import ReviewValue
 from pytest_crab.types import Comment
 from pytest_crab.types import GitSource
@@ -35,9 +36,6 @@ T = TypeVar("T")
 
 #: The revision of the data set whose layout this reads.
 REVISION = "b87f5797aef3ed2c3153bb1304ea4d801d36ba6e"
-
-#: The difficulties of the data; the paper calls the last one Type3_Latent.
-DIFFICULTIES = ("Type1_Direct", "Type2_Contextual", "Type3_Latent_Candidate")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,6 +27,7 @@ COMMANDS = {
     "compare-rulers": Subcommand(
         "pytest_crab.cli.compare_rulers:compare_rulers", "Measure stored reviews by several rulers."
     ),
+    "curate": Subcommand("pytest_crab.cli.curate:curate", "Make a set of instances of merged pull requests."),
     "doctor": Subcommand("pytest_crab.cli.doctor:doctor", "Say what of this machine a run can use."),
     "match": Subcommand("pytest_crab.cli.match:match", "Match stored reviews with comments by place and concern."),
     "merge": Subcommand("pytest_crab.cli.merge:merge", "Make one report of those of several shards."),

@@ -74,12 +74,12 @@ def cost_words(asked: int, usage: Usage | None) -> str:
 
 @contextmanager
 def open_judges(
-    names: Sequence[str], store: Path, *, jobs: int, budget: float | None, replay: bool, labels: Sequence[str]
+    names: Sequence[str], store: Path, *, jobs: int, budget: float | None, replay: bool, labels: Sequence[str] | None
 ) -> Iterator[list[JudgeBench]]:
     """Yield the judges of these names; the gateway starts with the first question that the store does not answer.
 
     ``budget`` is US dollars for all of them; ``replay`` answers from recordings alone; ``labels`` are those that the
-    command can count. Raises BadInput, also for a judge with other labels.
+    command can count, None: the caller looks at them itself. Raises BadInput, also for a judge with other labels.
     """
     if not names:
         yield []
@@ -119,7 +119,7 @@ def open_judges(
             gateway.close()
 
 
-def _build(name: str, settings: Settings, labels: Sequence[str]) -> Any:
+def _build(name: str, settings: Settings, labels: Sequence[str] | None) -> Any:
     variant = settings.judges.get(name)
     if variant is None:
         known = ", ".join(settings.judges) or "none"
@@ -127,7 +127,7 @@ def _build(name: str, settings: Settings, labels: Sequence[str]) -> Any:
     where = JUDGES.where(name)
     judge = JUDGES.build(JUDGES.spec(variant.use, variant.settings, settings.folder, where, settings.judges), where)
     own = tuple(getattr(judge, "labels", ()))
-    if own != tuple(labels):
+    if labels is not None and own != tuple(labels):
         problem = f"{variant.use} answers with {', '.join(own) or 'no labels'}; this command counts {', '.join(labels)}"
         raise BadInput(where, [problem])
     provider = getattr(judge, "provider", None)

@@ -18,8 +18,11 @@ from pytest_crab.errors import Cancelled
 from pytest_crab.errors import StoreError
 from pytest_crab.locks import lock_file
 
-#: The kinds of objects that are kept: steps of trials, transcripts, audits of oracles, judgements and calibrations.
-STEPS = ("proof", "review", "revision", "verdict", "transcript", "audit", "judgement", "answers", "calibration")
+#: The kinds of objects that are kept: steps of trials and of curation, transcripts, judgements and calibrations.
+STEPS = (
+    *("proof", "review", "revision", "verdict", "transcript", "audit", "judgement", "answers", "calibration"),
+    "curation",
+)
 
 _KEY = re.compile(r"[0-9a-f]{64}")
 _CACHE_TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# Finished steps of pytest-crab; safe to delete.\n"

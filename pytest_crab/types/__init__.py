@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pytest_crab.types.candidates import CandidateComment
+from pytest_crab.types.candidates import PullCandidate
+from pytest_crab.types.candidates import ReviewActivity
 from pytest_crab.types.enums import Artefact
 from pytest_crab.types.enums import Category
 from pytest_crab.types.enums import ChangeType
@@ -66,6 +69,7 @@ __all__ = [
     "SCHEMA",
     "TRIAL_SCHEMA",
     "Artefact",
+    "CandidateComment",
     "Category",
     "ChangeType",
     "Comment",
@@ -84,10 +88,12 @@ __all__ = [
     "Probes",
     "Proof",
     "Provenance",
+    "PullCandidate",
     "PullRequest",
     "PullRequestFacts",
     "Reason",
     "Review",
+    "ReviewActivity",
     "Revision",
     "Run",
     "Score",

@@ -6,7 +6,7 @@ from statistics import fmean
 
 import pytest
 
-from pytest_crab.benchmarks.sweprbench import DIFFICULTIES
+from pytest_crab.statistics.pull_classes import DIFFICULTIES
 from pytest_crab.statistics.review_value import LEAST_RVS
 from pytest_crab.statistics.review_value import LEAST_RVS_IN_TEXT
 from pytest_crab.statistics.swe_prbench import ReviewCounts

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from urllib.parse import quote
 
 from markupsafe import Markup
@@ -266,3 +267,28 @@ def timeline(bars: Iterable[Bar]) -> Markup:
     parts += [_text(2, bottom + 16, f"{first:%H:%M:%S} UTC", "start", "tick")]
     parts += [_text(98, bottom + 16, f"after {format_duration(span)}", "end", "tick")]
     return _svg(bottom + 22, "When each trial ran; a bar leads to its trial", parts)
+
+
+#: The ends of a candidate in a stage, in the order of a funnel's bar, each with the class of its part.
+_ENDS = {"kept": "bar-caught", "failed": "bar-missed", "waiting": "bar-none", "rejected": "funnel-out"}
+
+
+def funnel_plot(stages: Sequence[Mapping[str, Any]]) -> Markup:
+    """Return a bar for each stage of curation, as long as what came in, with a part for each end.
+
+    A stage has its name, and the counts of its pull requests under ``in`` and the names of the ends.
+    """
+    most = max((stage["pull_requests"]["in"] for stage in stages), default=0) or 1
+    parts = []
+    for row, stage in enumerate(stages):
+        y, x = 44.0 * row, 0.0
+        counts = stage["pull_requests"]
+        words = ", ".join(f"{counts[end]} {end}" for end in _ENDS if counts[end])
+        shapes = []
+        for end, kind in _ENDS.items():
+            width = 100 * counts[end] / most
+            shapes.append(_rect(x, y + 20, width, 16, kind))
+            x += width
+        told = f"{stage['stage']}: {counts['in']} in, {words or 'none came'}"
+        parts.append(_mark(told, _rect(0, y, 100, 40, "hit"), _text(0, y + 14, told), *shapes))
+    return _svg(44 * len(stages) + 2, "Pull requests at each stage of curation, by their end", parts)

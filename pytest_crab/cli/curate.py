@@ -1,0 +1,217 @@
+"""The curate command: merged pull requests become a set of instances, stage by stage."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from dataclasses import field
+from datetime import date
+from pathlib import Path
+
+import click
+
+from pytest_crab.cli.candidate_sources import SourceArguments
+from pytest_crab.cli.candidate_sources import open_source
+from pytest_crab.cli.choices import choose_runtime
+from pytest_crab.cli.choices import runtime_option
+from pytest_crab.cli.choices import store_option
+from pytest_crab.cli.judges import open_judges
+from pytest_crab.cli.run_contexts import proving_context
+from pytest_crab.curation.collect import CandidateSource
+from pytest_crab.curation.collect import Collection
+from pytest_crab.curation.funnel import FunnelStage
+from pytest_crab.curation.funnel import count_funnel
+from pytest_crab.curation.funnel import funnel_data
+from pytest_crab.curation.funnel import funnel_lines
+from pytest_crab.curation.listing import ListedSource
+from pytest_crab.curation.listing import Listing
+from pytest_crab.curation.listing import read_listing
+from pytest_crab.curation.listing import write_listing
+from pytest_crab.curation.pipeline import Passage
+from pytest_crab.curation.pipeline import run_candidates
+from pytest_crab.curation.pipeline import walk
+from pytest_crab.curation.publish import write_set
+from pytest_crab.curation.stages import COLLECT
+from pytest_crab.curation.stages import STAGES
+from pytest_crab.curation.stages import CurationContext
+from pytest_crab.curation.stages import Stage
+from pytest_crab.curation.stages import make_stages
+from pytest_crab.errors import BadInput
+from pytest_crab.errors import CrabError
+from pytest_crab.formats import format_count
+from pytest_crab.report.page.funnel import write_funnel_page
+from pytest_crab.scoring.judges.bench import JudgeBench
+from pytest_crab.scoring.step_cache import StepCache
+from pytest_crab.settings import Settings
+from pytest_crab.settings import load_settings
+from pytest_crab.store import FileStore
+from pytest_crab.trial import Crew
+from pytest_crab.trial import RunContext
+
+#: The page with the funnel, and its numbers, in the set's folder.
+PAGE, NUMBERS = "funnel.html", "funnel.json"
+
+
+@dataclass(kw_only=True)
+class _Services:
+    """The services of a curation, each opened once, when a stage first asks for it."""
+
+    stack: ExitStack
+    settings: Settings
+    store: Path
+    runtime: str
+    jobs: int
+    budget: float | None
+    replay: bool
+    _judges: dict[str, JudgeBench] = field(default_factory=dict)
+    _proving: list[tuple[Crew, RunContext]] = field(default_factory=list)
+
+    def judge(self, name: str) -> JudgeBench:
+        """Return the judge of this name in crab.yaml. Raises BadInput."""
+        if name not in self._judges:
+            opened = open_judges(
+                [name], self.store, jobs=self.jobs, budget=self.budget, replay=self.replay, labels=None
+            )
+            (self._judges[name],) = self.stack.enter_context(opened)
+        return self._judges[name]
+
+    def proving(self) -> tuple[Crew, RunContext]:
+        """Return a crew and a run context for proofs. Raises ClickException."""
+        if not self._proving:
+            opened = proving_context(choose_runtime(self.runtime), self.store, self.settings, self.budget)
+            self._proving.append(self.stack.enter_context(opened))
+        return self._proving[0]
+
+
+@click.command()
+@click.argument("source", required=False)
+@click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path), help="The set's folder.")
+@click.option(
+    "--stages", metavar="NAME,...", default=",".join((COLLECT, *STAGES.table)), show_default=True,
+    help="Run these stages; a candidate waits before the first one that is left out.",
+)  # fmt: skip
+@click.option("--status", is_flag=True, help="Print the funnel of what is stored; run nothing.")
+@click.option(
+    "--comments", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Review comments for a repository on this machine: JSON lines with the fields of GitHub's API.",
+)  # fmt: skip
+@click.option("--url", help="The https address of a repository that is given as a folder.")
+@click.option("--only", metavar="N,...", help="Take the pull requests of these numbers alone.")
+@click.option(
+    "--since", type=click.DateTime(["%Y-%m-%d"]), metavar="DATE",
+    help="Look for pull requests from this day on, and add them to those that are known.",
+)  # fmt: skip
+@runtime_option("What runs projects' code.")
+@click.option("--jobs", type=click.IntRange(min=1), default=4, show_default=True, help="Candidates at a time.")
+@click.option("--budget", type=click.FloatRange(min=0, min_open=True), help="Spend so many US dollars on each judge.")
+@click.option("--replay", is_flag=True, help="Answer from recordings alone.")
+@store_option("The folder in which decisions, sources and judgements are kept.")
+@click.option("--json", "as_json", is_flag=True, help="Print the funnel as data.")
+def curate(
+    source: str | None,
+    *,
+    out: Path,
+    stages: str,
+    status: bool,
+    comments: Path | None,
+    url: str | None,
+    only: str | None,
+    since: date | None,
+    runtime: str,
+    jobs: int,
+    budget: float | None,
+    replay: bool,
+    store: Path,
+    as_json: bool,
+) -> None:
+    """Make a set of instances of the merged pull requests of SOURCE.
+
+    SOURCE is a repository's folder with refs/pull, or a file of rows of another benchmark. Each pull request passes the
+    stages in their order; each decision is stored with its reason, so an interrupted command goes on where it was.
+    """
+    if source is None and not status:
+        raise click.UsageError("name a source, or ask for the funnel of an earlier run with --status")
+    wanted = SourceArguments(source=source or "", comments=comments, url=url, only=only, since=since)
+    try:
+        settings = load_settings(Path.cwd())
+        kept = FileStore(store.absolute())
+        with ExitStack() as stack:
+            services = _Services(
+                stack=stack, settings=settings, store=store, runtime=runtime, jobs=jobs, budget=budget, replay=replay
+            )
+            later = make_stages(stages.split(","), settings)
+            opened = None if status else open_source(wanted)
+            listing = _listing(out, wanted, opened)
+            chain: list[Stage] = [Collection(source=opened, known=listing.source.identity), *later]
+            notes = [] if status else _run(listing, chain, services, kept, out)
+        rows = _account(listing, chain, kept, out)
+    except CrabError as error:
+        raise click.ClickException(str(error)) from error
+    click.echo(json.dumps(funnel_data(rows), indent=1) if as_json else "\n".join(funnel_lines(rows)))
+    for note in notes:
+        click.echo(note, err=as_json)
+
+
+def _listing(out: Path, wanted: SourceArguments, source: CandidateSource | None) -> Listing:
+    """Return the list of candidates: the stored one, or, with a source that is new or asked since a day, a fresh one.
+
+    Raises BadInput, and what the source raises.
+    """
+    known = read_listing(out)
+    if source is None:
+        if known is None:
+            raise BadInput(str(out), ["nothing was curated here yet; name a source"])
+        return known
+    named = ListedSource(source=wanted.source, identity=source.identity(), since=wanted.day)
+    if known is not None and known.source.identity != named.identity:
+        problem = f"it is made from {known.source.source}; name another --out for {wanted.source}"
+        raise BadInput(str(out), [problem])
+    found = tuple(source.list_candidates())
+    made = Listing(source=named, candidates=found if known is None else known.extend(found))
+    write_listing(out, made)
+    return made
+
+
+def _run(listing: Listing, chain: Sequence[Stage], services: _Services, store: FileStore, out: Path) -> list[str]:
+    """Run the stages on every candidate and write the set; return sentences on it."""
+    context = CurationContext(
+        cache=StepCache(store=store), folder=store.cache, judge=services.judge, proving=services.proving
+    )
+    with _bar(len(listing.candidates)) as advance:
+        run_candidates(listing.candidates, chain, context, jobs=services.jobs, done=advance)
+    if chain[-1].name != "publish":
+        return []
+    published = [
+        passage.decision.candidate
+        for passage in _last(listing, chain, store)
+        if passage.decision is not None and passage.decision.candidate is not None
+    ]
+    notes = list(write_set(out, published))
+    return [*notes, f"{out}: {format_count(len(published), 'instance')}"]
+
+
+@contextlib.contextmanager
+def _bar(length: int) -> Iterator[Callable[..., None]]:
+    """Yield a function that moves a progress bar on standard error, which is hidden where that is no terminal."""
+    with click.progressbar(length=length, label="curate", file=sys.stderr, hidden=not sys.stderr.isatty()) as bar:
+        yield lambda *_: bar.update(1)
+
+
+def _last(listing: Listing, chain: Sequence[Stage], store: FileStore) -> Iterator[Passage]:
+    for candidate in listing.candidates:
+        *_, last = walk(candidate, chain, store)
+        if last.stage == chain[-1].name:
+            yield last
+
+
+def _account(listing: Listing, chain: Sequence[Stage], store: FileStore, out: Path) -> list[FunnelStage]:
+    """Return the funnel, and write it beside the set as a page and as data."""
+    rows = count_funnel([stage.name for stage in chain], (walk(one, chain, store) for one in listing.candidates))
+    write_funnel_page(out / PAGE, out / NUMBERS, listing.source.source, funnel_data(rows))
+    return rows

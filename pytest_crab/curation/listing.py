@@ -1,0 +1,70 @@
+"""The list of a curation's candidates, kept beside the set: what ``--status`` and a resumed run begin with."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field
+from pathlib import Path
+from typing import Any
+
+from pytest_crab import serialization
+from pytest_crab.atomic import write_atomically
+from pytest_crab.errors import BadInput
+from pytest_crab.types import PullCandidate
+
+#: The name of the file in the set's folder: a line on the source, and one for each candidate.
+LISTING = "curation.jsonl"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedSource:
+    """The source of a list, as it was named, with its identity; ``since`` is the day it was asked from."""
+
+    source: str
+    identity: Mapping[str, Any]
+    since: str | None = None
+    stages: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """The candidates of a source, each once, in its order."""
+
+    source: ListedSource
+    candidates: tuple[PullCandidate, ...] = field(default=())
+
+    def extend(self, newer: Iterable[PullCandidate]) -> tuple[PullCandidate, ...]:
+        """Return all candidates, those of ``newer`` in place of older ones with their id, or at the end."""
+        known = {one.id: one for one in self.candidates}
+        return tuple({**known, **{one.id: one for one in newer}}.values())
+
+
+def write_listing(out: Path, listing: Listing) -> None:
+    """Write the list in one step. Raises BadInput."""
+    lines = [listing.source, *listing.candidates]
+    text = "".join(f"{json.dumps(serialization.dump(one), ensure_ascii=False)}\n" for one in lines)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        write_atomically(out / LISTING, text.encode("utf-8", "surrogateescape"))
+    except OSError as error:
+        raise BadInput(str(out / LISTING), [f"it cannot be written ({error.strerror}); choose another --out"]) from None
+
+
+def read_listing(out: Path) -> Listing | None:
+    """Return the list in a set's folder; None where there is none. Raises BadInput for a damaged one."""
+    path = out / LISTING
+    if not path.is_file():
+        return None
+    problems: list[str] = []
+    try:
+        rows = [json.loads(line) for line in path.read_text("utf-8", "surrogateescape").splitlines()]
+    except (OSError, ValueError) as error:
+        raise BadInput(str(path), [f"it cannot be read ({error}); remove it, and the source is listed again"]) from None
+    source = serialization.read(ListedSource, rows[0] if rows else None, problems, "line 1")
+    candidates = [serialization.read(PullCandidate, row, problems, f"line {n}") for n, row in enumerate(rows[1:], 2)]
+    if problems or source is None:
+        raise BadInput(str(path), [f"{problems[0]}; remove the file, and the source is listed again"])
+    return Listing(source=source, candidates=tuple(one for one in candidates if one is not None))

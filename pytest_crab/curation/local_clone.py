@@ -1,0 +1,115 @@
+"""Candidates from a repository on this machine that has refs/pull, with comments from a file; asks no forge."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from pytest_crab import diffs
+from pytest_crab.curation import licences
+from pytest_crab.curation.discussion import most_discussed
+from pytest_crab.curation.stages import CurationContext
+from pytest_crab.curation.stages import Rejection
+from pytest_crab.curation.template import language_of
+from pytest_crab.sources.pull_refs import MergedPull
+from pytest_crab.sources.pull_refs import PullRefs
+from pytest_crab.types import CandidateComment
+from pytest_crab.types import GitSource
+from pytest_crab.types import PullCandidate
+from pytest_crab.types import PullRequestFacts
+from pytest_crab.types import ReviewActivity
+
+#: Stands in place of a title until it is known.
+_UNREAD = "(not read yet)"
+
+
+@dataclass(kw_only=True)
+class LocalClone:
+    """The pull requests of the repository in ``folder``, found at ``url`` by others.
+
+    ``discussions`` are review comments by the number of their pull request, which git itself does not keep. ``only``
+    are the numbers to take; None: all. ``since`` is a day: only pull requests with a commit from then on.
+    """
+
+    folder: Path
+    url: str
+    discussions: Mapping[int, Sequence[CandidateComment]] = field(default_factory=dict)
+    only: frozenset[int] | None = None
+    since: str | None = None
+    kind: str = "git"
+
+    def __post_init__(self) -> None:
+        self._refs = PullRefs(self.folder)
+
+    def identity(self) -> Mapping[str, Any]:
+        """See curation.collect.CandidateSource."""
+        return {"kind": self.kind, "url": self.url}
+
+    def list_candidates(self) -> Iterator[PullCandidate]:
+        """See curation.collect.CandidateSource; the last commit is a tag of the candidate. Raises SourceError."""
+        repo = "/".join(urlsplit(self.url).path.strip("/").split("/")[-2:])
+        for number, head in self._refs.heads(self.since).items():
+            if self.only is None or number in self.only:
+                yield PullCandidate(
+                    id=f"{repo.replace('/', '__')}-{number}",
+                    origin=self.kind,
+                    repo=repo,
+                    pull_request=PullRequestFacts(number=number, title=_UNREAD, url=f"{self.url}/pull/{number}"),
+                    comments=tuple(self.discussions.get(number, ())),
+                    tags={"last_commit": head},
+                )
+
+    def complete(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
+        """See curation.collect.CandidateSource."""
+        del context
+        number, last = candidate.pull_request.number, candidate.tags["last_commit"]
+        if not candidate.comments:
+            return Rejection(reason="no review comment is known", detail="git keeps none: give them with --comments")
+        reviewed = most_discussed(candidate.comments)
+        if reviewed is not None and not self._refs.has(reviewed):
+            return Rejection(
+                reason="the reviewed commit is gone",
+                detail=f"{reviewed} was commented on and is not in {self.folder}: its branch was force-pushed, or its "
+                "fork was deleted",
+            )
+        pull = self._refs.find(number, last, reviewed)
+        if pull is None:
+            return Rejection(
+                reason="not merged", detail=f"no commit of {self.folder}'s main line is a merge of {last[:12]}"
+            )
+        diff = self._refs.diff(pull.base, pull.head)
+        licence = licences.detect_licence(lambda path: self._refs.read(pull.head, path))
+        return _completed(candidate, pull, diff, licence, self.url)
+
+
+def _completed(
+    candidate: PullCandidate, pull: MergedPull, diff: str, licence: str, url: str
+) -> PullCandidate | Rejection:
+    try:
+        language = language_of(sorted(diffs.touched_paths(diff)))
+    except ValueError as error:
+        return Rejection(reason="the diff cannot be read", detail=str(error))
+    on_head = {
+        one.comment.id: "written on another revision"
+        for one in candidate.comments
+        if one.written_on is not None and one.written_on != pull.head
+    }
+    reviewers = tuple(dict.fromkeys(one.author for one in candidate.comments if one.author))
+    facts = dataclasses.replace(candidate.pull_request, title=pull.title, body=pull.body, merged_at=pull.merged_at[:10])
+    return dataclasses.replace(
+        candidate,
+        pull_request=facts,
+        language=language,
+        license=licence,
+        source=GitSource(url=url, base=pull.base, head=pull.head, merged=pull.merged),
+        diff=diff,
+        activity=ReviewActivity(author=pull.author, merged=True, public=None, reviewers=reviewers),
+        tags={**candidate.tags, "merged_by": pull.how},
+    ).drop(on_head)

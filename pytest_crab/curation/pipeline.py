@@ -1,0 +1,170 @@
+"""The pipeline of curation: each candidate passes its stages in order, and each decision is stored.
+
+A decision is found again by the candidate's content and the stage's identity. A run that was killed therefore goes on
+where it was: a decision that is stored is not made again, and none is half-written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from dataclasses import field
+
+from pytest_crab import serialization
+from pytest_crab.curation.stages import CurationContext
+from pytest_crab.curation.stages import Rejection
+from pytest_crab.curation.stages import Stage
+from pytest_crab.errors import BadInput
+from pytest_crab.errors import Cancelled
+from pytest_crab.errors import CrabError
+from pytest_crab.errors import StoreError
+from pytest_crab.protocols import Store
+from pytest_crab.types import PullCandidate
+from pytest_crab.types import StrEnum
+
+#: The name of decisions in the store.
+CURATION = "curation"
+
+#: The reason of a candidate whose comments were all taken out.
+NO_COMMENT = "no comment is left"
+
+
+class Fate(StrEnum):
+    """The end of a candidate in one stage; a candidate without a decision is waiting."""
+
+    KEPT = "kept"
+    REJECTED = "rejected"
+    FAILED = "failed"
+    WAITING = "waiting"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageDecision:
+    """The decision of one stage on one candidate: ``candidate`` as it goes on, if it is kept.
+
+    ``reason`` is in a few words that are counted, ``detail`` has the numbers of this candidate, or the sentence of a
+    failure. ``dropped`` are the comments that this stage took out, by id, with their reasons.
+    """
+
+    fate: Fate
+    candidate: PullCandidate | None = None
+    reason: str = ""
+    detail: str = ""
+    dropped: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """One candidate at one stage; ``decision`` None: it waits."""
+
+    stage: str
+    candidate: PullCandidate
+    decision: StageDecision | None
+
+
+class DecisionStep:
+    """The step that asks a stage about a candidate; see scoring.protocols.Step."""
+
+    name = CURATION
+    record = StageDecision
+    paid = False
+    deadline = None
+    reruns = ()
+
+    def __init__(self, stage: Stage, candidate: PullCandidate, context: CurationContext | None = None) -> None:
+        self._stage = stage
+        self._candidate = candidate
+        self._context = context
+
+    def keys(self) -> Mapping[str, str]:
+        """See scoring.protocols.Step."""
+        inputs = {"stage": self._stage.name, "identity": self._stage.identity(), "candidate": self._candidate}
+        return {"": serialization.digest(inputs)}
+
+    def run(self, subjects: Sequence[str]) -> Mapping[str, StageDecision]:
+        """Ask the stage. Raises what the stage raises."""
+        del subjects
+        assert self._context is not None
+        return {"": as_decision(self._candidate, self._stage.run(self._candidate, self._context))}
+
+    def lasts(self, result: StageDecision) -> bool:
+        """Return whether the decision stands; a failure of the world does not."""
+        return result.fate is not Fate.FAILED
+
+
+def as_decision(before: PullCandidate, result: PullCandidate | Rejection) -> StageDecision:
+    """Return a stage's result as a decision; a candidate that lost its last comment is rejected."""
+    if isinstance(result, Rejection):
+        dropped = result.comments or {}
+        return StageDecision(fate=Fate.REJECTED, reason=result.reason, detail=result.detail, dropped=dropped)
+    dropped = {name: why for name, why in result.dropped.items() if name not in before.dropped}
+    if dropped and not result.comments:
+        detail = "; ".join(f"{name}: {why}" for name, why in dropped.items())
+        return StageDecision(fate=Fate.REJECTED, reason=NO_COMMENT, detail=detail, dropped=dropped)
+    return StageDecision(fate=Fate.KEPT, candidate=result, dropped=dropped)
+
+
+def walk(candidate: PullCandidate, stages: Sequence[Stage], store: Store) -> Iterator[Passage]:
+    """Yield a candidate's passage of each stage that it came to, as the store has it; runs nothing. Raises StoreError.
+
+    The last one has no decision where the candidate waits.
+    """
+    for stage in stages:
+        decision = _stored(DecisionStep(stage, candidate), store)
+        yield Passage(stage=stage.name, candidate=candidate, decision=decision)
+        if decision is None or decision.candidate is None:
+            return
+        candidate = decision.candidate
+
+
+def _stored(step: DecisionStep, store: Store) -> StageDecision | None:
+    value = store.get(step.name, step.keys()[""])
+    return None if value is None else serialization.read(StageDecision, value, [])
+
+
+def run_candidates(
+    candidates: Sequence[PullCandidate],
+    stages: Sequence[Stage],
+    context: CurationContext,
+    *,
+    jobs: int = 1,
+    done: Callable[[PullCandidate, StageDecision | None], None] = lambda _candidate, _decision: None,
+) -> None:
+    """Take each candidate through the stages, ``jobs`` at a time; ``done`` gets each with its last decision.
+
+    Raises BadInput, StoreError and Cancelled; any other failure is the candidate's, stored and tried again by the next
+    run.
+    """
+    with ThreadPoolExecutor(max_workers=jobs) as pool:
+        try:
+            futures = [pool.submit(_run_candidate, candidate, stages, context) for candidate in candidates]
+            for candidate, future in zip(candidates, futures, strict=True):
+                done(candidate, future.result())
+        except BaseException:
+            context.cache.cancelled.set()
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def _run_candidate(candidate: PullCandidate, stages: Sequence[Stage], context: CurationContext) -> StageDecision | None:
+    decision = None
+    for stage in stages:
+        if context.cache.cancelled.is_set():
+            raise Cancelled("curation was stopped")
+        context.notice(f"{candidate.id}: {stage.name}")
+        step = DecisionStep(stage, candidate, context)
+        try:
+            decision = context.cache.results(step)[""]
+        except (BadInput, StoreError, Cancelled):
+            raise
+        except CrabError as error:
+            decision = StageDecision(fate=Fate.FAILED, reason="failed", detail=str(error))
+            context.cache.store.put(step.name, step.keys()[""], serialization.dump(decision))
+        if decision.candidate is None:
+            return decision
+        candidate = decision.candidate
+    return decision

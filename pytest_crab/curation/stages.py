@@ -1,0 +1,120 @@
+"""The stages of curation: the promise of one, and the table of their names.
+
+To add a stage, such as ``environment``, ``oracles`` or ``validate``:
+
+1. Write a frozen dataclass in a module of this folder. Its fields are its settings, which come from ``curate: {NAME:
+   ...}`` of crab.yaml; ``version`` is a number that goes up when the same settings decide otherwise.
+2. ``run`` takes a ``PullCandidate`` and returns a changed copy (``dataclasses.replace``), or a ``Rejection``. A comment
+   that has to go is taken out with ``candidate.drop({id: reason})``; a candidate that loses its last comment so is
+   rejected by the pipeline. An oracle goes to ``CandidateComment.comment`` (``oracle``, ``kind``, ``accepts``,
+   ``rejects``), its text to ``candidate.files``, an environment to ``candidate.environment``, a doubt to ``flags``.
+3. Where the world fails, and not the candidate, ``run`` raises a CrabError: the candidate has failed for now, with the
+   error's sentence, and is tried again by the next run.
+4. Name it in ``STAGES``, in its place: stages run in the order of the table.
+
+The pipeline stores each decision under the digest of the candidate, the stage's name, its version and its settings, so
+that a stage is asked once. What costs money within a stage is stored answer by answer: ask models through
+``context.judge`` or through a step of ``context.cache``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from typing import Protocol
+
+from pytest_crab import serialization
+from pytest_crab.adapters import Family
+from pytest_crab.errors import BadInput
+from pytest_crab.scoring.judges.bench import JudgeBench
+from pytest_crab.scoring.step_cache import StepCache
+from pytest_crab.settings import Settings
+from pytest_crab.trial.crew import Crew
+from pytest_crab.trial.run_context import RunContext
+from pytest_crab.types import PullCandidate
+
+#: The first stage, which is made for a source and has no entry in the table.
+COLLECT = "collect"
+
+STAGES = Family(
+    noun="stage",
+    verb="run",
+    table={
+        "select": "pytest_crab.curation.select:Selection",
+        "publish": "pytest_crab.curation.publish:Publication",
+    },
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rejection:
+    """A candidate's end: ``reason`` in a few words that are counted, ``detail`` with the numbers of this one.
+
+    ``comments`` are reasons of single comments, by id, where they are why nothing is left.
+    """
+
+    reason: str
+    detail: str = ""
+    comments: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CurationContext:
+    """The services of stages; each is opened on first use, so that a stage that needs none costs nothing.
+
+    ``cache`` holds the results of steps in the run's store, ``folder`` what sources keep. ``judge`` returns the judge
+    of this name in crab.yaml, behind the gateway; ``proving`` a crew and a run context, as ``certify`` has them.
+    ``notice`` shows what is under way.
+    """
+
+    cache: StepCache
+    folder: Path
+    judge: Callable[[str], JudgeBench]
+    proving: Callable[[], tuple[Crew, RunContext]]
+    notice: Callable[[str], None] = lambda _words: None
+
+
+class Stage(Protocol):
+    """One stage of curation."""
+
+    @property
+    def name(self) -> str:
+        """Its name in the table."""
+
+    def identity(self) -> Mapping[str, Any]:
+        """Return plain data that decides what ``run`` returns, besides the candidate: a version and the settings."""
+
+    def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
+        """Return the candidate as this stage leaves it, or its rejection.
+
+        Raises CrabError where the world failed and the candidate should be tried again.
+        """
+
+
+class SettingsStage:
+    """The part that all stages of the table share: their settings are their identity."""
+
+    name: str
+    version: int = 1
+
+    def identity(self) -> Mapping[str, Any]:
+        """See Stage."""
+        return {"version": self.version, "settings": serialization.dump(self)}
+
+
+def make_stages(names: Sequence[str], settings: Settings) -> list[Stage]:
+    """Return the stages of these names in the order of the table, with their settings. Raises BadInput."""
+    unknown = [name for name in (*names, *settings.curate) if name not in (COLLECT, *STAGES.table)]
+    if unknown:
+        known = ", ".join((COLLECT, *STAGES.table))
+        raise BadInput("curate", [f"there is no stage {unknown[0]!r}; the stages are {known}"])
+    made = []
+    for name in STAGES.table:
+        if name in names:
+            where = f"crab.yaml: curate.{name}"
+            made.append(STAGES.build(STAGES.spec(name, settings.curate.get(name, {}), settings.folder, where), where))
+    return made

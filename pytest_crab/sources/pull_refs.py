@@ -1,0 +1,200 @@
+"""Pull requests of a repository on this machine that has their heads as refs, read without any forge.
+
+``git clone --mirror`` of a GitHub repository brings ``refs/pull/N/head``; so does ``git fetch origin
+'+refs/pull/*/head:refs/remotes/origin/pr/*'``. Which commit merged a pull request follows from the main line's history.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from dataclasses import field
+from datetime import datetime
+from datetime import timezone
+from pathlib import Path
+
+from pytest_crab.errors import SourceError
+from pytest_crab.sources.git_cli import Git
+from pytest_crab.sources.git_cli import GitError
+
+#: A repository on this machine may belong to another user.
+_SAFE = {"safe.directory": "*"}
+_SECONDS = 600
+_REF = re.compile(r"refs/(?:pull|remotes/[^/]+/(?:pr|pull))/(\d+)(?:/head)?")
+_REFS = ("refs/pull/*/head", "refs/remotes/*/pr", "refs/remotes/*/pull")
+_NAMED = re.compile(r"(?:^Merge pull request #(\d+)\b|\(#(\d+)\)$)")
+_DIFF = ("diff", "--no-color", "--no-ext-diff", "--no-textconv", "--find-renames", "--src-prefix=a/", "--dst-prefix=b/")
+_FORMAT = "%H%x1f%P%x1f%ct%x1f%ae%x1f%at%x1f%s"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryCommit:
+    """One commit of the main line's history; ``authored`` tells it in a copy that a rebase made."""
+
+    sha: str
+    parents: tuple[str, ...]
+    committed: int
+    authored: tuple[str, str, str]
+
+    @property
+    def pull(self) -> int | None:
+        """The number of the pull request that the subject names as merged."""
+        match = _NAMED.search(self.authored[2])
+        return int(match[1] or match[2]) if match else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergedPull:
+    """A pull request in the history: ``how`` it was merged is ``merge``, ``squash`` or ``rebase``.
+
+    ``merged_at`` is a time in UTC (ISO 8601), ``author`` the e-mail address of its last commit's author.
+    """
+
+    base: str
+    head: str
+    merged: str
+    how: str
+    merged_at: str
+    title: str
+    body: str
+    author: str
+
+
+@dataclass(slots=True)
+class PullRefs:
+    """The pull requests of the repository in ``folder``. Raises SourceError where it is none, or has no such refs."""
+
+    folder: Path
+    _git: Git = field(init=False)
+    _history: dict[str, HistoryCommit] = field(init=False, default_factory=dict)
+    _named: dict[int, list[HistoryCommit]] = field(init=False, default_factory=dict)
+    _merges: dict[str, HistoryCommit] = field(init=False, default_factory=dict)
+    _copies: dict[tuple[str, str, str], HistoryCommit] = field(init=False, default_factory=dict)
+    _reading: threading.Lock = field(init=False, default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        folder = self.folder.absolute()
+        self._git = Git(folder / ".git" if (folder / ".git").is_dir() else folder)
+
+    def heads(self, since: str | None = None) -> dict[int, str]:
+        """Return the last commit of each pull request by its number; only those that were made from ``since`` on.
+
+        Raises SourceError where there is no pull request at all.
+        """
+        form = "--format=%(objectname) %(committerdate:short) %(refname)"
+        listed = self._run("for-each-ref", form, *_REFS)
+        found, days = {}, {}
+        for sha, day, name in (line.split(" ", 2) for line in listed.splitlines()):
+            if match := _REF.fullmatch(name):
+                found[int(match[1])], days[int(match[1])] = sha, day
+        if not found:
+            raise SourceError(
+                f"{self.folder} has no pull requests as refs: fetch them with "
+                "git fetch origin '+refs/pull/*/head:refs/remotes/origin/pr/*'"
+            )
+        return {number: found[number] for number in sorted(found) if since is None or days[number] >= since}
+
+    def has(self, sha: str) -> bool:
+        """Return whether the repository has a commit."""
+        return self._run("cat-file", "-t", sha, fine=(0, 1, 128)).strip() == "commit"
+
+    def find(self, number: int, head: str, reviewed: str | None = None) -> MergedPull | None:
+        """Return how a pull request with this last commit was merged; None where the history does not tell.
+
+        ``reviewed`` is the commit that was commented on, where it is not the last one. Raises SourceError.
+        """
+        self._read_history()
+        found = self._merge_of(number, head)
+        if found is None:
+            return None
+        merge, how = found
+        start = (
+            self._run("merge-base", reviewed or head, merge.parents[0], fine=(0, 1)).split() if merge.parents else []
+        )
+        if not start:
+            return None
+        title, body = self._texts(merge, head)
+        moment = datetime.fromtimestamp(merge.committed, timezone.utc)
+        return MergedPull(
+            base=start[0],
+            head=reviewed or head,
+            merged=merge.sha,
+            how=how,
+            merged_at=moment.isoformat().replace("+00:00", "Z"),
+            title=title,
+            body=body,
+            author=self._run("show", "--no-patch", "--format=%ae", head).strip(),
+        )
+
+    def diff(self, base: str, head: str) -> str:
+        """Return the git diff between two commits. Raises SourceError."""
+        return self._git.run(*_DIFF, base, head, settings=_SAFE).decode("utf-8", "replace")
+
+    def read(self, commit: str, path: str) -> bytes | None:
+        """Return a file's content in a commit; None if there is none. Raises SourceError."""
+        try:
+            return self._git.run("cat-file", "blob", f"{commit}:{path}", settings=_SAFE)
+        except GitError:
+            return None
+
+    def _merge_of(self, number: int, head: str) -> tuple[HistoryCommit, str] | None:
+        """Return the commit that brought a pull request into the main line, and which kind of merge it was."""
+        if merge := self._merges.get(head):
+            return merge, "merge"
+        named = self._named.get(number, [])
+        for commit in named:
+            if len(commit.parents) > 1:
+                return commit, "merge"
+        if head in self._history:
+            return None  # it was pushed as it is: no commit of the main line says where it began
+        if named:
+            return named[-1], "squash"
+        copy = self._copies.get(self._authored(head))
+        return (copy, "rebase") if copy is not None else None
+
+    def _authored(self, sha: str) -> tuple[str, str, str]:
+        email, time, subject = self._run("show", "--no-patch", "--format=%ae%x1f%at%x1f%s", sha).strip().split("\x1f")
+        return email, time, subject
+
+    def _texts(self, merge: HistoryCommit, head: str) -> tuple[str, str]:
+        """Return title and description from the merge's message, else from the message of the last commit."""
+        named = merge.pull is not None
+        message = self._run("show", "--no-patch", "--format=%B", merge.sha if named else head).strip()
+        subject, _, rest = message.partition("\n")
+        if subject.startswith("Merge pull request #"):
+            subject, _, rest = rest.strip().partition("\n")
+            if not subject.strip():
+                subject = self._run("show", "--no-patch", "--format=%s", head).strip()
+        return re.sub(r"\s*\(#\d+\)$", "", subject).strip(), rest.strip()
+
+    def _read_history(self) -> None:
+        with self._reading:
+            if not self._history:
+                self._index_history()
+
+    def _index_history(self) -> None:
+        for commit in self._log("HEAD"):
+            self._history[commit.sha] = commit
+            if commit.pull is not None:
+                self._named.setdefault(commit.pull, []).append(commit)
+            if len(commit.parents) > 1:
+                self._merges.update(dict.fromkeys(commit.parents[1:], commit))
+            self._copies[commit.authored] = commit
+
+    def _log(self, *revisions: str) -> Iterator[HistoryCommit]:
+        """Yield the commits of these revisions, the newest first."""
+        for line in self._run("log", f"--format={_FORMAT}", *revisions).split("\n"):
+            if line:
+                sha, parents, committed, email, authored, subject = line.split("\x1f", 5)
+                yield HistoryCommit(
+                    sha=sha,
+                    parents=tuple(parents.split()),
+                    committed=int(committed),
+                    authored=(email, authored, subject),
+                )
+
+    def _run(self, *arguments: str, fine: tuple[int, ...] = (0,)) -> str:
+        found = self._git.run(*arguments, settings=_SAFE, seconds=_SECONDS, fine=fine)
+        return found.decode("utf-8", "replace")

@@ -1,0 +1,81 @@
+"""The candidates of curation: pull requests on their way to instances, with all that is known of their review."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field
+
+from pytest_crab.types.enums import Provenance
+from pytest_crab.types.instances import Comment
+from pytest_crab.types.instances import Environment
+from pytest_crab.types.instances import GitSource
+from pytest_crab.types.instances import PullRequestFacts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CandidateComment:
+    """A review comment: ``comment`` as the instance will have it, and facts of the discussion that it is from.
+
+    ``reply_to`` is the id of the comment that it answers, ``written`` its time (ISO 8601), ``written_on`` the commit
+    that it was written on. ``flags`` are doubts, each in a few words; they end up on the instance.
+    """
+
+    comment: Comment
+    author: str = ""
+    reply_to: str | None = None
+    written: str | None = None
+    written_on: str | None = None
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewActivity:
+    """The facts of a pull request that a review's worth is told by; None and empty: the source does not tell.
+
+    ``change_requests`` counts reviews that asked for changes; ``opened`` is a time (ISO 8601).
+    """
+
+    author: str = ""
+    merged: bool | None = None
+    public: bool | None = None
+    labels: tuple[str, ...] = ()
+    change_requests: int = 0
+    reviewers: tuple[str, ...] = ()
+    opened: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PullCandidate:
+    """A pull request on its way to an instance, which will be called ``id``; stages fill in what they find.
+
+    ``origin`` names the kind of source. ``source`` and ``diff`` (base to head) are there once it is collected.
+    ``dropped`` are the comments that stages took out, by id, each with the reason; ``files`` are the texts of the
+    instance's own files, by path; ``flags`` are doubts about the whole, each in a few words. A stage returns a changed
+    copy (``dataclasses.replace``), and changes neither ``id`` nor what an earlier stage found.
+    """
+
+    id: str
+    origin: str
+    repo: str
+    pull_request: PullRequestFacts
+    language: str = ""
+    license: str = "NOASSERTION"
+    provenance: Provenance = Provenance.GITHUB
+    source: GitSource | None = None
+    diff: str = ""
+    comments: tuple[CandidateComment, ...] = ()
+    dropped: Mapping[str, str] = field(default_factory=dict)
+    activity: ReviewActivity = field(default_factory=ReviewActivity)
+    environment: Environment | None = None
+    files: Mapping[str, str] = field(default_factory=dict)
+    tags: Mapping[str, str] = field(default_factory=dict)
+    flags: tuple[str, ...] = ()
+
+    def drop(self, reasons: Mapping[str, str]) -> PullCandidate:
+        """Return the candidate without these comments; each has its reason, in a few words that can be counted."""
+        if not reasons:
+            return self
+        left = tuple(one for one in self.comments if one.comment.id not in reasons)
+        return dataclasses.replace(self, comments=left, dropped={**self.dropped, **reasons})

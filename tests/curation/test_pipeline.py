@@ -1,0 +1,157 @@
+"""Curation end to end on a repository with refs/pull: the funnel adds up, and a killed run goes on where it was."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+from pytest_crab.curation.pipeline import Fate
+from pytest_crab.curation.pipeline import as_decision
+from pytest_crab.curation.select import Selection
+from pytest_crab.curation.stages import CurationContext
+from pytest_crab.curation.stages import Rejection
+from pytest_crab.errors import Cancelled
+from pytest_crab.errors import EngineError
+from pytest_crab.instances import load_instances
+from pytest_crab.types import CandidateComment
+from pytest_crab.types import Comment
+from pytest_crab.types import PullCandidate
+from pytest_crab.types import PullRequestFacts
+from tests.curation.conftest import Shop
+
+pytestmark = pytest.mark.usefixtures("shop")
+
+Curate = Callable[..., Result]
+
+
+def check_sums(stages: list[dict[str, Any]]) -> None:
+    for noun in ("pull_requests", "comments"):
+        for stage in stages:
+            counts = stage[noun]
+            parts = counts["kept"] + counts["rejected"] + counts["failed"] + counts["waiting"]
+            assert counts["in"] == parts, stage
+            assert sum(counts["reasons"].values()) == counts["rejected"]
+        for before, after in itertools.pairwise(stages):
+            assert before[noun]["kept"] == after[noun]["in"], (noun, after["stage"])
+
+
+def test_merged_pull_requests_become_a_set_and_every_number_adds_up(shop: Shop, curate: Curate) -> None:
+    result = curate("--json")
+    assert result.exit_code == 0, result.output
+    stages = json.loads(result.stdout)
+    check_sums(stages)
+    collect, select, publish = (one for one in stages if one["stage"] in {"collect", "select", "publish"})
+    assert collect["pull_requests"]["in"] == 6
+    assert collect["pull_requests"]["reasons"] == {"no review comment is known": 1, "not merged": 1}
+    assert select["pull_requests"]["reasons"] == {"only documentation changed": 1}
+    assert publish["pull_requests"]["kept"] == 3
+    instances = load_instances(Path("set"))
+    assert [one.id for one in instances] == [f"owner__shop-{number}" for number in (1, 2, 3)]
+    assert [one.tags["merged_by"] for one in instances] == ["merge", "squash", "rebase"]
+    assert {one.license for one in instances} == {"MIT"}
+    first = instances[0]
+    assert first.source.git is not None
+    assert first.source.git.merged == shop.git("log", "--format=%H", "--grep=#1 from", "main")
+    assert first.pull_request.title == "Fix number 1"
+    assert len(first.comments) == 2
+    assert "<svg" in Path("set/funnel.html").read_text()
+    assert json.loads(Path("set/funnel.json").read_text()) == stages
+
+
+def test_a_setting_reruns_its_stage_and_no_earlier_one(curate: Curate, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert curate().exit_code == 0
+    monkeypatch.setattr("pytest_crab.curation.local_clone.LocalClone.complete", None)  # would fail if it were asked
+    Path("crab.yaml").write_text("curate:\n  select: {documentation: false, rvs: 0}\n")
+    result = curate()
+    assert result.exit_code == 0, result.output
+    assert "owner__shop-6" in {one.id for one in load_instances(Path("set"))}
+
+
+def test_a_killed_run_goes_on_with_the_same_funnel_and_asks_nothing_twice(
+    curate: Curate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    stops: list[int] = []
+    plain = Selection.run
+
+    def run(self: Selection, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
+        if len(asked) == stops[-1]:
+            raise Cancelled("killed here")
+        asked.append(candidate.id)
+        return plain(self, candidate, context)
+
+    monkeypatch.setattr(Selection, "run", run)
+    for stop in (0, 1, 3):
+        stops.append(stop)
+        assert curate("--jobs", "1").exit_code == 1
+        status = curate("--status", "--json")
+        check_sums(json.loads(status.stdout))
+        assert json.loads(status.stdout)[1]["pull_requests"]["waiting"] >= 1
+    stops.append(-1)
+    resumed = curate("--json")
+    assert sorted(asked) == [f"owner__shop-{number}" for number in (1, 2, 3, 6)]
+    status = curate("--status", "--json")
+    assert json.loads(resumed.stdout) == json.loads(status.stdout)
+    assert len(asked) == 4
+
+
+def test_a_failure_of_the_world_is_counted_and_tried_again(curate: Curate, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = Selection.run
+
+    def fail(self: Selection, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
+        if candidate.id.endswith("-2"):
+            raise EngineError("the engine is away")
+        return plain(self, candidate, context)
+
+    monkeypatch.setattr(Selection, "run", fail)
+    first = curate()
+    assert first.exit_code == 0, first.output
+    assert "owner__shop-2 failed: the engine is away" in first.output
+    stages = json.loads(curate("--status", "--json").stdout)
+    check_sums(stages)
+    assert stages[1]["failures"] == {"owner__shop-2": "the engine is away"}
+    monkeypatch.setattr(Selection, "run", plain)
+    assert curate().exit_code == 0
+    assert len(load_instances(Path("set"))) == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "source", "telling"),
+    [
+        ((), "nowhere", "nowhere is no repository"),
+        (("--stages", "collect,sorting"), "repo", "there is no stage 'sorting'"),
+        (("--only", "a"), "repo", "should be numbers"),
+    ],
+)
+def test_bad_input_is_one_sentence(curate: Curate, options: tuple[str, ...], source: str, telling: str) -> None:
+    result = curate(*options, source=source)
+    assert result.exit_code != 0
+    assert telling in result.output
+    assert not Path("set").exists()
+
+
+def test_one_folder_holds_one_source(curate: Curate) -> None:
+    assert curate().exit_code == 0
+    other = curate("--url", "https://git.example/owner/other")
+    assert "name another --out" in other.output
+
+
+def test_a_candidate_without_its_last_comment_is_rejected(bare: PullCandidate) -> None:
+    gone = bare.drop({"c0": "by a bot"})
+    decision = as_decision(bare, gone)
+    assert (decision.fate, decision.reason, dict(decision.dropped)) == (
+        Fate.REJECTED, "no comment is left", {"c0": "by a bot"},
+    )  # fmt: skip
+
+
+@pytest.fixture
+def bare() -> PullCandidate:
+    comment = CandidateComment(comment=Comment(id="c0", path="a.py", body="It."))
+    facts = PullRequestFacts(number=1, title="T")
+    return PullCandidate(id="a__b-1", origin="git", repo="a/b", pull_request=facts, comments=(comment,))
