@@ -91,6 +91,20 @@ def test_a_failure_says_which_test_and_where() -> None:
 
 
 @pytest.mark.parametrize(
+    ("seen", "named"),
+    [
+        (replace(GREEN, altered=("os.read", "pytest raises")), "pytest_raises"),
+        (replace(GREEN, tripwire=False), "must fail"),
+        (replace(GREEN, exit_code=137), "137"),
+        (run(outcome(A), outcome(B, "superb")), "not known"),
+        (replace(GREEN, ending=Ending.TIMEOUT, detail="after 60 s"), "after 60 s"),
+    ],
+)
+def test_a_run_that_cannot_be_believed_says_why(seen: Run, named: str) -> None:
+    assert named in (judge(PROOF, seen).detail or "")
+
+
+@pytest.mark.parametrize(
     ("seen", "first"),
     [
         (run(), A),
@@ -181,6 +195,15 @@ def test_red_at_head_and_green_at_the_reference_is_a_proof() -> None:
         ),
         ({"head": (run(outcome(A), outcome(B, "error")),)}, f"is not red on head: no expected test failed ({B} error)"),
         ({"head": (replace(RED, ending=Ending.TIMEOUT),)}, "is not red on head: the run ended as timeout"),
+        (
+            {"head": (replace(RED, ending=Ending.TIMEOUT, detail="after 60 s"),)},
+            "is not red on head: the run ended as timeout: after 60 s",
+        ),
+        (
+            {"head": (run(*(outcome(f"test_c0.py::test_{n}", "error") for n in "wxyz")),)},
+            "(test_c0.py::test_w error, test_c0.py::test_x error, test_c0.py::test_y error)",
+        ),
+        ({"reference": ()}, "never ran on the reference"),
         ({"head": (replace(RED, tripwire=False),)}, "is not red on head: the session did not come to its own end"),
         ({"head": ()}, "never ran on head"),
         ({"reference": (RED,)}, f"is not green on the reference: test failed: {B} failed with AssertionError"),
@@ -244,6 +267,7 @@ def test_a_clean_workspace_tells_nothing() -> None:
     assert leaks(CLEAN, version="1.0") == ()
     assert leaks({**CLEAN, "git": None, "installed": []}) == ()
     assert leaks({**CLEAN, "git": {"refs": [], "commits": 0}}) == ()
+    assert leaks({"git": {}}) == ()
     assert leaks({**CLEAN, "git": {**CLEAN["git"], "logged": 2}}) == ()
 
 
@@ -251,6 +275,7 @@ def test_a_clean_workspace_tells_nothing() -> None:
     ("change", "word"),
     [
         ({"git": {**CLEAN["git"], "refs": ["refs/heads/main", "refs/heads/pr"]}}, "2 refs"),
+        ({"git": {**CLEAN["git"], "refs": ["a", "b", "c", "d"]}}, "4 refs (a, b, c)"),
         ({"git": {**CLEAN["git"], "remotes": ['[remote "origin"]']}}, "remote"),
         ({"git": {**CLEAN["git"], "extra": ["FETCH_HEAD"]}}, "FETCH_HEAD"),
         ({"git": {**CLEAN["git"], "logged": 9}}, "9 entries"),

@@ -145,9 +145,9 @@ def decide(outcome: RunOutcome) -> Decision:
 
 def _measured_enough(gated: Sequence[OracleCounts], outcome: RunOutcome) -> bool:
     """Return whether each reviewer has oracles, no more unknown ones than may be, and a baseline to compare with."""
-    shares = [_exact(own.unknown) / own.total if own.total else 1 for own in gated]
-    compared = all(one.problem is None for one in outcome.baselines or ())
-    return compared and bool(shares) and max(shares) <= _exact(outcome.max_unknown)
+    most = _exact(outcome.max_unknown)
+    measured = all(own.total and _exact(own.unknown) / own.total <= most for own in gated)
+    return bool(gated) and measured and all(one.problem is None for one in outcome.baselines or ())
 
 
 def refuse(

@@ -244,6 +244,10 @@ def test_a_control_changes_nothing(outcome: RunOutcome) -> None:
         ({"fail_under": float("nan")}, "--crab-fail-under is nan"),
         ({"max_broken": -0.5}, "--crab-max-broken is -0.5; it should be a share between 0 and 1"),
         ({"max_unknown": 1.5}, "--crab-max-unknown is 1.5; it should be a share between 0 and 1"),
+        ({"fail_under": 1.5}, "--crab-fail-under is 1.5"),
+        ({"gated": False}, "--crab-fail-under cannot gate this run: "),
+        ({"gated": False, "fail_under": None, "baseline": True}, "--crab-baseline cannot gate this run: "),
+        ({"sharded": True}, "merge all of them and use pytest-crab compare"),
     ],
 )
 def test_a_gate_that_cannot_be_trusted_is_refused(fields: dict[str, Any], sentence: str) -> None:
@@ -252,9 +256,9 @@ def test_a_gate_that_cannot_be_trusted_is_refused(fields: dict[str, Any], senten
     assert sentence in refusal
 
 
-@pytest.mark.parametrize("fail_under", [0, 0.3, 1])
-def test_a_sound_gate_is_not_refused(fail_under: float) -> None:
-    assert refuse(fail_under=fail_under, agent="claude-code") is None
+@pytest.mark.parametrize("share", [0, 0.3, 1])
+def test_a_sound_gate_is_not_refused(share: float) -> None:
+    assert refuse(fail_under=share, max_broken=share, max_unknown=share, agent="claude-code") is None
 
 
 def test_without_a_gate_anything_goes() -> None:
@@ -287,6 +291,8 @@ def test_where_only_a_shown_drop_fails_an_inconclusive_gate_ends_with_zero() -> 
         ([counted(5, 3, unknown=2)], {}, 8),
         ([counted(0, 0)], {}, 8),
         ([], {}, 8),
+        ([counted(0, 0)], {"max_unknown": 1.0}, 8),
+        ([counted(5, 4, unknown=1)], {"max_unknown": 0.1, "floor": 0.55}, 0),
         ([counted(5, 5)], {"given_up": ("codex: gave up",)}, 8),
         ([counted(0, 10, reviewer="other"), counted(490, 490, unknown=20)], {}, 1),
     ],

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -13,9 +14,11 @@ from pytest_crab.testing.trials import comment_result
 from pytest_crab.testing.trials import trial_of
 from pytest_crab.types import Provenance
 from pytest_crab.types import Reason
+from pytest_crab.types import Review
+from pytest_crab.types import Usage
 
 
-def write(folder: Path, verdicts: str, agent: str = "mini") -> Path:
+def write(folder: Path, verdicts: str, agent: str = "mini", **fields: Any) -> Path:
     """Write a run with an oracle a letter, each of its own repository: c caught, m missed."""
     folder.mkdir()
     write_trials(
@@ -28,6 +31,7 @@ def write(folder: Path, verdicts: str, agent: str = "mini") -> Path:
                 reviewer="mine",
                 agent=agent,
                 runtime="docker",
+                **fields,
                 results=(
                     comment_result(
                         "c0", category="design", kind="behavioral", reason=Reason.GREEN if one == "c" else Reason.FAILED
@@ -55,6 +59,27 @@ def test_runs_are_pooled_as_repeats(tmp_path: Path) -> None:
     assert mine.repeats == 3
     assert mine.stability is not None
     assert mine.stability.flips == pytest.approx((0 + 2 / 3 + 2 / 3 + 0) / 4)
+
+
+def test_the_load_of_pooled_runs_is_of_all_of_them(tmp_path: Path) -> None:
+    runs = [
+        write(tmp_path / day, "ccmm", review=Review(usage=usage, count=findings, version=version))
+        for day, findings, version, usage in (
+            ("mon", 1, "1.0", Usage(cost_usd=0.25)),
+            ("tue", 4, "1.1", Usage(cost_usd=0.75)),
+        )
+    ]
+    (mine,) = load_reference(runs).summary.reviewers
+    assert (mine.trials, mine.comments_per_pull_request, mine.cost_usd, mine.unpriced) == (8, 2.5, 4.0, 0)
+    assert mine.versions["reviewer"] == ("1.0", "1.1")
+    unmeasured = write(tmp_path / "wed", "ccmm", review=Review(count=1, version="1.0"))
+    (mine,) = load_reference([*runs, unmeasured]).summary.reviewers
+    assert (mine.comments_per_pull_request, mine.cost_usd, mine.unpriced) == (2.0, None, 4)
+
+
+def test_rates_of_pooled_runs_are_those_of_the_first(tmp_path: Path) -> None:
+    (mine,) = load_reference([write(tmp_path / "mon", "cccm"), write(tmp_path / "tue", "mmmm")]).summary.reviewers
+    assert mine.overall.micro == 0.75
 
 
 def test_runs_under_other_conditions_are_not_pooled(tmp_path: Path) -> None:
