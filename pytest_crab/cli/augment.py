@@ -13,10 +13,10 @@ import click
 from pytest_crab import serialization
 from pytest_crab.benchmarks.native import new_set
 from pytest_crab.benchmarks.native import require_new
-from pytest_crab.cli.choices import store_option
+from pytest_crab.cli.judges import Asking
 from pytest_crab.cli.judges import cost_line
-from pytest_crab.cli.judges import open_judges
-from pytest_crab.cli.judges import plan_line
+from pytest_crab.cli.judges import judge_options
+from pytest_crab.cli.judges import print_plan
 from pytest_crab.curation.augment import Augmentation
 from pytest_crab.curation.augment import augment as merge_reviews
 from pytest_crab.curation.augment import augmentation_questions
@@ -28,6 +28,7 @@ from pytest_crab.instances import load_instances
 from pytest_crab.instances.writing import instance_yaml
 from pytest_crab.report.loading import trials_file
 from pytest_crab.report.match_sources import stored_reviews
+from pytest_crab.scoring.judges.calibration import calibration_line
 from pytest_crab.scoring.judges.same_concern import CONCERNS
 from pytest_crab.scoring.stored_reviews import StoredReview
 from pytest_crab.types import Instance
@@ -45,11 +46,7 @@ DECISIONS, LOCK = "augmentation.jsonl", "crab.lock"
 @click.option("--judge", required=True, metavar="NAME", help="This same-concern judge of crab.yaml compares.")
 @click.option("--votes", type=click.IntRange(min=1), default=5, show_default=True, help="Votes on each pair.")
 @click.option("--out", type=click.Path(path_type=Path), help="The new set; the folder must be new or empty.")
-@click.option("--budget", type=click.FloatRange(min=0, min_open=True), help="Spend so many US dollars on the judge.")
-@click.option("--jobs", type=click.IntRange(min=1), default=4, show_default=True, help="Questions at a time.")
-@click.option("--plan", is_flag=True, help="Print how many votes are stored and needed; ask nothing.")
-@click.option("--replay", is_flag=True, help="Answer from recordings alone.")
-@store_option("The folder in which judgements are kept.")
+@judge_options
 def augment(
     folder: Path,
     *,
@@ -57,18 +54,14 @@ def augment(
     judge: str,
     votes: int,
     out: Path | None,
-    budget: float | None,
-    jobs: int,
-    plan: bool,
-    replay: bool,
-    store: Path,
+    asking: Asking,
 ) -> None:
     """Add the findings of several reviewers to SET as comments that people should annotate, without duplicates.
 
     Findings and comments on one hunk are compared pair by pair. Every vote is stored, so an interrupted command goes on
     where it was; every decision is in augmentation.jsonl of the new set.
     """
-    if out is None and not plan:
+    if out is None and not asking.plan:
         raise click.UsageError("name the new set with --out, or ask for the votes with --plan")
     try:
         if out is not None:
@@ -76,17 +69,17 @@ def augment(
         instances = list(load_instances(folder))
         reviews = [review for report in reports for review in stored_reviews(trials_file(report))]
         _require_known(reviews, {instance.id for instance in instances}, folder)
-        with open_judges([judge], store, jobs=jobs, budget=budget, replay=replay, labels=CONCERNS) as (bench,):
+        with asking.open({judge: CONCERNS}) as (bench,):
             bench.judge = dataclasses.replace(bench.judge, votes=votes)  # type: ignore[type-var]
-            if out is None or plan:
-                click.echo(plan_line(judge, bench.plan(augmentation_questions(instances, reviews))))
+            if out is None or asking.plan:
+                print_plan(bench, augmentation_questions(instances, reviews))
                 return
             done = merge_reviews(instances, reviews, bench.decide)
-            cost = cost_line(judge, len(bench.asked), bench.usage)
+            known = calibration_line(bench.calibration)
         _write(folder, out, done, [new for new, old in zip(done.instances, instances, strict=True) if new is not old])
     except (CrabError, ValueError) as error:
         raise click.ClickException(str(error)) from error
-    click.echo("\n".join([*_lines(out, done), cost]))
+    click.echo("\n".join([*_lines(out, done), f"{judge}: {known}", cost_line(bench)]))
 
 
 def _require_known(reviews: Sequence[StoredReview], known: set[str], folder: Path) -> None:

@@ -12,11 +12,12 @@ from pathlib import Path
 import click
 
 from pytest_crab import serialization
-from pytest_crab.cli.choices import store_option
-from pytest_crab.cli.judges import OPTIONS_OF_JUDGES
+from pytest_crab.cli.judges import Asking
+from pytest_crab.cli.judges import check_option
 from pytest_crab.cli.judges import cost_line
-from pytest_crab.cli.judges import open_judges
-from pytest_crab.cli.judges import plan_line
+from pytest_crab.cli.judges import judge_options
+from pytest_crab.cli.judges import labels_option
+from pytest_crab.cli.judges import print_plan
 from pytest_crab.cli.judges import require_judge
 from pytest_crab.errors import CrabError
 from pytest_crab.formats import NOTHING
@@ -24,7 +25,8 @@ from pytest_crab.formats import format_count
 from pytest_crab.formats import format_percent
 from pytest_crab.formats import format_table
 from pytest_crab.report.judge_text import judge_lines
-from pytest_crab.report.judging import calibrate
+from pytest_crab.report.judging import JudgeReport
+from pytest_crab.report.judging import calibrate_findings
 from pytest_crab.report.judging import labels_of
 from pytest_crab.report.judging import questions_of
 from pytest_crab.report.loading import trials_file
@@ -35,20 +37,16 @@ from pytest_crab.report.rulers import RulerComparison
 from pytest_crab.report.rulers import RulerPair
 from pytest_crab.report.rulers import compare_rulers as compare
 from pytest_crab.report.rulers import reviews_of
+from pytest_crab.scoring.judges import require_hits
 from pytest_crab.scoring.judges.bench import JudgeBench
-from pytest_crab.scoring.judges.calibration import keep_calibration
 from pytest_crab.scoring.location import RULES
 from pytest_crab.scoring.similarity import MEASURES
 from pytest_crab.scoring.similarity import missing_library
-from pytest_crab.statistics.signal import LABELS
 from pytest_crab.text import one_line
 from pytest_crab.types.reviews import FREE
 
 #: So many cells in which rulers differ are printed, unless --all asks for each.
 SHOWN = 10
-
-#: The options that need a judge, by their parameters.
-ABOUT_JUDGES = {**OPTIONS_OF_JUDGES, "labels": "--judge-labels"}
 
 
 @click.command("compare-rulers")
@@ -59,19 +57,9 @@ ABOUT_JUDGES = {**OPTIONS_OF_JUDGES, "labels": "--judge-labels"}
     help="How location matches: as AACR-Bench's paper says, or as one of its releases computes.",
 )  # fmt: skip
 @click.option("--judge", "judges", multiple=True, metavar="NAME", help="Also this judge of crab.yaml; repeatable.")
-@click.option("--budget", type=click.FloatRange(min=0, min_open=True), help="With --judge: spend so many US dollars.")
-@click.option(
-    "--jobs", type=click.IntRange(min=1), default=4, show_default=True, help="With --judge: questions at a time."
-)
-@click.option("--plan", is_flag=True, help="With --judge: print how many votes are stored and needed; ask nothing.")
-@click.option(
-    "--check-judge", "check", is_flag=True, help="With --judge: also count the labels that order or length change."
-)
-@click.option(
-    "--judge-labels", "labels", metavar="DIMENSION", help="With --judge: labels by people to hold the judges against."
-)
-@click.option("--replay", is_flag=True, help="With --judge: answer from recordings alone.")
-@store_option("With --judge: the folder in which judgements are kept.")
+@judge_options
+@check_option
+@labels_option
 @click.option("--all", "everything", is_flag=True, help="Print every comment on which rulers differ.")
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
 def compare_rulers(
@@ -80,13 +68,9 @@ def compare_rulers(
     similarity: bool,
     location_rule: str,
     judges: tuple[str, ...],
-    budget: float | None,
-    jobs: int,
-    plan: bool,
+    asking: Asking,
     check: bool,
     labels: str | None,
-    replay: bool,
-    store: Path,
     everything: bool,
     as_json: bool,
 ) -> None:
@@ -99,26 +83,28 @@ def compare_rulers(
     _require_rulers(judges, similarity=similarity)
     try:
         file = trials_file(report)
-        known = None if labels is None else labels_of(reviews_of(file), labels)
-        with open_judges(judges, store, jobs=jobs, budget=budget, replay=replay, labels=LABELS) as benches:
-            if plan:
-                questions = list(questions_of(reviews_of(file), file.parent))
+        trials = reviews_of(file)
+        with asking.open(dict.fromkeys(judges)) as benches:
+            for bench in benches:
+                require_hits(bench.judge, bench.name)
+            if asking.plan:
+                questions = list(questions_of(trials, file.parent))
                 for bench in benches:
-                    click.echo(plan_line(bench.name, bench.plan(questions, check=check)))
+                    print_plan(bench, questions, check=check)
                 return
-            decide = {bench.name: bench.decide for bench in benches}
-            found = compare(file, similarities=similarity, judges=decide, location_rule=location_rule)
-            found = _with_checks(found, benches) if check else found
-            found = found if known is None else _with_calibration(found, known)
-            found = _with_usage(found, benches)
-            if known is not None:
-                _keep_calibrations(found, benches)
+            known = [None if labels is None else labels_of(trials, labels, bench.judge.labels) for bench in benches]
+            found = compare(file, similarities=similarity, judges=benches, location_rule=location_rule)
+            asked = [
+                _completed(judge, bench, own, check=check)
+                for judge, bench, own in zip(found.judges, benches, known, strict=True)
+            ]
+            found = dataclasses.replace(found, judges=tuple(asked))
     except CrabError as error:
         raise click.ClickException(str(error)) from error
     if as_json:
         click.echo(json.dumps(serialization.dump(found), indent=1, allow_nan=False))
     else:
-        click.echo("\n".join(_lines(found, everything=everything)))
+        click.echo("\n".join([*_lines(found, everything=everything), *map(cost_line, benches)]))
 
 
 def _require_rulers(judges: Sequence[str], *, similarity: bool) -> None:
@@ -126,7 +112,7 @@ def _require_rulers(judges: Sequence[str], *, similarity: bool) -> None:
         raise click.UsageError(f"--similarity needs {missing}; install the extra pytest-crab[similarity]")
     if taken := {*BINARY, *MEASURES} & {*judges}:
         raise click.UsageError(f"--judge {min(taken)}: a ruler has this name; give the judge another in crab.yaml")
-    require_judge(ABOUT_JUDGES, named=bool(judges))
+    require_judge(named=bool(judges))
 
 
 def _lines(found: RulerComparison, *, everything: bool) -> Iterator[str]:
@@ -145,8 +131,6 @@ def _lines(found: RulerComparison, *, everything: bool) -> Iterator[str]:
         yield f"and {len(found.differing) - most} more; --all prints them"
     for judge in found.judges:
         yield from judge_lines(judge, by_label=everything)
-    for judge in found.judges:
-        yield cost_line(judge.judge, judge.asked, judge.usage)
 
 
 def _rate_table(found: RulerComparison) -> Iterator[str]:
@@ -194,28 +178,17 @@ def _cell_lines(cell: Cell, rulers: Sequence[str]) -> Iterator[str]:
         yield f"    finding: {one_line(cell.matched, 120)}"
 
 
-def _with_checks(found: RulerComparison, benches: Sequence[JudgeBench]) -> RulerComparison:
-    judges = [
-        dataclasses.replace(judge, checks=bench.check_forms())
-        for judge, bench in zip(found.judges, benches, strict=True)
-    ]
-    return dataclasses.replace(found, judges=tuple(judges))
-
-
-def _keep_calibrations(found: RulerComparison, benches: Sequence[JudgeBench]) -> None:
-    """Keep how far each judge agrees with people, for the runs and reports that ask it."""
-    for judge, bench in zip(found.judges, benches, strict=True):
-        if judge.calibration is not None and judge.calibration.compared:
-            keep_calibration(bench.cache.store, bench.judge.identity(), judge.calibration)
-
-
-def _with_usage(found: RulerComparison, benches: Sequence[JudgeBench]) -> RulerComparison:
-    judges = [
-        dataclasses.replace(judge, asked=len(bench.asked), usage=bench.usage or FREE)
-        for judge, bench in zip(found.judges, benches, strict=True)
-    ]
-    return dataclasses.replace(found, judges=tuple(judges))
-
-
-def _with_calibration(found: RulerComparison, labels: Mapping[tuple[str, int], str]) -> RulerComparison:
-    return dataclasses.replace(found, judges=tuple(calibrate(judge, labels) for judge in found.judges))
+def _completed(
+    judge: JudgeReport, bench: JudgeBench, labels: Mapping[tuple[str, int], str] | None, *, check: bool
+) -> JudgeReport:
+    """Return a judge's report with the checks that were asked for, its calibration, kept if new, and what it used."""
+    checks = bench.check_forms() if check else ()
+    calibration = None if labels is None else calibrate_findings(judge.findings, labels)
+    bench.keep_calibration(calibration)
+    return dataclasses.replace(
+        judge,
+        checks=checks,
+        calibration=calibration or bench.calibration,
+        asked=len(bench.asked),
+        usage=bench.usage or FREE,
+    )

@@ -21,7 +21,7 @@ from pytest_crab.cli.candidate_sources import open_source
 from pytest_crab.cli.choices import choose_runtime
 from pytest_crab.cli.choices import runtime_option
 from pytest_crab.cli.choices import store_option
-from pytest_crab.cli.judges import open_judges
+from pytest_crab.cli.judges import Asking
 from pytest_crab.cli.run_contexts import proving_context
 from pytest_crab.curation.collect import CandidateSource
 from pytest_crab.curation.collect import Collection
@@ -75,10 +75,8 @@ class _Services:
     def judge(self, name: str) -> JudgeBench:
         """Return the judge of this name in crab.yaml. Raises BadInput."""
         if name not in self._judges:
-            opened = open_judges(
-                [name], self.store, jobs=self.jobs, budget=self.budget, replay=self.replay, labels=None
-            )
-            (self._judges[name],) = self.stack.enter_context(opened)
+            asking = Asking(budget=self.budget, jobs=self.jobs, plan=False, replay=self.replay, store=self.store)
+            (self._judges[name],) = self.stack.enter_context(asking.open({name: None}))
         return self._judges[name]
 
     def proving(self) -> tuple[Crew, RunContext]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 import click
@@ -13,11 +12,11 @@ import click
 from pytest_crab import serialization
 from pytest_crab.benchmarks.aacr_submissions import has_submissions
 from pytest_crab.benchmarks.aacr_submissions import read_submissions
-from pytest_crab.cli.choices import store_option
-from pytest_crab.cli.judges import OPTIONS_OF_JUDGES
+from pytest_crab.cli.judges import Asking
+from pytest_crab.cli.judges import check_option
 from pytest_crab.cli.judges import cost_line
-from pytest_crab.cli.judges import open_judges
-from pytest_crab.cli.judges import plan_line
+from pytest_crab.cli.judges import judge_options
+from pytest_crab.cli.judges import print_plan
 from pytest_crab.cli.judges import require_judge
 from pytest_crab.errors import CrabError
 from pytest_crab.formats import format_names
@@ -55,12 +54,8 @@ from pytest_crab.types.reviews import FREE
     help="This issue-category judge of crab.yaml names the category of each finding, for precision by category.",
 )  # fmt: skip
 @click.option("--by", "dimensions", multiple=True, metavar="DIMENSION", help="Slice by this dimension; repeatable.")
-@click.option("--budget", type=click.FloatRange(min=0, min_open=True), help="Spend so many US dollars on each judge.")
-@click.option("--jobs", type=click.IntRange(min=1), default=4, show_default=True, help="Questions at a time.")
-@click.option("--plan", is_flag=True, help="Print how many votes are stored and needed; ask nothing.")
-@click.option("--check-judge", "check", is_flag=True, help="Also count the answers that order or length change.")
-@click.option("--replay", is_flag=True, help="Answer from recordings alone.")
-@store_option("The folder in which judgements are kept.")
+@judge_options
+@check_option
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
 def match(
     place: Path,
@@ -69,12 +64,8 @@ def match(
     judge: str | None,
     categories: str | None,
     dimensions: tuple[str, ...],
-    budget: float | None,
-    jobs: int,
-    plan: bool,
+    asking: Asking,
     check: bool,
-    replay: bool,
-    store: Path,
     as_json: bool,
 ) -> None:
     """Match the findings of stored reviews with the known comments of their pull requests.
@@ -83,27 +74,25 @@ def match(
     set, with submissions. Prints recall, precision and F1 by place, with --judge also by place and concern, and each
     by language, context level and category.
     """
-    asks = judge is not None and judge != EQUAL_TEXTS
-    require_judge(OPTIONS_OF_JUDGES, named=asks or categories is not None)
-    opened = partial(open_judges, store=store, jobs=jobs, budget=budget, replay=replay)
-    sorters = () if categories is None else (categories,)
+    wanted: dict[str, Sequence[str] | None] = {}
+    wanted |= {} if judge is None or judge == EQUAL_TEXTS else {judge: CONCERNS}
+    wanted |= {} if categories is None else {categories: tuple(CATEGORIES)}
+    require_judge(named=bool(wanted))
     try:
         reviews, left_out = _reviews_at(place)
         _require_dimensions(reviews, dimensions)
-        with (
-            opened([judge] if asks and judge is not None else [], labels=CONCERNS) as benches,
-            opened(sorters, labels=tuple(CATEGORIES)) as sorting,
-        ):
-            if plan:
-                plans = [(bench, bench.plan(concern_questions(reviews, rule), check=check)) for bench in benches]
-                plans += [(bench, bench.plan(category_questions(reviews))) for bench in sorting]
-                click.echo("\n".join(plan_line(bench.name, own) for bench, own in plans))
+        with asking.open(wanted) as benches:
+            if asking.plan:
+                for bench in benches:
+                    compares = bench.judge.knows_hits
+                    questions = concern_questions(reviews, rule) if compares else category_questions(reviews)
+                    print_plan(bench, questions, check=check and compares)
                 return
-            found = _measure(reviews, rule, judge, (*benches, *sorting), check=check)
-            costs = [cost_line(bench.name, len(bench.asked), bench.usage) for bench in (*benches, *sorting)]
+            found = _measure(reviews, rule, judge, benches, check=check)
     except (CrabError, ValueError) as error:
         raise click.ClickException(str(error)) from error
     found = dataclasses.replace(found, left_out=left_out)
+    costs = [cost_line(bench) for bench in benches]
     lines = [*match_lines(found, dimensions), *([""] if costs else []), *costs]
     click.echo(json.dumps(serialization.dump(found), indent=1, allow_nan=False) if as_json else "\n".join(lines))
 
@@ -114,15 +103,17 @@ def _measure(
     """Match with what these judges say of concerns and of categories; ``check``: also in other forms of questions."""
     decide, categories = (equal_texts if judge == EQUAL_TEXTS else None), None
     for bench in benches:
-        if bench.judge.labels == CONCERNS:
+        if bench.judge.knows_hits:
             decide = bench.decide
         else:
             reviews, categories = with_categories(reviews, bench.decide), bench.name
     found = match_reviews(reviews, rule, judge, decide)
-    for bench in (bench for bench in benches if bench.judge.labels == CONCERNS):
+    for bench in (bench for bench in benches if bench.judge.knows_hits):
         checks = bench.check_forms() if check else ()
         found = dataclasses.replace(found, checks=checks, asked=len(bench.asked), usage=bench.usage or FREE)
-    return dataclasses.replace(found, categories=categories)
+    return dataclasses.replace(
+        found, categories=categories, calibrations={bench.name: bench.calibration for bench in benches}
+    )
 
 
 def _reviews_at(place: Path) -> tuple[list[StoredReview], int]:

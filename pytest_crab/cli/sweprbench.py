@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterator
 from collections.abc import Sequence
@@ -10,10 +11,11 @@ from pathlib import Path
 import click
 
 from pytest_crab import serialization
-from pytest_crab.cli.choices import store_option
-from pytest_crab.cli.judges import cost_words
-from pytest_crab.cli.judges import open_judges
-from pytest_crab.cli.judges import plan_line
+from pytest_crab.cli.judges import Asking
+from pytest_crab.cli.judges import cost_line
+from pytest_crab.cli.judges import judge_options
+from pytest_crab.cli.judges import labels_option
+from pytest_crab.cli.judges import print_plan
 from pytest_crab.errors import CrabError
 from pytest_crab.formats import NOTHING
 from pytest_crab.formats import format_count
@@ -59,12 +61,8 @@ _HEADS = (
 @click.option(
     "--embedding", metavar="MODEL", help="Compare texts by this sentence-transformers model, not by their words."
 )
-@click.option("--judge-labels", "labels", metavar="DIMENSION", help="Labels by people to hold the judges against.")
-@click.option("--budget", type=click.FloatRange(min=0, min_open=True), help="Spend so many US dollars on judgements.")
-@click.option("--jobs", type=click.IntRange(min=1), default=4, show_default=True, help="Questions at a time.")
-@click.option("--plan", is_flag=True, help="Print how many votes are stored and needed; ask nothing.")
-@click.option("--replay", is_flag=True, help="Answer from recordings alone.")
-@store_option("The folder in which judgements are kept.")
+@labels_option
+@judge_options
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
 def sweprbench(
     report: Path,
@@ -73,11 +71,7 @@ def sweprbench(
     rule: str,
     embedding: str | None,
     labels: str | None,
-    budget: float | None,
-    jobs: int,
-    plan: bool,
-    replay: bool,
-    store: Path,
+    asking: Asking,
     as_json: bool,
 ) -> None:
     """Score the reviews that REPORT holds by SWE-PRBench's equation 2, with every component.
@@ -90,16 +84,17 @@ def sweprbench(
         file = trials_file(report)
         trials = list({trial.id: trial for trial in read_trials(file)}.values())
         known = None if labels is None else labels_of(trials, labels, LABELS)
-        with open_judges(judges, store, jobs=jobs, budget=budget, replay=replay, labels=LABELS) as benches:
-            if plan:
+        with asking.open(dict.fromkeys(judges, LABELS)) as benches:
+            if asking.plan:
                 questions = list(questions_of([trial for trial in trials if trial.arm is None], file.parent))
                 for bench in benches:
-                    click.echo(plan_line(bench.name, bench.plan(questions)))
+                    print_plan(bench, questions)
                 return
-            found = [
-                score_trials(bench.name, trials, file.parent, bench.decide, similar, rule=rule, labels=known)
-                for bench in benches
-            ]
+            found = []
+            for bench in benches:
+                own = score_trials(bench.name, trials, file.parent, bench.decide, similar, rule=rule, labels=known)
+                bench.keep_calibration(own.calibration)
+                found.append(dataclasses.replace(own, calibration=own.calibration or bench.calibration))
     except CrabError as error:
         raise click.ClickException(str(error)) from error
     agreements = list(label_agreements(found))
@@ -109,7 +104,7 @@ def sweprbench(
         return
     click.echo(f"rule {rule}; texts compared by {embedding or 'their common words'}; numbers from 0 to 1")
     for own, bench in zip(found, benches, strict=True):
-        click.echo("\n".join([*_lines(own), f"  {cost_words(len(bench.asked), bench.usage)}"]))
+        click.echo("\n".join([*_lines(own), cost_line(bench)]))
     click.echo("\n".join(map(_agreement_line, agreements)), nl=bool(agreements))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Sequence
 
 from pytest_crab.formats import format_count
 from pytest_crab.formats import format_percent
@@ -22,8 +23,7 @@ _HEADS = ("recall", "precision", "F1", "usefulness", "SNR", "bugs hit", "finding
 def judge_lines(found: JudgeReport, *, by_label: bool = False) -> Iterator[str]:
     """Yield the table of reviewers, why measures are undefined and labels unknown, and on request recall by label."""
     judged = [(one_line(one.reviewer, 60), one.signal) for one in found.reviewers]
-    yield f"{found.judge}, percent; SNR is signal to noise:"
-    yield from format_table([("reviewer", *_HEADS), *((name, *_cells(own)) for name, own in judged)])
+    yield from _signals(found.judge, judged) if judged else _label_counts(found)
     for name, own in judged:
         for measure, value in zip(_HEADS, _measures(own), strict=False):
             if value.undefined is not None:
@@ -42,6 +42,17 @@ def judge_lines(found: JudgeReport, *, by_label: bool = False) -> Iterator[str]:
             for dimension, labels in own.recall_by_label.items():
                 shares = ", ".join(f"{one_line(label)} {hit} of {known}" for label, (hit, known) in labels.items())
                 yield f"  {name}: recall by {one_line(dimension)}: {shares}"
+
+
+def _signals(judge: str, judged: Sequence[tuple[str, Signal]]) -> Iterator[str]:
+    yield f"{judge}, percent; SNR is signal to noise:"
+    yield from format_table([("reviewer", *_HEADS), *((name, *_cells(own)) for name, own in judged)])
+
+
+def _label_counts(found: JudgeReport) -> Iterator[str]:
+    yield f"{found.judge}, findings by label:"
+    rows = [(one_line(name, 60), *map(str, counts.values())) for name, counts in found.labels.items()]
+    yield from format_table([("reviewer", *next(iter(found.labels.values()), ())), *rows])
 
 
 def _measures(own: Signal) -> tuple[Measure, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Iterable
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from pathlib import Path
 from pytest_crab.errors import BadInput
 from pytest_crab.report.pull_requests import Subject
 from pytest_crab.report.pull_requests import read_subject
+from pytest_crab.scoring.judges.bench import JudgeBench
 from pytest_crab.scoring.judges.calibration import Calibration
 from pytest_crab.scoring.judges.reviews import Cell
 from pytest_crab.scoring.judges.reviews import JudgedFinding
@@ -22,7 +22,6 @@ from pytest_crab.scoring.judges.reviews import JudgedTrial
 from pytest_crab.scoring.judges.reviews import judged_trial
 from pytest_crab.scoring.judges.reviews import pull_request_digest
 from pytest_crab.scoring.judges.reviews import questions_of as review_questions
-from pytest_crab.scoring.judges.votes import Decide
 from pytest_crab.scoring.judges.votes import FormCheck
 from pytest_crab.scoring.judges.votes import Gold
 from pytest_crab.scoring.judges.votes import JudgeQuestion
@@ -47,15 +46,18 @@ class ReviewerSignal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeReport:
-    """All findings by one judge, the measures of each reviewer, and the reasons of unknown labels with their counts.
+    """All findings by one judge, and the reasons of unknown labels with their counts.
 
-    ``checks`` are those of other forms of the questions, where they were asked for; ``calibration`` is None where no
-    labels by people were given. ``asked`` counts the judgements that were not stored, and ``usage`` is what they used.
+    ``reviewers`` have CR-Evaluator's measures; there are none by a judge with other labels. ``labels`` counts by
+    reviewer the findings of each label. ``checks`` are those of other forms of the questions, where they were asked
+    for; ``calibration`` is None where the judge was never held against labels by people. ``asked`` counts the
+    judgements that were not stored, and ``usage`` is what they used.
     """
 
     judge: str
     reviewers: tuple[ReviewerSignal, ...]
     findings: tuple[JudgedFinding, ...]
+    labels: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     unknown: Mapping[str, int] = field(default_factory=dict)
     checks: tuple[FormCheck, ...] = ()
     calibration: Calibration | None = None
@@ -69,46 +71,60 @@ def questions_of(trials: Sequence[Trial], report: Path) -> Iterator[JudgeQuestio
         yield from own.values()
 
 
-def judge_trials(trials: Sequence[Trial], report: Path, decide: Decide) -> dict[TrialId, JudgedTrial]:
+def judge_trials(trials: Sequence[Trial], report: Path, judge: JudgeBench) -> dict[TrialId, JudgedTrial]:
     """Judge every finding against every human comment of its pull request, all questions at once.
 
     Trials without the findings' texts, or whose pull request the report does not hold, are left out. Raises BadInput,
-    and what ``decide`` raises.
+    and what the judge raises.
     """
     asked = questions_by_trial(trials, report)
-    decisions = decide(question for own in asked.values() for question in own.values())
+    decisions = judge.decide(question for own in asked.values() for question in own.values())
     return {
         trial.id: judged_trial(
             str(trial.id),
             len(trial.review.findings),
             [comment.id for comment in trial.comments],
             {cell: decisions[question.digest] for cell, question in asked[trial.id].items()},
-            LABELS,
+            judge.judge.labels,
         )
         for trial in trials
         if trial.review is not None and trial.id in asked
     }
 
 
-def judge_report(judge: str, trials: Sequence[Trial], judgements: Mapping[TrialId, JudgedTrial]) -> JudgeReport:
-    """Return the measures of each reviewer by one judge's labels."""
+def judge_report(judge: JudgeBench, trials: Sequence[Trial], judgements: Mapping[TrialId, JudgedTrial]) -> JudgeReport:
+    """Return the labels that a judge gave each reviewer's findings, and CR-Evaluator's measures by its own labels."""
     judged = [trial for trial in trials if trial.id in judgements]
     findings = [finding for trial in judged for finding in judgements[trial.id].findings]
+    reviewers = list(dict.fromkeys(trial.reviewer for trial in judged))
     return JudgeReport(
-        judge=judge,
+        judge=judge.name,
         reviewers=tuple(
             ReviewerSignal(
                 reviewer=name,
                 signal=signal(_review(one, judgements[one.id]) for one in judged if one.reviewer == name),
             )
-            for name in dict.fromkeys(trial.reviewer for trial in judged)
+            for name in reviewers
+            if judge.judge.labels == LABELS
         ),
+        labels={
+            name: _counts(
+                (found.label for one in judged if one.reviewer == name for found in judgements[one.id].findings),
+                judge.judge.labels,
+            )
+            for name in reviewers
+        },
         findings=tuple(findings),
         unknown=dict(Counter(finding.reason for finding in findings if finding.label is None).most_common()),
     )
 
 
-def labels_of(trials: Sequence[Trial], dimension: str, labels: Sequence[str] = LABELS) -> dict[tuple[str, int], str]:
+def _counts(found: Iterable[str | None], labels: Sequence[str]) -> dict[str, int]:
+    counts = Counter(found)
+    return {label: counts[label] for label in labels}
+
+
+def labels_of(trials: Sequence[Trial], dimension: str, labels: Sequence[str]) -> dict[tuple[str, int], str]:
     """Return the labels that people gave findings in this dimension, by trial and finding.
 
     Raises BadInput where there is none, and for a label that is none of ``labels``, the judge's.
@@ -126,11 +142,6 @@ def labels_of(trials: Sequence[Trial], dimension: str, labels: Sequence[str] = L
             f"labels {dimension}", problems or ["no finding of this report has one; see report --finding-labels"]
         )
     return found
-
-
-def calibrate(found: JudgeReport, labels: Mapping[tuple[str, int], str]) -> JudgeReport:
-    """Return the report with the judge held against labels by people."""
-    return dataclasses.replace(found, calibration=calibrate_findings(found.findings, labels))
 
 
 def calibrate_findings(findings: Iterable[JudgedFinding], labels: Mapping[tuple[str, int], str]) -> Calibration:

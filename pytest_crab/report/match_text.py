@@ -9,9 +9,9 @@ from pytest_crab.formats import NOTHING
 from pytest_crab.formats import format_count
 from pytest_crab.formats import format_percent
 from pytest_crab.formats import format_table
-from pytest_crab.report.matching import EQUAL_TEXTS
 from pytest_crab.report.matching import MatchReport
 from pytest_crab.report.matching import ReviewerMatches
+from pytest_crab.scoring.judges.calibration import calibration_line
 from pytest_crab.statistics.matched import MatchRates
 from pytest_crab.text import one_line
 
@@ -41,8 +41,8 @@ def match_lines(found: MatchReport, dimensions: Sequence[str] = ()) -> Iterator[
     for check in found.checks:
         asked = format_count(check.compared, "question")
         yield f"  the answer to {check.changed} of {asked} changes if the question is {check.form}"
-    if (semantic and found.judge != EQUAL_TEXTS) or found.categories is not None:
-        yield "  the judge was not held against labels by people: how far its answers can be trusted is not known"
+    for judge, calibration in found.calibrations.items():
+        yield f"  {one_line(judge, 60)}: {calibration_line(calibration)}"
     for reason, count in list(found.unknown.items())[:_SHOWN]:
         yield f"  {count} of {found.pairs} pairs unknown: {one_line(reason, 200)}"
     known = {dimension for one in found.reviewers for dimension in one.by_label}

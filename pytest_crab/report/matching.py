@@ -19,6 +19,7 @@ from pytest_crab.diffs import ChangedFile
 from pytest_crab.diffs import Hunk
 from pytest_crab.diffs import excerpt
 from pytest_crab.diffs import parse_hunks
+from pytest_crab.scoring.judges.calibration import Calibration
 from pytest_crab.scoring.judges.issue_category import CATEGORIES
 from pytest_crab.scoring.judges.same_concern import DIFFERENT
 from pytest_crab.scoring.judges.same_concern import SAME
@@ -78,7 +79,8 @@ class MatchReport:
     ``dropped`` are pull requests without a finding, where the rule does not count these. ``pairs`` are those whose
     concerns were to be compared, and ``unknown`` counts the reasons of those without an answer. ``checks`` are those of
     other forms of the questions, ``asked`` the judgements that were not stored, and ``usage`` is what they used.
-    ``categories`` is the judge that named the categories of findings, None where none did.
+    ``categories`` is the judge that named the categories of findings, None where none did. ``calibrations`` has how far
+    each of the judges agrees with people, None where that is not known.
     """
 
     rule: str
@@ -92,6 +94,7 @@ class MatchReport:
     asked: int = 0
     usage: Usage | None = None
     categories: str | None = None
+    calibrations: Mapping[str, Calibration | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,7 +32,7 @@ from pytest_crab.report.ruler_cells import BINARY
 from pytest_crab.report.ruler_cells import Cell
 from pytest_crab.report.ruler_cells import cells_of
 from pytest_crab.report.ruler_cells import hit_rulers_of
-from pytest_crab.scoring.judges.votes import Decide
+from pytest_crab.scoring.judges.bench import JudgeBench
 from pytest_crab.scoring.review_rulers import PAPER
 from pytest_crab.statistics.paired import kappa
 from pytest_crab.statistics.rank_agreement import RankAgreement
@@ -114,17 +114,17 @@ def compare_rulers(
     trials_file: Path,
     *,
     similarities: bool = False,
-    judges: Mapping[str, Decide] | None = None,
+    judges: Sequence[JudgeBench] = (),
     location_rule: str = "paper",
 ) -> RulerComparison:
     """Measure the stored reviews of a trials.jsonl by every ruler. Controls and trials without a review are left out.
 
-    ``judges`` decide questions by their names, which are then rulers; ``location_rule`` is the name of one of the RULES
-    by location. The last record of a trial counts. Raises BadInput for a damaged report, and where no review is on
-    record, and what the judges raise.
+    ``judges`` are asked, and their names are then rulers: a finding hits a comment if it gets the judge's first label.
+    ``location_rule`` is the name of one of the RULES by location. The last record of a trial counts. Raises BadInput
+    for a damaged report, and where no review is on record, and what the judges raise.
     """
     trials, report = reviews_of(trials_file), trials_file.parent
-    judged = {name: judge_trials(trials, report, decide) for name, decide in (judges or {}).items()}
+    judged = {judge.name: judge_trials(trials, report, judge) for judge in judges}
     cells = [
         cell
         for trial in trials
@@ -143,7 +143,9 @@ def compare_rulers(
         recorded=recorded_rulers(trials),
         location_rule=location_rule,
     )
-    return dataclasses.replace(compared, judges=tuple(judge_report(name, trials, own) for name, own in judged.items()))
+    return dataclasses.replace(
+        compared, judges=tuple(judge_report(judge, trials, judged[judge.name]) for judge in judges)
+    )
 
 
 def compare_cells(

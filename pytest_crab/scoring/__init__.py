@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pytest_crab.adapters import AdapterSpec
 from pytest_crab.scoring.choices.scorer import ChoiceScorer
 from pytest_crab.scoring.judges import JUDGES
+from pytest_crab.scoring.judges import require_hits
 from pytest_crab.scoring.judges.scorer import JudgeScorer
 from pytest_crab.scoring.oracles import OracleScorer
 from pytest_crab.scoring.protocols import Scorer
@@ -37,7 +38,9 @@ class ScorerSpec:
         """Build the scorer. Raises BadInput with every fault of a judge's settings."""
         if self.judge is None:
             return SCORERS[self.name]()
-        return JudgeScorer(self.name, JUDGES.build(self.judge, JUDGES.where(self.name)))
+        judge = JUDGES.build(self.judge, JUDGES.where(self.name))
+        require_hits(judge, self.name)
+        return JudgeScorer(self.name, judge)
 
 
 #: The scorers of a run that names none.

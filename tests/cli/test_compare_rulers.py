@@ -3,8 +3,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 from typing import Any
 
 import pytest
@@ -26,6 +26,9 @@ from pytest_crab.types import Review
 from pytest_crab.types import Score
 from pytest_crab.types import Trial
 from pytest_crab.types import Unit
+
+if TYPE_CHECKING:
+    from conftest import Judging
 
 CAUGHT, MISSED, BROKEN = Reason.GREEN, Reason.FAILED, Reason.BROKEN
 
@@ -146,16 +149,12 @@ def test_similarity_is_the_best_finding_of_a_comment(tmp_path: Path) -> None:
     assert means["bleu-4"] == 0.0  # two words have no common 4-gram, and nothing is smoothed
 
 
-CRAB_YAML = """\
-models:
-  providers: {{anthropic: {{base_url: "{url}"}}}}
-  prices: {{scripted: {{input: 1, output: 10}}}}
-  retries: 0
-judges:
-  scripted: {{use: cr-evaluator, model: scripted}}
-  tests: {{use: cr-evaluator, model: scripted}}
-  pairs: {{use: same-concern, model: scripted}}
-"""
+JUDGES = (
+    "scripted: {use: cr-evaluator, model: scripted}",
+    "tests: {use: cr-evaluator, model: scripted}",
+    "pairs: {use: same-concern, model: scripted}",
+    "sorter: {use: issue-category, model: scripted}",
+)
 
 
 def label(asked: Asked) -> Reply:
@@ -169,23 +168,10 @@ def label(asked: Asked) -> Reply:
 
 
 @pytest.fixture
-def provider(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedProvider]:
-    """A scripted judge in the current folder's crab.yaml, and a report whose instances hold the comments' texts."""
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-planted-in-a-judge")
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "instances").mkdir()
-    for repo in ("one", "two"):
-        subject = {"schema": 1, "instance": f"{repo}-1", "repo": repo, "language": "python", "title": "T", "diff": ""}
-        lines = (10, 20, 30)
-        comments = [
-            {"id": f"c{at}", "path": "a.py", "lines": [line, line], "body": f"Line {line}"}
-            for at, line in enumerate(lines)
-        ]
-        (tmp_path / "instances" / f"{repo}-1.json").write_text(json.dumps({**subject, "comments": comments}))
-    with ScriptedProvider() as provider:
-        provider.script = label
-        (tmp_path / "crab.yaml").write_text(CRAB_YAML.format(url=provider.anthropic_url))
-        yield provider
+def provider(judging: Judging) -> ScriptedProvider:
+    """A scripted judge, and a report whose instances hold the comments' texts."""
+    comments = [(line, f"Line {line}") for line in (10, 20, 30)]
+    return judging(label, JUDGES, comments, repos=("one", "two"))
 
 
 @pytest.fixture
@@ -224,6 +210,27 @@ def test_a_judge_is_a_ruler_and_gives_the_papers_measures(
     assert "no noise" in beta["snr"]["undefined"]
     assert any("CONFIRMED" in reason for reason in judge["unknown"])
     assert {each["label"] for each in judge["findings"] if "label" in each} == {"BUG_HIT", "VALID_SUGGESTION", "NOISE"}
+
+
+def test_a_judge_of_another_rule_is_a_ruler_by_its_first_label(
+    tmp_path: Path, provider: ScriptedProvider, judged: list[Trial]
+) -> None:
+    def same(asked: Asked) -> Reply:
+        lines = re.findall(r"\nLine (\d+)", asked.body["messages"][0]["content"].partition("----- begin ")[2])
+        return say(json.dumps({"classification": "SAME" if lines[0] == lines[1] else "DIFFERENT"}), pieces=1)
+
+    provider.script = same
+    code, output = compare(tmp_path, judged, "--judge", "pairs", "--json")
+    assert code == 0, output
+    found = json.loads(output)
+    rates = {(rate["reviewer"], rate["ruler"]): (rate["comments"], rate["mean"]) for rate in found["rates"]}
+    assert rates["alpha", "pairs"] == (3, pytest.approx(1 / 3))
+    assert rates["beta", "pairs"] == (2, 0.5)
+    (judge,) = found["judges"]
+    assert judge["reviewers"] == []  # CR-Evaluator's measures are of its own labels
+    assert judge["labels"] == {"alpha": {"SAME": 2, "DIFFERENT": 2}, "beta": {"SAME": 1, "DIFFERENT": 1}}
+    output = compare(tmp_path, judged, "--judge", "pairs")[1]
+    assert re.search(r"reviewer +SAME +DIFFERENT\n *alpha +2 +2\n", output), output
 
 
 def test_a_judgement_is_paid_for_once_and_shown(
@@ -295,7 +302,7 @@ def test_a_judge_is_planned_and_checked(tmp_path: Path, provider: ScriptedProvid
     ("arguments", "code", "said"),
     [
         (["--judge", "nobody"], 1, "names no judge 'nobody'"),
-        (["--judge", "pairs"], 1, "same-concern answers with SAME, DIFFERENT"),
+        (["--judge", "sorter"], 1, "issue-category compares no finding with a comment"),
         (["--judge", "tests"], 2, "a ruler has this name"),
         (["--plan"], 2, "--plan is about a judge; name one with --judge"),
         (["--budget", "1"], 2, "--budget is about a judge"),
@@ -341,6 +348,7 @@ def test_a_judge_is_held_against_labels_by_people(
     chance = (3 * 2 + 1 * 3) / 25
     expected = {"compared": 5, "agreed": 3, "unknown": 1, "kappa": pytest.approx((3 / 5 - chance) / (1 - chance))}
     assert judge["calibration"] == expected
+    assert "agrees with people on 3 of 5 findings" in compare(tmp_path, judged, "--judge", "scripted")[1]
     asked = len(provider.asked)
     for trials, said in ((judged, "no finding of this report"), (labelled(["GOOD"], []), "GOOD is no label")):
         code, output = compare(tmp_path, trials, "--judge", "scripted", "--judge-labels", "use")

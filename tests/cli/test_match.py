@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 from typing import Any
 
 import pytest
@@ -27,17 +27,15 @@ from pytest_crab.types import ScoredComment
 from pytest_crab.types import Trial
 from pytest_crab.types import Unit
 
-CRAB_YAML = """\
-models:
-  providers: {{anthropic: {{base_url: "{url}"}}}}
-  prices: {{scripted: {{input: 1, output: 10}}}}
-  retries: 0
-judges:
-  pairs: {{use: same-concern, model: scripted}}
-  panel: {{use: same-concern, model: scripted, votes: 3}}
-  sorter: {{use: issue-category, model: scripted}}
-  bugs: {{use: cr-evaluator, model: scripted}}
-"""
+if TYPE_CHECKING:
+    from conftest import Judging
+
+JUDGES = (
+    "pairs: {use: same-concern, model: scripted}",
+    "panel: {use: same-concern, model: scripted, votes: 3}",
+    "sorter: {use: issue-category, model: scripted}",
+    "bugs: {use: cr-evaluator, model: scripted}",
+)
 
 #: Two hunks, lines 1 to 30 and 40 to 42 of the new version.
 DIFF = (
@@ -72,20 +70,8 @@ def answer(asked: Asked) -> Reply:
 
 
 @pytest.fixture
-def provider(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedProvider]:
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-planted-in-a-judge")
-    monkeypatch.chdir(tmp_path)
-    subject = {"schema": 1, "instance": "one-1", "repo": "one", "language": "python", "title": "T", "diff": DIFF}
-    comments = [
-        {"id": f"c{at}", "path": "a.py", "lines": [line, line], "body": f"About {word}."}
-        for at, (line, word) in enumerate(((10, "apple"), (20, "pear"), (41, "plum")))
-    ]
-    (tmp_path / "instances").mkdir()
-    (tmp_path / "instances" / "one-1.json").write_text(json.dumps({**subject, "comments": comments}))
-    with ScriptedProvider() as provider:
-        provider.script = answer
-        (tmp_path / "crab.yaml").write_text(CRAB_YAML.format(url=provider.anthropic_url))
-        yield provider
+def provider(judging: Judging) -> ScriptedProvider:
+    return judging(answer, JUDGES, [(10, "About apple."), (20, "About pear."), (41, "About plum.")], diff=DIFF)
 
 
 def match(folder: Path, trials: list[Trial], *options: str) -> tuple[int, str]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 from typing import Any
 
 import pytest
@@ -28,16 +28,14 @@ from pytest_crab.types import ScoredComment
 from pytest_crab.types import Trial
 from pytest_crab.types import Unit
 
-CRAB_YAML = """\
-models:
-  providers: {{anthropic: {{base_url: "{url}"}}}}
-  prices: {{kind: {{input: 1, output: 10}}, stern: {{input: 1, output: 10}}}}
-  retries: 0
-judges:
-  kind: {{use: swe-prbench, model: kind}}
-  stern: {{use: swe-prbench, model: stern}}
-  evaluator: {{use: cr-evaluator, model: kind}}
-"""
+if TYPE_CHECKING:
+    from conftest import Judging
+
+JUDGES = (
+    "kind: {use: swe-prbench, model: scripted}",
+    "stern: {use: swe-prbench, model: stern}",
+    "evaluator: {use: cr-evaluator, model: scripted}",
+)
 
 
 def trial(reviewer: str, *bodies: str, **fields: Any) -> Trial:
@@ -76,20 +74,9 @@ def label(asked: Asked) -> Reply:
 
 
 @pytest.fixture
-def provider(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedProvider]:
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-planted-in-a-judge")
-    monkeypatch.chdir(tmp_path)
+def provider(judging: Judging) -> ScriptedProvider:
     diff = "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -0,0 +1 @@\n+x = 1\n"
-    subject = {"schema": 1, "instance": "one-1", "repo": "one", "language": "python", "title": "T", "diff": diff}
-    comments = [
-        {"id": f"c{at}", "path": "a.py", "lines": [50, 50], "body": word} for at, word in enumerate(("alpha", "beta"))
-    ]
-    (tmp_path / "instances").mkdir()
-    (tmp_path / "instances" / "one-1.json").write_text(json.dumps({**subject, "comments": comments}))
-    with ScriptedProvider() as provider:
-        provider.script = label
-        (tmp_path / "crab.yaml").write_text(CRAB_YAML.format(url=provider.anthropic_url))
-        yield provider
+    return judging(label, JUDGES, [(50, "alpha"), (50, "beta")], diff=diff)
 
 
 def score(folder: Path, trials: list[Trial], *options: str) -> tuple[int, str]:
@@ -163,6 +150,10 @@ def test_judges_are_held_against_each_other_and_against_people(tmp_path: Path, p
     code, output = score(tmp_path, trials, "--judge", "kind", "--judge", "stern")
     assert (code, len(provider.asked)) == (0, 12)
     assert "the same label for 2 of 3 findings, kappa 0.500" in output
+    assert "agrees with people on 2 of 2 findings" in output  # kept by the command before
+    ruled = CliRunner().invoke(main, ["compare-rulers", str(tmp_path), "--judge", "stern", "--json"])
+    (judge,) = json.loads(ruled.output)["judges"]
+    assert (judge["calibration"]["agreed"], judge["asked"]) == (2, 0)
 
 
 def test_a_finding_that_orders_the_judge_is_data(tmp_path: Path, provider: ScriptedProvider) -> None:

@@ -9,7 +9,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from pytest_crab.cli import main
 from pytest_crab.testing.dialogue import Reply
 from pytest_crab.testing.provider import Asked
 from pytest_crab.testing.provider import ScriptedProvider
@@ -119,6 +121,38 @@ def shown_everywhere(lab: Any, result: pytest.RunResult) -> None:
     assert re.search(r'name="crab.ruler.strict" value="0.5"', junit)
     assert re.search(r'name="crab.ruler.strict.version" value="cr-evaluator of m', junit)
     assert re.search(rf'name="crab.ruler.strict.caution" value="{warning}', junit)
+
+
+def said(result: pytest.RunResult) -> str:
+    return " ".join(result.stdout.str().split())
+
+
+def test_a_judge_that_a_command_held_against_people_loses_its_warning(lab: Any, provider: ScriptedProvider) -> None:
+    run = ("--reviewer=human", "--crab-score=strict", "instances")
+    assert "not held against labels by people" in said(lab.run(*run))
+    lab.write({"labels.csv": "trial,finding,use\nshop-1::human,0,BUG_HIT\nshop-1::human,1,BUG_HIT\n"})
+    report = str(lab.store / "report")
+    for command in (
+        ["report", report, "--finding-labels", "labels.csv"],
+        ["compare-rulers", report, "--judge", "strict", "--judge-labels", "use", "--store", str(lab.store)],
+    ):
+        done = CliRunner().invoke(main, command)
+        assert done.exit_code == 0, done.output
+    assert "agrees with people on 1 of 2 findings" in done.output
+    asked = len(provider.asked)
+    told = said(lab.run(*run))
+    assert len(provider.asked) == asked
+    assert "not held against" not in told
+    for text in (told, *((lab.store / "report" / name).read_text() for name in ("summary.md", "index.html"))):
+        assert "agrees with people on 1 of 2 findings" in text
+
+
+def test_a_judge_that_knows_no_hits_is_no_ruler(lab: Any, provider: ScriptedProvider) -> None:
+    lab.write({"crab.yaml": (lab.path / "crab.yaml").read_text().replace("cr-evaluator", "issue-category")})
+    result = lab.run("--reviewer=human", "--crab-score=strict", *RUN)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*issue-category compares no finding with a comment*"])
+    assert not provider.asked
 
 
 def test_a_judge_alone_decides_and_needs_neither_agent_nor_environment(lab: Any, provider: ScriptedProvider) -> None:

@@ -17,6 +17,9 @@ from pytest_crab.errors import Cancelled
 from pytest_crab.errors import CrabError
 from pytest_crab.errors import StoreError
 from pytest_crab.protocols import Services
+from pytest_crab.scoring.judges.calibration import Calibration
+from pytest_crab.scoring.judges.calibration import find_calibration
+from pytest_crab.scoring.judges.calibration import keep_calibration
 from pytest_crab.scoring.judges.votes import FORMS
 from pytest_crab.scoring.judges.votes import FormCheck
 from pytest_crab.scoring.judges.votes import Judge
@@ -94,6 +97,16 @@ class JudgeBench:
         missing = len(steps) - len(stored)
         cost = 0.0 if not missing else missing * sum(costs) / len(costs) if costs else None
         return JudgePlan(votes=len(steps), stored=len(stored), cost_usd=cost)
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """How far the judge agrees with people, as the store has it; None: not known. Raises BadInput, StoreError."""
+        return find_calibration(self.cache.store, self.judge.identity())
+
+    def keep_calibration(self, found: Calibration | None) -> None:
+        """Keep how far the judge agrees with people, if anything was compared. Raises BadInput, StoreError."""
+        if found is not None and found.compared:
+            keep_calibration(self.cache.store, self.judge.identity(), found)
 
     @property
     def usage(self) -> Usage | None:

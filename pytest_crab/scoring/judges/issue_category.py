@@ -25,4 +25,5 @@ class IssueCategory(LabelJudge):
 
     role: ClassVar[str] = "issue-category"
     labels: ClassVar[tuple[str, ...]] = tuple(CATEGORIES)
+    knows_hits: ClassVar[bool] = False
     headings: ClassVar[tuple[str, str]] = ("", "Comment to label, on")

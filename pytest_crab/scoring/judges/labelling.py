@@ -30,7 +30,7 @@ LONGEST_TEXT = 20_000
 class LabelJudge(ChatSettings):
     """Asks a model for one of ``labels``; ``headings`` stand over the known issue and over the finding.
 
-    ``rates``: it is asked how actionable the finding is, too.
+    ``knows_hits``: see votes.Judge. ``rates``: it is asked how actionable the finding is, too.
 
     ``votes`` is how often each question is asked; a label needs more than half of them. The other settings are those of
     ``single-shot``, ``timeout`` and ``max_tokens`` for one answer.
@@ -38,6 +38,7 @@ class LabelJudge(ChatSettings):
 
     labels: ClassVar[tuple[str, ...]]
     headings: ClassVar[tuple[str, str]]
+    knows_hits: ClassVar[bool] = True
     rates: ClassVar[bool] = False
 
     timeout: float = 120.0

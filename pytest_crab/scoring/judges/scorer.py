@@ -10,7 +10,6 @@ from typing import Any
 from pytest_crab import serialization
 from pytest_crab.scoring.judges.bench import JudgeBench
 from pytest_crab.scoring.judges.calibration import CALIBRATIONS
-from pytest_crab.scoring.judges.calibration import find_calibration
 from pytest_crab.scoring.judges.reviews import Cell
 from pytest_crab.scoring.judges.reviews import JudgedFinding
 from pytest_crab.scoring.judges.reviews import JudgedTrial
@@ -65,7 +64,7 @@ class JudgeScorer(UnpreparedScorer):
 
     def prepare(self, context: ScoringContext) -> ScorerEvidence:
         """See scoring.protocols.Scorer; notes how far the judge agrees with people. Raises BadInput, StoreError."""
-        known = find_calibration(context.cache.store, self.judge.identity())
+        known = self._bench(context).calibration
         context.facts.setdefault(CALIBRATIONS, {})[self.name] = serialization.dump(known)
         return super().prepare(context)
 

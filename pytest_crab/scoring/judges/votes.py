@@ -114,10 +114,14 @@ Decide = Callable[[Iterable[JudgeQuestion]], Mapping[str, VotedLabel]]
 
 
 class Judge(Protocol):
-    """A model that gives findings one of ``labels``; ``role`` names its rule."""
+    """A model that gives findings one of ``labels``; ``role`` names its rule.
+
+    ``knows_hits``: it compares a finding with a known issue, and its first label says that the finding hits the issue.
+    """
 
     role: str
     labels: tuple[str, ...]
+    knows_hits: bool
 
     @property
     def votes(self) -> int:
