@@ -100,7 +100,7 @@ class JudgeBench:
 
     @property
     def calibration(self) -> Calibration | None:
-        """How far the judge agrees with people, as the store has it; None: not known. Raises BadInput, StoreError."""
+        """The stored agreement of the judge with people; None: not known. Raises BadInput, StoreError."""
         return find_calibration(self.cache.store, self.judge.identity())
 
     def keep_calibration(self, found: Calibration | None) -> None:
