@@ -1,4 +1,4 @@
-"""Reads crab.yaml: variants of built-in reviewers, agents, judges and answerers, how to reach models, the gate."""
+"""Reads crab.yaml: variants of built-in reviewers, agents, judges and answerers, models, the gate, experiments."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FILE = "crab.yaml"
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
 _FAMILIES = ("reviewers", "agents", "judges", "answerers")
-_SECTIONS = (*_FAMILIES, "models", "gate", "curate")
+_SECTIONS = (*_FAMILIES, "models", "gate", "experiments", "curate")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +115,19 @@ def _built_in(name: str) -> Provider:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Experiment:
+    """A run under a name: the paths of its ``set``, below crab.yaml's folder, its ``gate`` and its other ``options``.
+
+    Both have texts, or lists of texts, by the keys of the file; whoever has the options reads them.
+    """
+
+    name: str
+    set: tuple[str, ...] = ()
+    gate: Mapping[str, str | list[str]] = field(default_factory=dict)
+    options: Mapping[str, str | list[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """The content of crab.yaml; a relative path in a variant's settings counts from ``folder``.
 
@@ -129,6 +142,7 @@ class Settings:
     judges: Mapping[str, Variant] = field(default_factory=dict)
     answerers: Mapping[str, Variant] = field(default_factory=dict)
     gate: Mapping[str, str | list[str]] = field(default_factory=dict)
+    experiments: Mapping[str, Experiment] = field(default_factory=dict)
     curate: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def cassettes(self, store: Path) -> Path:
@@ -153,10 +167,11 @@ def load_settings(rootdir: Path) -> Settings:
     variants = {section: _variants(section, document.get(section, {}), problems) for section in _FAMILIES}
     models = _models(document.get("models", {}), problems)
     gate = read_gate(document.get("gate", {}), "gate", problems)
+    experiments = _experiments(document.get("experiments", {}), problems)
     curate = _read_curate(document.get("curate", {}), problems)
     if problems or models is None:
         raise BadInput(str(path), problems)
-    return Settings(folder=rootdir, models=models, gate=gate, curate=curate, **variants)
+    return Settings(folder=rootdir, models=models, gate=gate, experiments=experiments, curate=curate, **variants)
 
 
 def _read_curate(entry: Any, problems: list[str]) -> dict[str, Any]:
@@ -171,10 +186,41 @@ def read_gate(entry: Any, at: str, problems: list[str]) -> dict[str, str | list[
     if not isinstance(entry, dict):
         problems.append(f"{at} is no mapping; it should be one of the gate's options to values, such as margin: 5")
         return {}
+    _check_values(entry, at, problems)
+    return entry
+
+
+def _check_values(entry: Mapping[str, Any], at: str, problems: list[str]) -> None:
     for name, value in entry.items():
         if not all(isinstance(text, str) for text in (value if isinstance(value, list) else [value])):
             problems.append(f"{at}.{name} is neither a value nor a list of values")
-    return entry
+
+
+def _experiments(entries: Any, problems: list[str]) -> dict[str, Experiment]:
+    if not isinstance(entries, dict):
+        problems.append("experiments is no mapping; it should be one of names to what they run")
+        return {}
+    return {name: _experiment(name, entry, problems) for name, entry in entries.items()}
+
+
+def _experiment(name: str, entry: Any, problems: list[str]) -> Experiment:
+    at = f"experiments.{name}"
+    if not _NAME.fullmatch(name):
+        problems.append(f"{at} is no name; it should be up to 60 letters, digits, dots, underscores and hyphens")
+    if not isinstance(entry, dict):
+        problems.append(f"{at} is no mapping; it should hold reviewers, set and other options")
+        return Experiment(name=name)
+    gate = read_gate(entry.get("gate", {}), f"{at}.gate", problems)
+    options = {key: value for key, value in entry.items() if key not in ("set", "gate")}
+    named = entry.get("set", [])
+    paths = named if isinstance(named, list) else [named]
+    _check_values({**options, "set": named}, at, problems)
+    problems.extend(
+        f"{at}.set is {path!r}; it should be a path below the folder of this file"
+        for path in paths
+        if isinstance(path, str) and (Path(path).is_absolute() or ".." in Path(path).parts)
+    )
+    return Experiment(name=name, set=tuple(paths), gate=gate, options=options)
 
 
 def _models(entry: Any, problems: list[str]) -> ModelSettings | None:

@@ -76,6 +76,12 @@ class Options:
         many=True,
         short="--answerer",
     )
+    experiment: str | None = _option(
+        kinds.NAME,
+        None,
+        "run this experiment of crab.yaml: its reviewers, its set and its options where none are given here",
+        short="--experiment",
+    )
     agent: str | None = _option(
         kinds.NAME,
         None,

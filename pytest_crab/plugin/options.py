@@ -1,4 +1,4 @@
-"""The values of options: from the command line, the environment, an ini file, the gate of crab.yaml, or the default."""
+"""The values of options: from the command line, the environment, an ini file, crab.yaml, or the default."""
 
 from __future__ import annotations
 
@@ -8,16 +8,25 @@ import os
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import fields
+from typing import TYPE_CHECKING
 from typing import Any
 from typing import Literal
 
 import pytest
 
+from pytest_crab.plugin.experiments import FileValue
+from pytest_crab.plugin.experiments import experiment_values
+from pytest_crab.plugin.experiments import find_experiment
+from pytest_crab.plugin.experiments import gate_values
 from pytest_crab.plugin.option_table import OPTIONS
 from pytest_crab.plugin.option_table import Option
 from pytest_crab.plugin.option_table import Options
 from pytest_crab.plugin.option_types import BASELINE
 from pytest_crab.plugin.option_types import SWITCH
+
+if TYPE_CHECKING:
+    from pytest_crab.settings import Experiment
+    from pytest_crab.settings import Settings
 
 
 def register(parser: pytest.Parser) -> None:
@@ -57,21 +66,21 @@ def _is_taken(parser: pytest.Parser, flag: str) -> bool:
     return f"{flag}=x" not in unknown
 
 
-def read_options(config: pytest.Config, gate: Mapping[str, str | list[str]]) -> Options:
-    """Read every option; ``gate``, as crab.yaml has it, stands for those of the gate that are not named elsewhere.
+def read_options(config: pytest.Config, settings: Settings) -> Options:
+    """Read every option, also from crab.yaml: its experiment, if one is named, and its gate.
 
     Raises pytest.UsageError that names all bad values.
     """
-    known = [option.name for option in OPTIONS if option.gate]
-    problems = [
-        f"crab.yaml: gate.{name} is not a known key; the keys here are {', '.join(known)}"
-        for name in gate
-        if name not in known
-    ]
+    problems: list[str] = []
+    experiment = named_experiment(config, settings)
+    chosen = {} if experiment is None else experiment_values(experiment, problems)
+    agreed = gate_values(settings.gate, "crab.yaml: gate", problems)
     values = {
-        each.name: _value(option, gate.get(option.name), config, problems)
+        each.name: _value(option, chosen.get(option.name), agreed.get(option.name), config, problems)
         for each, option in zip(fields(Options), OPTIONS, strict=True)
     }
+    if experiment is not None and not (values["reviewers"] or values["answerers"] or problems):
+        problems.append(f"crab.yaml: experiments.{experiment.name} names no reviewer; add reviewers: [NAME]")
     if problems:
         raise pytest.UsageError("\n".join(problems))
     store, invocation = config.rootpath / values["store"], config.invocation_params.dir
@@ -81,6 +90,13 @@ def read_options(config: pytest.Config, gate: Mapping[str, str | list[str]]) -> 
     for name in ("reviewers", "answerers"):
         values[name] = tuple(dict.fromkeys(values[name]))
     return Options(**{**values, "store": store, "report": values["report"] or store / "report"})
+
+
+def named_experiment(config: pytest.Config, settings: Settings) -> Experiment | None:
+    """Return the experiment that is to be run; None: none is named. Raises pytest.UsageError for an unknown one."""
+    option = next(option for option in OPTIONS if option.name == "experiment")
+    name, place = _raw(option, config, os.environ)
+    return None if name is None else find_experiment(name, place, settings)
 
 
 def runs_trials(options: Options, config: pytest.Config) -> bool:
@@ -95,16 +111,16 @@ def runs_items(config: pytest.Config) -> bool:
 
 
 #: The options that name contestants; without any of them the plugin does nothing.
-_CONTESTANTS = tuple(option for option in OPTIONS if option.name in ("reviewer", "answerer"))
+_CONTESTANTS = tuple(option for option in OPTIONS if option.name in ("reviewer", "answerer", "experiment"))
 
 
 def named_reviewers(config: pytest.Config) -> bool:
-    """Return whether any reviewer or answerer is named, without reading the other options."""
+    """Return whether any reviewer, answerer or experiment is named, without reading the other options."""
     return any(_raw(option, config, os.environ)[0] for option in _CONTESTANTS)
 
 
 def names_reviewers(config: pytest.Config, arguments: Sequence[str]) -> bool:
-    """Return whether a reviewer or an answerer is named in arguments that are not parsed yet."""
+    """Return whether a contestant or an experiment is named in arguments that are not parsed yet."""
     flags = [flag for option in _CONTESTANTS for flag in (f"--crab-{option.name}", option.short)]
     return named_reviewers(config) or any(argument.split("=", 1)[0] in flags for argument in arguments)
 
@@ -114,8 +130,13 @@ def _old_option(option: Option) -> Option:
     return dataclasses.replace(option, name=option.old or option.name, old=None)
 
 
-def _raw(option: Option, config: pytest.Config, environ: Mapping[str, str]) -> tuple[Any, str]:
-    """Return the text, or the list of texts, of an option and the place that it was found in."""
+def _raw(
+    option: Option, config: pytest.Config, environ: Mapping[str, str], chosen: FileValue | None = None
+) -> tuple[Any, str]:
+    """Return the text, or the list of texts, of an option and the place that it was found in.
+
+    ``chosen`` is the value of the experiment, which comes before that of an ini file.
+    """
     if option.flag:
         value = config.getoption(option.dest, None)
         if value:
@@ -123,22 +144,26 @@ def _raw(option: Option, config: pytest.Config, environ: Mapping[str, str]) -> t
     if environ.get(option.variable):
         text = environ[option.variable]
         return (text.split(",") if option.many else text), option.variable
+    if chosen is not None:
+        return _from_file(option, chosen.value, config), chosen.place
     value = config.getini(option.dest)
     if value:
         return value, option.dest
     return None, "the default"
 
 
-def _value(option: Option, setting: str | list[str] | None, config: pytest.Config, problems: list[str]) -> Any:
-    raw, place = _raw(option, config, os.environ)
+def _value(
+    option: Option, chosen: FileValue | None, agreed: FileValue | None, config: pytest.Config, problems: list[str]
+) -> Any:
+    raw, place = _raw(option, config, os.environ, chosen)
     if raw is None and option.old is not None:
         raw, place = _raw(_old_option(option), config, os.environ)
         if raw is not None:
             now = {"-": f"--crab-{option.name}", "C": option.variable, "c": option.dest}[place[0]]
             sentence = f"{place} is now {now}; the old name works for one more release"
             config.issue_config_time_warning(pytest.PytestDeprecationWarning(sentence), stacklevel=2)
-    if raw is None and setting is not None and setting != []:
-        raw, place = _from_file(option, setting, config), f"crab.yaml: gate.{option.name}"
+    if raw is None and agreed is not None and agreed.value != []:
+        raw, place = _from_file(option, agreed.value, config), agreed.place
     if raw is None:
         return option.default
     texts = raw if isinstance(raw, list) else [raw]

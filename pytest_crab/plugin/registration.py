@@ -7,10 +7,12 @@ import pytest
 from pytest_crab.errors import BadInput
 from pytest_crab.plugin.contestants import Contestants
 from pytest_crab.plugin.contestants import build_contestants
+from pytest_crab.plugin.experiments import collect_set
 from pytest_crab.plugin.forecast import Forecaster
 from pytest_crab.plugin.gate import RunGate
 from pytest_crab.plugin.items import Items
 from pytest_crab.plugin.option_table import Options
+from pytest_crab.plugin.options import named_experiment
 from pytest_crab.plugin.options import read_options
 from pytest_crab.plugin.options import runs_items
 from pytest_crab.plugin.options import runs_trials
@@ -40,7 +42,7 @@ def register(config: pytest.Config) -> None:
     table is printed.
     """
     settings = _settings(config)
-    options = read_options(config, settings.gate)
+    options = _options(config, settings)
     is_worker = hasattr(config, "workerinput")
     measures = runs_trials(options, config)
     if options.plan and hasattr(config.option, "dist"):
@@ -89,6 +91,13 @@ def _settings(config: pytest.Config) -> Settings:
         return load_settings(config.rootpath)
     except BadInput as error:
         raise pytest.UsageError(str(error)) from error
+
+
+def _options(config: pytest.Config, settings: Settings) -> Options:
+    experiment = named_experiment(config, settings)
+    if experiment is not None:
+        collect_set(experiment, config)
+    return read_options(config, settings)
 
 
 def _items(options: Options, contestants: Contestants, config: pytest.Config) -> Items:

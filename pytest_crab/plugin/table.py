@@ -55,6 +55,7 @@ class Header:
         options, runner = self._options, self._runner
         at_a_time = options.jobs if runner is None else runner.at_a_time
         lines = [
+            *([] if options.experiment is None else [f"crab: experiment {options.experiment}"]),
             f"crab: {self._contestants.description()}",
             f"crab: runtime {self._runtime()}; {at_a_time} at a time; store {options.store}",
         ]

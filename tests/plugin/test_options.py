@@ -181,12 +181,12 @@ def test_the_gate_of_crab_yaml_holds_where_no_option_says_otherwise(bare: Any, m
         }
     )
     monkeypatch.chdir(bare.path / "here")  # paths of crab.yaml start at its own folder
-    options = read_options(bare.pytester.parseconfig("--rootdir", str(bare.path)), load_settings(bare.path).gate)
+    options = read_options(bare.pytester.parseconfig("--rootdir", str(bare.path)), load_settings(bare.path))
     assert options.baselines == (bare.path / "before",)
     assert (options.margin, options.gate_looks, options.fail_under) == ((("", 7.0), ("security", 10.0)), 2, 0.3)
     monkeypatch.setenv("CRAB_GATE_LOOKS", "3")
     given = ("--rootdir", str(bare.path), "--crab-margin=2", "--crab-baseline=other")
-    options = read_options(bare.pytester.parseconfig(*given), load_settings(bare.path).gate)
+    options = read_options(bare.pytester.parseconfig(*given), load_settings(bare.path))
     assert (options.margin, options.gate_looks, options.fail_under) == ((("", 2.0),), 3, 0.3)
     assert options.baselines == (bare.path / "here" / "other",)
 

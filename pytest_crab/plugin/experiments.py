@@ -1,0 +1,84 @@
+"""The options that a named experiment of crab.yaml stands for, and the set that it runs on. Imports nothing heavy."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+from typing import NamedTuple
+
+import pytest
+
+from pytest_crab.plugin.option_table import OPTIONS
+
+if TYPE_CHECKING:
+    from pytest_crab.settings import Experiment
+    from pytest_crab.settings import Settings
+
+#: The keys of an experiment that are named in the plural, and the options that they are.
+PLURALS = {"reviewers": "reviewer", "answerers": "answerer", "agents": "agent", "repeats": "repeat"}
+
+#: The other keys of an experiment: options of the command line that are no gate's.
+_OTHERS = [
+    one.name for one in OPTIONS if one.flag and not one.gate and one.name not in ("experiment", *PLURALS.values())
+]
+
+_GATE = [one.name for one in OPTIONS if one.gate]
+
+
+class FileValue(NamedTuple):
+    """A value of an option in crab.yaml, a text or a list of texts, and its place for errors."""
+
+    value: str | list[str]
+    place: str
+
+
+def find_experiment(name: str, place: str, settings: Settings) -> Experiment:
+    """Return the experiment of this name; ``place`` is where it is named. Raises pytest.UsageError with a hint."""
+    found = settings.experiments.get(name)
+    if found is not None:
+        return found
+    file = settings.folder / "crab.yaml"
+    if not settings.experiments:
+        what = "has no experiments" if file.exists() else "is not there"
+        raise pytest.UsageError(f"{place} is {name!r}, and {file} {what}: name reviewers with --reviewer, or add it")
+    near = difflib.get_close_matches(name, settings.experiments, n=1)
+    hint = f" (did you mean {near[0]}?)" if near else ""
+    known = ", ".join(sorted(settings.experiments))
+    raise pytest.UsageError(f"{place} is {name!r}, which is no experiment of {file}{hint}; these are: {known}")
+
+
+def experiment_values(experiment: Experiment, problems: list[str]) -> dict[str, FileValue]:
+    """Return the values by the names of their options; unknown keys are added to ``problems``."""
+    at = f"crab.yaml: experiments.{experiment.name}"
+    values = {}
+    for key, value in experiment.options.items():
+        if key in PLURALS or key in _OTHERS:
+            values[PLURALS.get(key, key)] = FileValue(value, f"{at}.{key}")
+            continue
+        near = difflib.get_close_matches(key, [*PLURALS, "set", "gate", *_OTHERS, *_GATE], n=1)
+        hint = "it belongs below gate" if key in _GATE else f"did you mean {near[0]}?" if near else ""
+        known = f"the keys here are {', '.join([*PLURALS, 'set', 'gate'])} and options without --crab-"
+        problems.append(f"{at}.{key} is not a known key{f' ({hint})' if hint else ''}; {known}")
+    return {**values, **gate_values(experiment.gate, f"{at}.gate", problems)}
+
+
+def gate_values(gate: Mapping[str, str | list[str]], at: str, problems: list[str]) -> dict[str, FileValue]:
+    """Return the values of a gate's mapping by the names of their options; unknown keys are added to ``problems``."""
+    problems.extend(
+        f"{at}.{name} is not a known key; the keys here are {', '.join(_GATE)}" for name in gate if name not in _GATE
+    )
+    return {name: FileValue(value, f"{at}.{name}") for name, value in gate.items() if name in _GATE}
+
+
+def collect_set(experiment: Experiment, config: pytest.Config) -> None:
+    """Let pytest collect the experiment's set where the command line names no path. Raises pytest.UsageError."""
+    if not experiment.set or config.args_source is pytest.Config.ArgsSource.ARGS:
+        return
+    paths = [config.rootpath / path for path in experiment.set]
+    for path in paths:
+        if not path.exists():
+            place = f"crab.yaml: experiments.{experiment.name}.set"
+            raise pytest.UsageError(f"{place} names {path}, and there is no such file or folder")
+    config.args[:] = [str(path) for path in paths]
+    config.args_source = pytest.Config.ArgsSource.TESTPATHS
