@@ -38,6 +38,10 @@ def test_rates_are_shares_of_what_is_known() -> None:
         assert near(found.semantic.recall.value, there, there + missed)
         assert near(found.line.precision.value, sum(hit.line for hit in findings), len(findings))
         assert near(found.line.recall.value, sum(hit.line for hit in comments), len(comments))
+        rates = found.semantic
+        assert (rates.findings, rates.matched_findings) == (right + wrong, right)
+        assert (rates.comments, rates.matched_comments) == (there + missed, there)
+        assert (rates.f1.value is None) == (rates.f1.undefined is not None)
         precision, recall = found.semantic.precision.value, found.semantic.recall.value
         if precision and recall:
             assert found.semantic.f1.value is not None
@@ -46,6 +50,16 @@ def test_rates_are_shares_of_what_is_known() -> None:
             len(findings) - right - wrong,
             len(comments) - there - missed,
         )
+
+
+def test_what_is_undefined_says_what_there_is_none_of() -> None:
+    found, nothing = measure([Hit(line=True)], [Hit(line=True)]), measure([], [])
+    assert "no finding is known" in (found.semantic.precision.undefined or "")
+    assert "no comment is known" in (found.semantic.recall.undefined or "")
+    assert found.line.f1.value == 1.0
+    assert nothing.line.recall.undefined
+    assert nothing.line.recall.undefined != found.semantic.recall.undefined
+    assert nothing.semantic.precision.undefined == nothing.line.precision.undefined
 
 
 def test_a_slice_has_precision_only_where_findings_have_labels() -> None:

@@ -17,6 +17,8 @@ def test_tau_is_scipys(pairs: list[tuple[int, int]]) -> None:
     one, other = zip(*pairs, strict=True)
     expected = stats.kendalltau(one, other).statistic
     found = kendall_tau(one, other)
+    with pytest.raises(ValueError, match="zip"):
+        kendall_tau(one, other[:-1])
     assert found is None if math.isnan(expected) else found == pytest.approx(expected)
 
 
@@ -27,6 +29,15 @@ def test_an_interval_is_wider_where_clusters_disagree() -> None:
     found = rank_agreement(mixed, 3)
     assert found.low is not None
     assert found.low < 1.0
+
+
+def test_the_interval_is_the_same_each_time_and_needs_two_clusters() -> None:
+    alike = [(0, 1.0, 1.0), (1, 0.5, 0.5), (2, 0.0, 0.0)]
+    unlike = [(0, 0.0, 1.0), (1, 1.0, 0.5), (2, 0.5, 0.0)]
+    assert rank_agreement([alike, unlike] * 3, 3) == rank_agreement([alike, unlike] * 3, 3)
+    two = rank_agreement([alike, unlike], 3)
+    # Of two clusters three of four samples hold one of them twice: these taus are the ends.
+    assert (two.low, two.high) == (kendall_tau([0.0, 1.0, 0.5], [1.0, 0.5, 0.0]), 1.0)
 
 
 def test_one_cluster_has_no_interval_and_ties_have_no_tau() -> None:

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies
 
 from pytest_crab.statistics.signal import JudgedReview
+from pytest_crab.statistics.signal import f_measure
 from pytest_crab.statistics.signal import signal
 
 LABEL = strategies.sampled_from(["BUG_HIT", "VALID_SUGGESTION", "NOISE", None])
@@ -63,6 +64,18 @@ def test_the_measures_are_the_papers_equations(reviews: list[tuple[list[str | No
         assert value is None or abs(measure.value - value) < 1e-9, name
         assert (measure.undefined is None) == (value is not None), name
     assert got.unknown_findings == sum(label is None for labels, _ in reviews for label in labels)
+    assert got.unknown_bugs == sum(hit is None for _, found in reviews for hit in found)
+    assert (got.findings, got.hits, got.valid, got.noise) == (reviewed, hits, valid, noise)
+
+
+@given(strategies.floats(0, 1), strategies.floats(0, 1), strategies.sampled_from([0.5, 1, 2]))
+def test_the_f_measure_is_the_weighted_harmonic_mean(precision: float, recall: float, beta: float) -> None:
+    found = f_measure(precision, recall, beta)
+    if precision > 1e-6 and recall > 1e-6:
+        share = 1 / (1 + beta**2)
+        assert found == pytest.approx(1 / (share / precision + (1 - share) / recall))
+    elif precision == 0 or recall == 0:
+        assert found == 0
 
 
 def test_a_bug_that_is_hit_twice_keeps_both_counts() -> None:
@@ -77,6 +90,7 @@ def test_without_noise_the_ratio_is_undefined_and_says_so() -> None:
     found = signal([JudgedReview(findings=["BUG_HIT", "VALID_SUGGESTION"], bugs=[True, False])])
     assert found.snr.value is None
     assert "no noise" in (found.snr.undefined or "")
+    assert "no finding" in (signal([JudgedReview(findings=[], bugs=[])]).snr.undefined or "")
 
 
 def test_an_empty_review_misses_its_bugs_and_has_no_precision() -> None:
