@@ -46,8 +46,8 @@ class Prepares:
             CrewSpec(
                 reviewer="none",
                 reviewer_spec=REVIEWERS.spec("none", {}, here),
-                agent="reference",
-                agent_spec=AGENTS.spec("reference", {}, here),
+                agent="simulated",
+                agent_spec=AGENTS.spec("simulated", {}, here),
             )
         )
         self._instance = instance

@@ -4,7 +4,7 @@
     python benchmarks/scale.py --costs costs.json
 
 Every run starts with a store and a Dockerfile of its own, so that no layer but the base's is there; the images go
-again. The reviewer is ``human`` and the agent ``reference``: no model is asked. Needs a Docker engine and a package
+again. The reviewer is ``human`` and the agent ``simulated``: no model is asked. Needs a Docker engine and a package
 index.
 """
 
@@ -58,8 +58,8 @@ def measured(instance: Instance, folder: Path) -> dict[str, float]:
     spec = CrewSpec(
         reviewer="human",
         reviewer_spec=REVIEWERS.spec("human", {}, folder),
-        agent="reference",
-        agent_spec=AGENTS.spec("reference", {}, folder),
+        agent="simulated",
+        agent_spec=AGENTS.spec("simulated", {}, folder),
     )
     here = Path.cwd()
     os.chdir(folder)  # a world takes Dockerfiles from the current folder

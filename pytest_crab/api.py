@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from collections.abc import Mapping
 from pathlib import Path
@@ -31,7 +32,7 @@ __all__ = ["load_frame", "load_instances", "load_trials", "run_trial"]
 def run_trial(
     instance: Instance,
     reviewer: str,
-    agent: str = "reference",
+    agent: str = "simulated",
     *,
     runtime: str = "local",
     store: Path | str = ".crab",
@@ -45,12 +46,15 @@ def run_trial(
     crab.yaml says how models are asked. Raises BadInput for names and settings that are wrong; what the world does is
     in the record.
     """
+    renaming = AGENTS.renaming(agent)
+    if renaming is not None:
+        warnings.warn(renaming, DeprecationWarning, stacklevel=2)
     here = Path.cwd()
     crew = Crew.build(
         CrewSpec(
             reviewer=reviewer,
             reviewer_spec=REVIEWERS.spec(reviewer, reviewer_settings or {}, here),
-            agent=agent,
+            agent=AGENTS.current(agent),
             agent_spec=AGENTS.spec(agent, agent_settings or {}, here),
             control=reviewer == "none",
         )

@@ -15,15 +15,16 @@ AGENTS = Family(
     noun="agent",
     verb="revise",
     table={
-        "anthropic": "pytest_crab.agents.anthropic:AnthropicAgent",
         "claude-code": "pytest_crab.agents.claude_code:ClaudeCodeAgent",
         "codex": "pytest_crab.agents.codex:CodexAgent",
         "command": "pytest_crab.agents.command:CommandAgent",
         "mini": "pytest_crab.agents.mini:MiniAgent",
-        "reference": "pytest_crab.agents.reference:ReferenceAgent",
         "replay": "pytest_crab.agents.replay:ReplayAgent",
+        "simulated": "pytest_crab.agents.reference:ReferenceAgent",  # keys of stored revisions hold the path
         "suggestions": "pytest_crab.agents.suggestions:SuggestionsAgent",
+        "tool-loop": "pytest_crab.agents.anthropic:AnthropicAgent",  # the same
     },
+    old={"anthropic": "tool-loop", "reference": "simulated"},
 )
 
 

@@ -26,10 +26,7 @@ from pytest_crab.types import Revision
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnthropicAgent(ToolLoopSettings):
-    """Lets the model use its tools until it says that it is done.
-
-    Its name is that of its first protocol; ``provider`` and ``api`` choose.
-    """
+    """Lets the model use its tools until it says that it is done; ``provider`` and ``api`` choose the protocol."""
 
     role: ClassVar[str] = "revise"
     simulated: bool = field(default=False, init=False)

@@ -71,7 +71,7 @@ class BoundReferenceAgent:
         bare = [comment.id for comment in struck if comment.reference is None]
         if bare:
             sentence = (
-                f"comment {bare[0]} was found and has no reference of its own, so the reference agent cannot act; "
+                f"comment {bare[0]} was found and has no reference of its own, so the simulated agent cannot act; "
             )
             raise AgentError(sentence + "add one to instance.yaml or use another agent")
         notes = "hit: " + (", ".join(comment.id for comment in struck) or "no comment")

@@ -18,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pytest_crab.agents import AGENTS
 from pytest_crab.formats import format_size
 from pytest_crab.protocols import ORACLE_LIMITS
 from pytest_crab.runtimes.stock import BASE
@@ -271,7 +272,11 @@ def _add_times(found: StepTimes, trial: Mapping[str, Any]) -> None:
         if step["step"] == "proof":
             found.proved.add(trial["instance"])
         if not step["reused"]:
-            asked = {"answers": trial["reviewer"], "review": trial["reviewer"], "revision": trial["agent"]}
+            asked = {
+                "answers": trial["reviewer"],
+                "review": trial["reviewer"],
+                "revision": AGENTS.current(trial["agent"]),
+            }
             contestant = asked.get(step["step"], "")
             found.seconds.setdefault((step["step"], contestant), []).append(float(step["seconds"]))
 
@@ -286,7 +291,7 @@ def duration(known: StepTimes, trials: Sequence[PlannedTrial], told: Forecast, t
         (to_build, [known.mean("image")]),
         (unproved, [known.mean("proof")]),
         (told.reviews, [known.mean("review", crew.spec.reviewer) for _, crew in reviewed]),
-        (told.revisions, [known.mean("revision", crew.spec.agent) for _, crew in reviewed]),
+        (told.revisions, [known.mean("revision", AGENTS.current(crew.spec.agent)) for _, crew in reviewed]),
         (told.answers, [known.mean("answers", crew.spec.reviewer) for _, crew, _ in trials if crew.spec.answers]),
         (told.revisions, [known.mean("verdict")]),
     ]

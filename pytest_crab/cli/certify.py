@@ -158,14 +158,14 @@ def _tell(certificate: Certificate) -> None:
         click.echo(f"{instance.id}: skipped: {certificate.skipped.removeprefix(f'{instance.id}: ')}")
         return
     found = {one.comment.id: one for one in certificate.proven}
-    rung = f" ({certificate.rung}, {certificate.seconds:g} s)"
+    source = f" ({certificate.environment_source}, {certificate.seconds:g} s)"
     for comment in instance.with_oracles:
         problem = certificate.problems.get(comment.id)
         if problem is None:
             proof = found[comment.id].proof
             assert proof is not None
             tests = format_count(len(proof.expected), "test")
-            click.echo(f"{instance.id} {comment.id}: proved{rung}: {tests}, {proof.runs} runs")
+            click.echo(f"{instance.id} {comment.id}: proved{source}: {tests}, {proof.runs} runs")
         else:
             click.echo(f"{instance.id} {comment.id}: not proved: {problem.removeprefix(f'{instance.id}: ')}")
     for note in certificate.notes:
@@ -202,10 +202,10 @@ def _audit(certificates: Sequence[Certificate], least: int) -> bool:
 def _summary(certificates: Sequence[Certificate], *, without: int) -> None:
     reached = [each for each in certificates if each.skipped is None]
     oracles = sum(len(each.instance.with_oracles) for each in reached)
-    rungs = [each.rung for each in certificates if each.rung is not None and each.proved]
-    by_rung = ", ".join(f"{rungs.count(rung)} {rung}" for rung in dict.fromkeys(sorted(rungs)))
+    sources = [each.environment_source for each in certificates if each.environment_source and each.proved]
+    counts = ", ".join(f"{sources.count(source)} {source}" for source in dict.fromkeys(sorted(sources)))
     parts = [f"{sum(each.proved for each in certificates)} of {oracles} oracles proved"]
-    parts += [f"instances by rung: {by_rung}"] if by_rung else []
+    parts += [f"instances by environment source: {counts}"] if counts else []
     skipped = len(certificates) - len(reached)
     parts += [f"{format_count(skipped, 'instance')} skipped"] if skipped else []
     parts += [f"{without} instances have no oracle"] if without else []

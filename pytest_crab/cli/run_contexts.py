@@ -37,8 +37,8 @@ def proving_context(
         CrewSpec(
             reviewer="none",
             reviewer_spec=REVIEWERS.spec("none", {}, here),
-            agent="reference",
-            agent_spec=AGENTS.spec("reference", {}, here),
+            agent="simulated",
+            agent_spec=AGENTS.spec("simulated", {}, here),
         )
     )
     versions = {"pytest_crab": metadata.version("pytest-crab"), "python": platform.python_version()}

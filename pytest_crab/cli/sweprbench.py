@@ -86,7 +86,7 @@ def sweprbench(
         known = None if labels is None else labels_of(trials, labels, LABELS)
         with asking.open(dict.fromkeys(judges, LABELS)) as benches:
             if asking.plan:
-                questions = list(questions_of([trial for trial in trials if trial.arm is None], file.parent))
+                questions = list(questions_of([trial for trial in trials if trial.variant is None], file.parent))
                 for bench in benches:
                     print_plan(bench, questions)
                 return

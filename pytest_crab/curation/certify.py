@@ -48,7 +48,7 @@ from pytest_crab.types import Instance
 from pytest_crab.waiting import FOR_A_SLOT
 from pytest_crab.waiting import waits_counted
 
-#: The rung on record for an instance that brings its environment.
+#: The environment source on record for an instance that brings its environment.
 GIVEN = "given"
 
 
@@ -61,9 +61,9 @@ class Certificate:
     """
 
     instance: Instance
-    rung: str | None
     proven: tuple[ProvedComment, ...]
     problems: dict[str, str]
+    environment_source: str | None = None
     changed: bool = False
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
@@ -99,10 +99,10 @@ def certify(instance: Instance, crew: Crew, run_context: RunContext, notice: Cal
         except Cancelled:
             raise
         except SourceUnreachable as error:
-            found = Certificate(instance=instance, rung=None, proven=(), problems={}, skipped=_sentence(str(error)))
+            found = Certificate(instance=instance, proven=(), problems={}, skipped=_sentence(str(error)))
         except CrabError as error:
             problems = {comment.id: _sentence(str(error)) for comment in instance.with_oracles}
-            found = Certificate(instance=instance, rung=None, proven=(), problems=problems)
+            found = Certificate(instance=instance, proven=(), problems=problems)
     return dataclasses.replace(found, seconds=round(time.monotonic() - started - waited.seconds, 1))
 
 
@@ -128,7 +128,7 @@ def _certify_as_given(
     unproved = [one for one in proven if one.proof is None]
     seen = _assess_unproved(context, unproved)
     problems = {one.comment.id: _reason(instance, one, seen) for one in unproved}
-    return Certificate(instance=instance, rung=GIVEN, proven=proven, problems=problems, seen=seen)
+    return Certificate(instance=instance, environment_source=GIVEN, proven=proven, problems=problems, seen=seen)
 
 
 def _assess_unproved(
@@ -174,7 +174,7 @@ def _certify_by_search(
         if best is None or best.problem is not None:
             sentence = _sentence("; ".join(dict.fromkeys(search.problems)) or "no environment could be made")
             problems = {comment.id: sentence for comment in instance.with_oracles}
-            return Certificate(instance=instance, rung=None, proven=(), problems=problems, notes=tuple(notes))
+            return Certificate(instance=instance, proven=(), problems=problems, notes=tuple(notes))
         return _certificate_of(instance, best, search.problems, notes)
 
 
@@ -202,13 +202,12 @@ def _certificate_of(
     cause = _cause(_diagnosis(best), search_problems) if unproved else ""
     problems = {one.comment.id: _sentence(f"{_reason(instance, one, seen)}{cause}") for one in unproved}
     if not best.proved:
-        return Certificate(
-            instance=instance, rung=None, proven=proven, problems=problems, notes=tuple(notes), seen=seen
-        )
-    tags = {**instance.tags, "rung": best.candidate.name}
+        return Certificate(instance=instance, proven=proven, problems=problems, notes=tuple(notes), seen=seen)
+    tags = {name: tag for name, tag in instance.tags.items() if name != "rung"}  # the tag's name in version 0.1
+    tags["environment_source"] = best.candidate.name
     return Certificate(
         instance=dataclasses.replace(instance, environment=best.candidate.environment, tags=tags),
-        rung=best.candidate.name,
+        environment_source=best.candidate.name,
         proven=proven,
         problems=problems,
         changed=True,

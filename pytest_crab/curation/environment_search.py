@@ -41,7 +41,7 @@ _DAY = datetime.timedelta(days=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """One environment to try, and the name (``rung``) under which it is recorded."""
+    """One environment to try, and the name of its source under which it is recorded."""
 
     name: str
     environment: Environment

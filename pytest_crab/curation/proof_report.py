@@ -38,7 +38,7 @@ def _read_instances(path: Path) -> dict[str, Any]:
 
 
 def _entry(certificate: Certificate, runtime: str) -> dict[str, Any]:
-    environment = certificate.instance.required_environment
+    environment, tags = certificate.instance.required_environment, certificate.instance.tags
     oracles: dict[str, Any] = {name: {"proved": False, "why": why} for name, why in certificate.problems.items()}
     for one in certificate.proven:
         if one.proof is not None:
@@ -50,7 +50,7 @@ def _entry(certificate: Certificate, runtime: str) -> dict[str, Any]:
                 "key": one.key,
             }
     return {
-        "rung": certificate.instance.tags.get("rung", certificate.rung),
+        "environment_source": tags.get("environment_source", tags.get("rung", certificate.environment_source)),
         "python": environment.python,
         "packages": len(environment.packages),
         "runtime": runtime,

@@ -43,11 +43,13 @@ class Conditions:
 
 def differences(before: Conditions, after: Conditions) -> dict[str, str]:
     """Return a half sentence for each of CONDITIONS that differs; what is leaky compares with nothing."""
+    from pytest_crab.agents import AGENTS  # the options' types read this module in every run of pytest
+
     leaky = tuple(dict.fromkeys((*before.leaky, *after.leaky)))
     changed = [name for name, digest in after.digests.items() if before.digests.get(name, digest) != digest]
     found = {
         "dataset": f"{_listed(changed)} changed since" if changed else "",
-        "agent": _change("the agent", before.agents, after.agents),
+        "agent": _change("the agent", *(tuple(map(AGENTS.current, one.agents)) for one in (before, after))),
         "agent-version": _change("the agent's client", *_both(before, after, "agent"))
         or _changed_models("the agent's model", *_both(before, after, "agent-model"))
         or _change("what the agent says of itself (settings, model, files)", *_both(before, after, "agent-identity")),
@@ -83,7 +85,7 @@ def refusal(found: Mapping[str, str], allowed: str | None) -> str | None:
 def untrusted(own: Conditions) -> str | None:
     """Return why no gate can be trusted that rules on what was measured so, or None."""
     if own.simulated:
-        return f"the agent {_listed(own.agents)} is simulated and understands no finding"
+        return f"the agent {_listed(own.agents)} only compares locations and understands nothing"
     if own.privileged:
         return f"the agent {_listed(own.privileged)} is shown the answer"
     return None

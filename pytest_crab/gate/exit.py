@@ -178,7 +178,7 @@ def refuse(
         return f"--crab-fail-under is {fail_under:g}; it should be a rate between 0 and 1, such as 0.3"
     faults = {
         f"the agent {agent} was only the default; name one with --agent": defaulted,
-        f"the agent {agent} is simulated and understands no finding; name a real one with --agent": simulated,
+        f"the agent {agent} only compares locations and understands nothing; name a real one with --agent": simulated,
         f"the agent {agent} is shown the answer; name another with --agent": privileged,
         "the runtime is not named, so it may differ between runs; add --crab-runtime": not runtime_named,
         "no reviewer but the control is named; add --reviewer": not gated,

@@ -39,7 +39,7 @@ ASSUMED_FLIPS = 0.1
 
 def contestants(summary: Summary) -> dict[str, ReviewerSummary]:
     """Return the reviewers that are not controls, by name."""
-    return {own.reviewer: own for own in summary.reviewers if own.arm is None}
+    return {own.reviewer: own for own in summary.reviewers if own.variant is None}
 
 
 def with_missing(

@@ -75,7 +75,8 @@ class Contestants:
         """Return reviewers and agent, and answerers, with their labels, for the header."""
         answerers = [name for name, crew in self.by_reviewer.items() if crew.spec.answers]
         reviewers = ", ".join(
-            name + (f" ({crew.spec.arm or crew.reviewer_label})" if crew.spec.arm or crew.reviewer_label else "")
+            name
+            + (f" ({crew.spec.variant or crew.reviewer_label})" if crew.spec.variant or crew.reviewer_label else "")
             for name, crew in self.by_reviewer.items()
             if not crew.spec.answers
         )
@@ -84,7 +85,7 @@ class Contestants:
             return answering
         crew = next(crew for crew in self.by_reviewer.values() if not crew.spec.answers)
         labels = [
-            *(["simulated"] if crew.simulated else []),
+            *(["simulated"] if crew.simulated and self.agent != "simulated" else []),
             *(["privileged"] if crew.privileged_agent else []),
             *([self.why_agent] if self.why_agent else []),
         ]
@@ -96,9 +97,10 @@ def build_contestants(options: Options, settings: Settings, config: pytest.Confi
     """Build a crew for every named reviewer. Raises pytest.UsageError with every fault."""
     try:
         agent, why = (options.agent, "") if options.agent else _default_agent(settings)
-        agent_spec, _ = _spec(
+        agent_spec, use = _spec(
             AGENTS, agent, settings.agents, settings.folder, config.hook.pytest_crab_make_agent, config
         )
+        agent = agent if agent in settings.agents else use
         scorers = _scorer_specs(options.score, settings)
         crews = {}
         for name in dict.fromkeys((*options.reviewers, *([NOTHING] if options.control else []))):
@@ -111,10 +113,10 @@ def build_contestants(options: Options, settings: Settings, config: pytest.Confi
                 agent=agent,
                 agent_spec=of,
                 control=is_control,
-                arm=CONTROL if is_control else None,
+                variant=CONTROL if is_control else None,
                 scorers=scorers,
             )
-            for each in (whole, *_arms(whole, options)):
+            for each in (whole, *_variants(whole, options)):
                 crews[each.reviewer] = Crew.build(each)
         crews |= _answerers(options, settings, crews)
         problems = [one for crew in crews.values() for one in provider_problems(crew, settings.models)]
@@ -179,12 +181,12 @@ def _scorer_spec(name: str, settings: Settings) -> ScorerSpec:
     )
 
 
-def _arms(whole: CrewSpec, options: Options) -> Iterator[CrewSpec]:
+def _variants(whole: CrewSpec, options: Options) -> Iterator[CrewSpec]:
     """Yield what is run beside a contestant: its first findings alone, and findings of other pull requests."""
     if whole.control:
         return
     for count in sorted(set(options.top_n)):
-        yield dataclasses.replace(whole, reviewer=f"{whole.reviewer}@{count}", first=count, arm=FIRST)
+        yield dataclasses.replace(whole, reviewer=f"{whole.reviewer}@{count}", first=count, variant=FIRST)
     if options.placebo is not None:
         folder = options.store / "placebo" / hashlib.sha256(str(options.placebo).encode()).hexdigest()[:16]
         folder = folder / whole.reviewer
@@ -193,16 +195,16 @@ def _arms(whole: CrewSpec, options: Options) -> Iterator[CrewSpec]:
             raise BadInput(str(options.placebo), [f"it has no two reviews of {whole.reviewer} to exchange"])
         write_reviews(folder, reviews)
         spec = REVIEWERS.spec("replay", {"reviews": str(folder)}, folder)
-        yield dataclasses.replace(whole, reviewer=f"{whole.reviewer}@placebo", reviewer_spec=spec, arm=PLACEBO)
+        yield dataclasses.replace(whole, reviewer=f"{whole.reviewer}@placebo", reviewer_spec=spec, variant=PLACEBO)
 
 
 def _default_agent(settings: Settings) -> tuple[str, str]:
     """Return the agent where none is named, and why: claude-code with its key, else the simulated one."""
     known = set(AGENTS.table) | set(settings.agents)
     if "claude-code" not in known or not os.environ.get("ANTHROPIC_API_KEY"):
-        return "reference", "the default, since ANTHROPIC_API_KEY is not set; --agent names another"
+        return "simulated", "the default, since ANTHROPIC_API_KEY is not set; --agent names another"
     if not is_there("claude-code"):
-        return "reference", "the default, since claude-code is not installed; --agent names another"
+        return "simulated", "the default, since claude-code is not installed; --agent names another"
     return "claude-code", "the default, since ANTHROPIC_API_KEY is set; --agent names another"
 
 
@@ -225,13 +227,17 @@ def _reviewer_spec(name: str, settings: Settings, config: pytest.Config, *, reco
 def _spec(
     family: Family, name: str, variants: Mapping[str, Variant], folder: Path, hook: Any, config: pytest.Config
 ) -> tuple[AdapterSpec, str]:
-    """Return the spec of a name, and the built-in name behind it."""
+    """Return the spec of a name, and the built-in name behind it; an old name gives its present one, and a warning."""
     variant = variants.get(name)
     use = variant.use if variant else name
     spec: AdapterSpec | None = hook(name=use, config=config)
     if spec is None:
         where = family.where(name) if variant else f"--{family.noun}={name}"
         spec = family.spec(use, variant.settings if variant else {}, folder, where, variants)
+        renaming = family.renaming(use)
+        if renaming is not None:
+            config.issue_config_time_warning(pytest.PytestDeprecationWarning(renaming), stacklevel=2)
+        use = family.current(use)
     elif variant:
         spec = AdapterSpec(path=spec.path, settings={**spec.settings, **variant.settings}, folder=str(folder))
     return spec, use

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_crab.adapters import AdapterSpec
+from pytest_crab.agents import AGENTS
 from pytest_crab.errors import BadInput
 from pytest_crab.errors import CrabError
 from pytest_crab.gate.baseline import BaselineComparison
@@ -210,7 +211,7 @@ class RunGate:
     def _opponents(self, before: Summary) -> dict[str, ReviewerSummary]:
         """Return the baseline's reviewer for each contestant of this run that has one."""
         found = contestants(before)
-        names = [name for name, crew in self._contestants.by_reviewer.items() if crew.spec.arm is None]
+        names = [name for name, crew in self._contestants.by_reviewer.items() if crew.spec.variant is None]
         pairs = {name: counterpart(name, list(found), names) for name in names}
         return {name: found[other] for name, other in pairs.items() if other is not None}
 
@@ -220,12 +221,12 @@ class RunGate:
             spec, crew = self._contestants.by_reviewer[name].spec, self._contestants.by_reviewer[name]
             if own.reviewer == name:
                 yield from _changes_of(f"reviewer {name}", "reviewer", spec.reviewer_spec, crew.reviewer, own)
-            if spec.agent in own.agents:
+            if AGENTS.current(spec.agent) in map(AGENTS.current, own.agents):
                 yield from _changes_of(f"agent {spec.agent}", "agent", spec.agent_spec, crew.agent, own)
 
     def _is_control(self, reviewer: str) -> bool:
         crew = self._contestants.by_reviewer.get(reviewer)
-        return crew is not None and crew.spec.arm is not None
+        return crew is not None and crew.spec.variant is not None
 
     def _refuse(self) -> None:
         """Raise pytest.UsageError for a gate that cannot be trusted."""
@@ -239,7 +240,7 @@ class RunGate:
             simulated=any(crew.simulated for crew in crews),
             defaulted=self._contestants.agent_defaulted,
             runtime_named=self._options.runtime != "auto" or not self._options.reviewers,  # answerers use none
-            gated=any(crew.spec.arm is None for crew in crews),
+            gated=any(crew.spec.variant is None for crew in crews),
             baseline=bool(self._options.baselines),
             sharded=self._options.shard is not None,
         )

@@ -308,7 +308,7 @@ class TrialItem(ParentHooksMixin, pytest.Item):
         assert self.trial is not None
         if self.trial.having(Verdict.MISSED):
             if not self._named:
-                pytest.xfail(f"{self.trial.arm}: an oracle was missed")
+                pytest.xfail(f"{self.trial.variant}: an oracle was missed")
             raise Missed
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:

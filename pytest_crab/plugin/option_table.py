@@ -85,8 +85,8 @@ class Options:
     agent: str | None = _option(
         kinds.NAME,
         None,
-        "let this coding agent act on the findings (built in: anthropic, claude-code, codex, command, mini, reference, "
-        "replay, suggestions; others in crab.yaml)",
+        "let this coding agent act on the findings (built in: claude-code, codex, command, mini, replay, "
+        "simulated, suggestions, tool-loop; others in crab.yaml)",
         short="--agent",
     )
     score: tuple[str, ...] = _option(

@@ -98,7 +98,7 @@ class Contestant:
     oracles: Sequence[OracleRecord]
     cost_usd: float | None
     seconds: float | None
-    arm: str | None = None
+    variant: str | None = None
 
 
 def lifts(contestants: Sequence[Contestant], control: Contestant) -> dict[str, Lift]:
@@ -119,7 +119,7 @@ def lifts(contestants: Sequence[Contestant], control: Contestant) -> dict[str, L
             seconds=one.seconds / net if won and one.seconds is not None else None,
         )
     alone = {name: lift.comparison.p_clusters for name, lift in found.items()}
-    adjusted = {**alone, **holm({one.name: alone[one.name] for one in contestants if one.arm is None})}
+    adjusted = {**alone, **holm({one.name: alone[one.name] for one in contestants if one.variant is None})}
     return {name: dataclasses.replace(lift, p_holm=adjusted[name]) for name, lift in found.items()}
 
 

@@ -32,7 +32,7 @@ LONGEST, WIDEST = 30, 240
 def instance_line(trial: Trial) -> str:
     """Return one line: what was caught, why the rest was not, how long it took here and which steps the store had."""
     parts = [f"skipped: {one_line(trial.skipped)}"] if trial.skipped is not None else _verdicts(trial)
-    if trial.damage:
+    if trial.regressions:
         parts.append("passing tests broke")
     parts.append(f"{trial.seconds:.1f} s")
     reused = [one_line(step.step) for step in trial.steps if step.reused]
@@ -75,8 +75,8 @@ def explain(trial: Trial) -> list[str]:
     lines.append(_review_size(trial.review))
     lines += review_faults(trial)
     lines.append(_revision_size(trial.revision))
-    if trial.damage is not None:
-        lines.append("tests that passed before are broken" if trial.damage else "tests that passed before still pass")
+    if trial.regressions is not None:
+        lines.append(f"tests that passed before {'are broken' if trial.regressions else 'still pass'}")
     if trial.transcripts and trial.error is not None:
         lines.append(f"to see what was said: pytest-crab show {one_line(str(trial.id))} --transcript")
     return lines

@@ -27,7 +27,7 @@ def headlines(summary: Summary) -> Iterator[tuple[str, str | None]]:
     Controls are left out, unless nothing else ran.
     """
     rulings = {ruling.reviewer: ruling for ruling in summary.gate.rulings} if summary.gate is not None else {}
-    contestants = [own for own in summary.reviewers if own.arm is None] or summary.reviewers
+    contestants = [own for own in summary.reviewers if own.variant is None] or summary.reviewers
     for own in contestants:
         ruling = rulings.get(own.reviewer)
         sentence = None if summary.gate is None or ruling is None else gate_sentence(summary.gate, ruling)

@@ -47,7 +47,7 @@ def write_junit(path: Path, trials: Iterable[Trial], summary: Summary, *, misses
 def render(trials: Iterable[Trial], summary: Summary, *, misses: str = FAILURE) -> bytes:
     """Return the file's bytes, valid against Jenkins' xunit2 schema.
 
-    Caught passes, missed is what ``misses`` says (NONE: it passes; so do the misses of the control and other arms),
+    Caught passes, missed is what ``misses`` says (NONE: it passes; so do the misses of the control and other variants),
     unknown is an error, not run is skipped. With a gate the first suite has a case for each of its rulings. A trial's
     seconds are shared out evenly among its cases. A trial without any oracle result is one case of its own. All text is
     legal in XML, messages are on one line, and none of it comes from an oracle's source.
@@ -55,7 +55,7 @@ def render(trials: Iterable[Trial], summary: Summary, *, misses: str = FAILURE) 
     cases: dict[str, list[junitparser.TestCase]] = {}
     latest = {trial.id: trial for trial in trials}
     for trial in latest.values():
-        cases.setdefault(trial.reviewer, []).extend(_cases(trial, misses if trial.arm is None else NONE))
+        cases.setdefault(trial.reviewer, []).extend(_cases(trial, misses if trial.variant is None else NONE))
     document = junitparser.JUnitXml("pytest-crab")
     if summary.gate is not None:
         suite = junitparser.TestSuite(GATE)

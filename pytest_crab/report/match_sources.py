@@ -24,7 +24,7 @@ def stored_reviews(trials_file: Path) -> list[StoredReview]:
 def count_without_review(trials_file: Path) -> int:
     """Return how many trials of contestants have no review, or one whose findings are not on record."""
     last = {trial.id: trial for trial in read_trials(trials_file)}
-    return sum(trial.arm is None and (trial.review is None or bool(trial.review.count)) for trial in last.values())
+    return sum(trial.variant is None and (trial.review is None or bool(trial.review.count)) for trial in last.values())
 
 
 def _reviews(trials: list[Trial], report: Path) -> Iterator[StoredReview]:

@@ -104,7 +104,7 @@ class RulerComparison:
 def reviews_of(trials_file: Path) -> list[Trial]:
     """Return the last record of each trial that is measured. Raises BadInput where none has a review."""
     last = {trial.id: trial for trial in read_trials(trials_file)}
-    trials = [trial for trial in last.values() if trial.review is not None and trial.arm is None]
+    trials = [trial for trial in last.values() if trial.review is not None and trial.variant is None]
     if not trials:
         raise BadInput(str(trials_file), ["no trial in it has a review; name the report of a run that asked reviewers"])
     return trials

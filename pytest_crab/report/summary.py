@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from dataclasses import field
 from typing import Any
 
+from pytest_crab.agents import AGENTS
 from pytest_crab.report import outcomes as letters
 from pytest_crab.report.comparisons import MAJORITY
 from pytest_crab.report.comparisons import Contestant
@@ -72,10 +73,10 @@ OUTCOMES = (Verdict.CAUGHT.value, Verdict.MISSED.value, *CAUSES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Damage:
+class Regressions:
     """Of ``measured`` trials, how many revisions broke a test of pass_to_pass."""
 
-    damaged: int
+    broken: int
     measured: int
 
 
@@ -89,9 +90,9 @@ class ReviewerSummary:
     ``unpriced`` counts the reviews, revisions and failures whose cost is not known.
     ``cost_per_run`` and ``seconds_per_run`` are those of one run of all instances (repeats are averaged): the first is
     None where any cost is unknown, the second has reviews, revisions and verdicts only and is None where any was kept
-    from before. ``arm`` is None for a
+    from before. ``variant`` is None for a
     contestant. ``curve`` has the micro rate with only the first k findings by k, in the reviewer's own order,
-    where such arms ran, and ``all``. ``versions`` are what was seen of each part that a comparison depends on.
+    where such variants ran, and ``all``. ``versions`` are what was seen of each part that a comparison depends on.
     ``by_label`` has the rates by dimension (category, kind, severity) and label, ``findings_by_label`` the number of
     findings in all repeats by dimension (severity, and each scorer of findings) and label.
     ``decided_by`` counts the verdicts of each scorer in these rates; empty where none is by a ruler that runs nothing.
@@ -122,14 +123,14 @@ class ReviewerSummary:
     resolvable: Rate | None = None
     by_label: Mapping[str, Mapping[str, Rate]] = field(default_factory=dict)
     outcomes: Mapping[str, float]
-    damage: Damage
+    regressions: Regressions
     cost_usd: float | None = None
     failed_usd: float | None = None
     unpriced: int
     seconds: float
     cost_per_run: float | None = None
     seconds_per_run: float | None = None
-    arm: str | None = None
+    variant: str | None = None
     versions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     burden: Burden = field(default_factory=Burden)
     clean: CleanReviews | None = None
@@ -227,7 +228,7 @@ class SummaryBuilder:
             by_reviewer.setdefault(trial.reviewer, []).append(self._rows[trial])
         unasked = _caught_by_control(by_reviewer.values())
         found = [_reviewer(name, own, unasked, strict=errors_as_misses) for name, own in by_reviewer.items()]
-        honest = [own for own in found if own.arm is None and own.reviewer not in (*own.privileged, *own.leaky)]
+        honest = [own for own in found if own.variant is None and own.reviewer not in (*own.privileged, *own.leaky)]
         rows = (row for own in by_reviewer.values() for row in own)
         return Summary(
             errors_as_misses=errors_as_misses,
@@ -241,7 +242,7 @@ class SummaryBuilder:
 
 def _caught_by_control(reviewers: Iterable[Sequence[TrialRow]]) -> AbstractSet[Key]:
     """Return the oracles that the control, an agent without a review, caught in at least half of its known repeats."""
-    control = next((rows for rows in reviewers if rows[0].arm == CONTROL), ())
+    control = next((rows for rows in reviewers if rows[0].variant == CONTROL), ())
     return {oracle.key for oracle in oracles_of(control) if (oracle.value() or 0) >= MAJORITY}
 
 
@@ -258,7 +259,7 @@ def _reviewer(name: str, rows: Sequence[TrialRow], unasked: AbstractSet[Key], *,
     failed_costs = [cost for row in rows for cost in row.failed_costs if cost is not None]
     return ReviewerSummary(
         reviewer=name,
-        agents=_distinct(row.agent for row in rows),
+        agents=tuple({AGENTS.current(row.agent): row.agent for row in rows}.values()),
         runtimes=_distinct(row.runtime for row in rows),
         privileged=privileged,
         leaky=leaky,
@@ -276,14 +277,14 @@ def _reviewer(name: str, rows: Sequence[TrialRow], unasked: AbstractSet[Key], *,
         resolvable=rate_of(resolvable, strict=strict) if resolvable else None,
         by_label=rates_by_label(oracles, strict=strict),
         outcomes={outcome: float(letters.total(oracle.share(outcome) for oracle in oracles)) for outcome in OUTCOMES},
-        damage=_damage(rows),
+        regressions=_regressions(rows),
         cost_usd=sum(known_costs) if known_costs else None,
         failed_usd=sum(failed_costs) if failed_costs else None,
         unpriced=len(costs) - len(known_costs),
         seconds=sum(row.seconds for row in rows),
         cost_per_run=per_run(rows, cost) if known_costs else None,
         seconds_per_run=per_run(rows, lambda row: row.own_seconds),
-        arm=rows[0].arm,
+        variant=rows[0].variant,
         versions=_versions(rows),
         burden=burden((row.load for row in rows), unasked),
         clean=clean_reviews(row.load for row in rows if row.clean),
@@ -297,21 +298,21 @@ def _reviewer(name: str, rows: Sequence[TrialRow], unasked: AbstractSet[Key], *,
     )
 
 
-def _damage(rows: Iterable[TrialRow]) -> Damage:
-    measured = [row.damage for row in rows if row.damage is not None]
-    return Damage(damaged=sum(measured), measured=len(measured))
+def _regressions(rows: Iterable[TrialRow]) -> Regressions:
+    measured = [row.regressions for row in rows if row.regressions is not None]
+    return Regressions(broken=sum(measured), measured=len(measured))
 
 
 def _with_comparisons(found: Sequence[ReviewerSummary]) -> Iterator[ReviewerSummary]:
     """Yield the reviewers with their lift over the control, and with the curve of their first findings."""
-    control = next((own for own in found if own.arm == CONTROL), None)
-    others = [own for own in found if own.arm != CONTROL]
+    control = next((own for own in found if own.variant == CONTROL), None)
+    others = [own for own in found if own.variant != CONTROL]
     lift = lifts([_contestant(own) for own in others], _contestant(control)) if control is not None else {}
     for own in found:
         curve = {
             other.reviewer.rpartition("@")[2]: other.overall.micro
             for other in found
-            if other.arm == FIRST and other.reviewer.rpartition("@")[0] == own.reviewer
+            if other.variant == FIRST and other.reviewer.rpartition("@")[0] == own.reviewer
         }
         points = {**curve, "all": own.overall.micro} if curve else {}
         yield dataclasses.replace(
@@ -327,7 +328,7 @@ def _contestant(own: ReviewerSummary) -> Contestant:
         oracles=own.oracles,
         cost_usd=own.cost_per_run,
         seconds=own.seconds_per_run,
-        arm=own.arm,
+        variant=own.variant,
     )
 
 

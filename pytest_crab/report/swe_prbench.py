@@ -117,7 +117,7 @@ def score_trials(
 
     ``labels`` are those that people gave findings. Raises BadInput, and what ``decide`` raises.
     """
-    wanted = [trial for trial in trials if trial.arm is None and trial.comments]
+    wanted = [trial for trial in trials if trial.variant is None and trial.comments]
     asked = questions_by_trial(wanted, report)
     decisions = decide(question for own in asked.values() for question in own.values())
     cells = {name: {cell: decisions[question.digest] for cell, question in own.items()} for name, own in asked.items()}

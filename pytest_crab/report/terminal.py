@@ -364,12 +364,9 @@ def _own_remarks(reviewer: ReviewerSummary) -> Iterator[tuple[str, str]]:
         reasons = sorted(reviewer.skipped, key=lambda reason: -reviewer.skipped[reason])
         shown = "; ".join(map(ascii_line, reasons[:3])) + ("; and other reasons" if len(reasons) > 3 else "")
         yield f"{format_count(sum(reviewer.skipped.values()), 'trial')} skipped: {shown}", "yellow"
-    if reviewer.damage.measured:
-        style = "red" if reviewer.damage.damaged else ""
-        yield (
-            f"{reviewer.damage.damaged} of {format_count(reviewer.damage.measured, 'trial')} broke passing tests",
-            style,
-        )
+    if reviewer.regressions.measured:
+        broken, trials = reviewer.regressions.broken, format_count(reviewer.regressions.measured, "trial")
+        yield f"{broken} of {trials} broke passing tests", "red" if broken else ""
     if reviewer.cost_usd is not None:
         rest = f", and {format_count(reviewer.unpriced, 'step')} of unknown cost" if reviewer.unpriced else ""
         failed = f" ({format_dollars(reviewer.failed_usd)} of it in failed attempts)" if reviewer.failed_usd else ""

@@ -56,7 +56,7 @@ class TrialRow:
     agent: str
     runtime: str
     repeat: int
-    arm: str | None
+    variant: str | None
     clean: bool
     privileged: tuple[str, ...]
     leaky: tuple[str, ...]
@@ -65,7 +65,7 @@ class TrialRow:
     load: TrialLoad
     costs: tuple[float | None, ...]
     failed_costs: tuple[float | None, ...]
-    damage: bool | None
+    regressions: bool | None
     seconds: float
     own_seconds: float | None
     versions: tuple[tuple[str, str], ...]
@@ -89,7 +89,7 @@ def row_of(trial: Trial) -> TrialRow:
         agent=trial.agent,
         runtime=trial.runtime,
         repeat=trial.repeat,
-        arm=trial.arm,
+        variant=trial.variant,
         clean=trial.clean,
         privileged=trial.privileged,
         leaky=trial.leaky,
@@ -98,7 +98,7 @@ def row_of(trial: Trial) -> TrialRow:
         load=load(trial),
         costs=costs_of(trial),
         failed_costs=tuple(usage.cost_usd for usage in trial.failed_usages),
-        damage=trial.damage,
+        regressions=trial.regressions,
         seconds=trial.seconds,
         own_seconds=_seconds(trial),
         versions=_versions(trial),

@@ -60,8 +60,8 @@ def show_trial(trial: Trial, subject: Subject | None) -> Iterator[Styled]:
     comments = {} if subject is None else {comment.id: comment.body for comment in subject.comments}
     for result in trial.results:
         yield from _oracle(result, comments.get(result.comment, ""))
-    if trial.damage is not None:
-        yield Styled("tests that passed before are broken" if trial.damage else "tests that passed before still pass")
+    if trial.regressions is not None:
+        yield Styled(f"tests that passed before {'are broken' if trial.regressions else 'still pass'}")
     yield Styled("")
     yield from _revision(trial)
 

@@ -13,11 +13,15 @@ _DIMENSIONS = ("category", "kind")
 _PLACE = ("path", "lines", "side", "resolvable")
 _VALUES = {"caught": 1.0, "missed": 0.0}
 
+#: Names that fields of records had in version 0.1, with those that they have now.
+_RENAMED = {"arm": "variant", "damage": "regressions"}
+
 
 def upgraded_trial(value: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a trial record with comments and scores for the results of schema 1, and one usage for each scorer.
 
-    Data of another shape comes back as it is, so that the reader names its faults.
+    Fields that had another name get the present one. Data of another shape comes back as it is, so that the reader
+    names its faults.
     """
     return _with_usages(_with_scores(value))
 
@@ -26,11 +30,11 @@ def _with_scores(value: Mapping[str, Any]) -> Mapping[str, Any]:
     results = value.get("results")
     entries = [entry for entry in results if isinstance(entry, Mapping)] if isinstance(results, list) else []
     if value.get("schema", 1) != 1 or not isinstance(results, list) or len(entries) < len(results):
-        return value
-    known = {name: item for name, item in value.items() if name not in ("results", "damage")}
+        return _renamed(value)
+    known = {name: item for name, item in _renamed(value).items() if name not in ("results", "regressions")}
     scores = [_score(entry) for entry in entries]
     if isinstance(value.get("damage"), bool):
-        scores.append(_damage(broken=value["damage"]))
+        scores.append(_regressions(broken=value["damage"]))
     return {**known, "schema": TRIAL_SCHEMA, "comments": [_comment(entry) for entry in entries], "scores": scores}
 
 
@@ -97,20 +101,27 @@ def _score(entry: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _damage(*, broken: bool) -> dict[str, Any]:
+def _regressions(*, broken: bool) -> dict[str, Any]:
     label, reason = ("broken", "test failed") if broken else ("intact", "green")
     about = {"scorer": "oracles", "unit": "trial", "subject": PASS_TO_PASS}
     return {**about, "label": label, "value": float(broken), "reason": reason}
 
 
 def _reviewer(own: Mapping[str, Any]) -> dict[str, Any]:
-    known = {name: item for name, item in own.items() if name not in ("by_category", "by_kind")}
+    known = {name: item for name, item in _renamed(own).items() if name not in ("by_category", "by_kind")}
+    if isinstance(known.get("regressions"), Mapping):
+        known["regressions"] = _renamed(known["regressions"], {"damaged": "broken"})
     by_label = {name: own[f"by_{name}"] for name in _DIMENSIONS if f"by_{name}" in own}
     if by_label:
         known["by_label"] = by_label
     if isinstance(own.get("oracles"), list):
         known["oracles"] = [_with_labels(one) if isinstance(one, Mapping) else one for one in own["oracles"]]
     return known
+
+
+def _renamed(value: Mapping[str, Any], names: Mapping[str, str] = _RENAMED) -> dict[str, Any]:
+    """Return the fields under their present names; an old name beside the new one stays, and the reader names it."""
+    return {name if names.get(name, name) in value else names.get(name, name): item for name, item in value.items()}
 
 
 def _with_labels(one: Mapping[str, Any]) -> dict[str, Any]:

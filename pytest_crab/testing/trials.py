@@ -38,13 +38,13 @@ def comment_result(
     return CommentResult(ScoredComment(id=comment, labels=labels, **place), score)
 
 
-def trial_of(results: Iterable[CommentResult], *, damage: bool | None = None, **fields: Any) -> Trial:
-    """Return a trial with these results; ``damage`` is the result of pass_to_pass, ``fields`` are other fields."""
+def trial_of(results: Iterable[CommentResult], *, regressions: bool | None = None, **fields: Any) -> Trial:
+    """Return a trial with these results; ``regressions`` is the result of pass_to_pass, ``fields`` are other fields."""
     own = tuple(results)
     scores = [one.score for one in own]
-    if damage is not None:
-        reason = Reason.FAILED if damage else Reason.GREEN
-        label, value = ("broken", 1.0) if damage else ("intact", 0.0)
+    if regressions is not None:
+        reason = Reason.FAILED if regressions else Reason.GREEN
+        label, value = ("broken", 1.0) if regressions else ("intact", 0.0)
         scores.append(
             Score(scorer=_SCORER, unit=Unit.TRIAL, subject=PASS_TO_PASS, label=label, value=value, reason=reason)
         )

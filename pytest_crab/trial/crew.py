@@ -27,7 +27,7 @@ from pytest_crab.scoring.protocols import Scorer
 from pytest_crab.types import Instance
 
 #: Adapters of this package that run programs of others, or commands that a model makes up.
-_FOREIGN = ("command", "anthropic", *KINDS)
+_FOREIGN = ("command", "tool-loop", *KINDS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,7 @@ class CrewSpec:
     """One reviewer with the agent that acts on its findings, by name; plain JSON.
 
     ``control`` says that the reviewer is there to say nothing, and that its agent runs all the same. ``first`` hands
-    the agent so many findings of the review and no more. ``arm`` is None for a contestant (see types.ARMS).
+    the agent so many findings of the review and no more. ``variant`` is None for a contestant (see types.VARIANTS).
     ``answers``: in the reviewer's place is an answerer, which answers questions; the agent is then not asked.
     ``scorers`` judge its trials, the first one that applies to an instance decides the outcome.
     """
@@ -46,7 +46,7 @@ class CrewSpec:
     agent_spec: AdapterSpec
     control: bool = False
     first: int | None = None
-    arm: str | None = None
+    variant: str | None = None
     answers: bool = False
     scorers: tuple[ScorerSpec, ...] = DEFAULT
 

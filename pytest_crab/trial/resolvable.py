@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from pytest_crab.agents import AGENTS
 from pytest_crab.errors import AgentError
 from pytest_crab.instances.resolved import marks_of
 from pytest_crab.instances.resolved import settings_digest
@@ -16,7 +17,11 @@ def resolvable_comments(context: TrialContext, agent: Callable[[], Agent]) -> di
 
     ``context.facts`` must have the instance's digest. Raises BadInput for a damaged file of marks.
     """
-    marks = marks_of(context.instance, context.crew.spec.agent)
+    marks = {
+        name: mark
+        for known in AGENTS.names(context.crew.spec.agent)
+        for name, mark in marks_of(context.instance, known).items()
+    }
     if not marks:
         return {}
     spec = context.crew.spec.agent_spec

@@ -336,7 +336,7 @@ def _identity(instance: Instance, crew: Crew, repeat: int) -> dict[str, Any]:
         "privileged": crew.privileged,
         "leaky": crew.leaky,
         "simulated": crew.simulated,
-        "arm": crew.spec.arm,
+        "variant": crew.spec.variant,
         "clean": instance.clean,
     }
 

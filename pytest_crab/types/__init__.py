@@ -32,10 +32,10 @@ from pytest_crab.types.instances import SnippetSource
 from pytest_crab.types.instances import Source
 from pytest_crab.types.instances import TextOptions
 from pytest_crab.types.instances import TreeSource
-from pytest_crab.types.reviews import ARMS
 from pytest_crab.types.reviews import CONTROL
 from pytest_crab.types.reviews import FIRST
 from pytest_crab.types.reviews import PLACEBO
+from pytest_crab.types.reviews import VARIANTS
 from pytest_crab.types.reviews import Finding
 from pytest_crab.types.reviews import PullRequest
 from pytest_crab.types.reviews import Review
@@ -59,7 +59,6 @@ from pytest_crab.types.trials import Trial
 from pytest_crab.types.trials import TrialId
 
 __all__ = [
-    "ARMS",
     "COMPARED",
     "CONTROL",
     "FIRST",
@@ -68,6 +67,7 @@ __all__ = [
     "PLACEBO",
     "SCHEMA",
     "TRIAL_SCHEMA",
+    "VARIANTS",
     "Artefact",
     "CandidateComment",
     "Category",

@@ -12,7 +12,7 @@ from pytest_crab.types.enums import Side
 #: What a reviewer may be there for that is no contestant: to say nothing, to say what was said of another pull request,
 #: or to say only the first findings of a contestant's review.
 CONTROL, PLACEBO, FIRST = "control", "placebo", "first findings"
-ARMS = (CONTROL, PLACEBO, FIRST)
+VARIANTS = (CONTROL, PLACEBO, FIRST)
 
 #: More than any model could read, write, answer or cost in one step; sums over any number of steps stay finite.
 MOST_TOKENS, MOST_REQUESTS, MOST_USD = 10**12, 10**9, 1e6

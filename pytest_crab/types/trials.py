@@ -79,13 +79,13 @@ class Trial:
     ``comments`` are the instance's, and ``scores`` what the scorers gave, the first scorer's first.
     ``leaky`` names who worked on the public pull request, whose discussion it could read.
     ``status`` is what a client's output was read as, where that is why there is no review or revision.
-    ``arm`` is None for a contestant and says of others what they are there for: see ARMS. ``attribution`` holds, for
-    each caught comment, the places in the review (from 0) of the findings that alone led to the catch. ``off_diff`` are
-    the paths of those findings that name no file of the pull request's diff; None: not looked at. ``transcripts`` are
-    the keys in the store of what was said in its steps, in their order, failed tries among them. ``failed`` is what
-    those attempts used after which there is no review or no revision on this record; None: there was none. ``clean``:
-    the pull request is known to have no issue. ``scoring`` is what the
-    models of scorers used, by scorer; a scorer without a model is not in it.
+    ``variant`` is None for a contestant and says of others what they are there for: see VARIANTS. ``attribution``
+    holds, for each caught comment, the places in the review (from 0) of the findings that alone led to the catch.
+    ``off_diff`` are the paths of those findings that name no file of the pull request's diff; None: not looked at.
+    ``transcripts`` are the keys in the store of what was said in its steps, in their order, failed tries among them.
+    ``failed`` is what those attempts used after which there is no review or no revision on this record; None: there was
+    none. ``clean``: the pull request is known to have no issue. ``scoring`` is what models of scorers used, by scorer;
+    a scorer without a model is not in it.
     """
 
     schema: int = TRIAL_SCHEMA
@@ -110,7 +110,7 @@ class Trial:
     seconds: float = 0.0
     started: str | None = None
     versions: Mapping[str, Any] = field(default_factory=dict)
-    arm: str | None = None
+    variant: str | None = None
     attribution: Mapping[str, tuple[int, ...]] | None = None
     off_diff: tuple[str, ...] | None = None
     transcripts: tuple[str, ...] = ()
@@ -152,7 +152,7 @@ class Trial:
         return next((score.scorer for score in own), None)
 
     @property
-    def damage(self) -> bool | None:
+    def regressions(self) -> bool | None:
         """True if the revision broke the tests of pass_to_pass; None: not measured."""
         values = (score.value for score in self.scores if score.unit is Unit.TRIAL and score.subject == PASS_TO_PASS)
         value = next(values, None)

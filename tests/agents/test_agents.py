@@ -29,9 +29,9 @@ FINDINGS = (
 )
 DIFF = "diff --git a/new.txt b/new.txt\nnew file mode 100644\n--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+new\r\n"
 #: Those that ask models answer to the tests of clients.
-ASKING = ("anthropic", "claude-code", "codex", "mini")
+ASKING = ("claude-code", "codex", "mini", "tool-loop")
 SETTINGS: Mapping[str, Mapping[str, Any]] = {
-    "reference": {},
+    "simulated": {},
     "suggestions": {},
     "replay": {"revisions": "recorded"},
     "command": {"command": [sys.executable, "agent.py"], "files": ["agent.py"]},
@@ -76,7 +76,17 @@ def test_the_same_findings_get_the_same_revision_which_applies(
         assert workspace.diff()
 
 
-@pytest.mark.parametrize("name", ["reference", "suggestions"])
+def test_renamed_agents_keep_the_paths_that_stored_keys_hold(tmp_path: Path) -> None:
+    paths = {"reference": "pytest_crab.agents.reference:ReferenceAgent"}
+    paths["anthropic"] = "pytest_crab.agents.anthropic:AnthropicAgent"
+    for old, path in paths.items():
+        assert AGENTS.spec(old, {}, tmp_path).path == path
+        assert AGENTS.spec(AGENTS.current(old), {}, tmp_path).path == path
+        assert AGENTS.current(old) in (AGENTS.renaming(old) or "")
+    assert AGENTS.renaming("mini") is None
+
+
+@pytest.mark.parametrize("name", ["simulated", "suggestions"])
 def test_without_findings_nothing_changes(name: str, folder: Path, instance: Instance, checkout: FakeCheckout) -> None:
     assert made(name, folder, instance).revise(checkout.pull_request(), (), checkout).diff == ""
 
@@ -92,7 +102,7 @@ def test_the_identity_is_plain_and_does_not_depend_on_where_the_settings_lie(
     assert str(tmp_path) not in serialization.canonical(identity)
 
 
-@pytest.mark.parametrize("name", ["reference", "suggestions", "command"])
+@pytest.mark.parametrize("name", ["simulated", "suggestions", "command"])
 def test_an_interruption_passes_through(name: str, folder: Path, instance: Instance, checkout: FakeCheckout) -> None:
     checkout.__class__ = Interrupted
     with pytest.raises(Cancelled):
@@ -101,8 +111,8 @@ def test_an_interruption_passes_through(name: str, folder: Path, instance: Insta
 
 def test_who_is_shown_the_answer_and_who_is_simulated(folder: Path) -> None:
     made_ones = {name: agents.make(name, SETTINGS[name], folder) for name in SETTINGS}
-    assert {name for name, agent in made_ones.items() if privileged(agent)} == {"reference", "replay"}
-    assert {name for name, agent in made_ones.items() if agent.simulated} == {"reference"}
+    assert {name for name, agent in made_ones.items() if privileged(agent)} == {"replay", "simulated"}
+    assert {name for name, agent in made_ones.items() if agent.simulated} == {"simulated"}
 
 
 def test_a_recorded_revision_is_repeated_to_the_byte(folder: Path, instance: Instance, checkout: FakeCheckout) -> None:
@@ -122,7 +132,7 @@ def test_a_missing_recording_is_named(folder: Path, instance: Instance, checkout
         ("nobody", {}, f"'nobody' is no agent; use one of {', '.join(sorted(AGENTS.table))}"),
         ("pytest_crab.reviewers.none:NoReviewer", {}, "neither revise nor bind"),
         ("replay", {"revisions": "nowhere"}, "which is no folder"),
-        ("reference", {"simulated": "no"}, "simulated is not a known key"),
+        ("simulated", {"simulated": "no"}, "simulated is not a known key"),
         ("command", {}, "command is missing"),
     ],
 )

@@ -268,7 +268,7 @@ def test_orders_are_data_to_the_models_that_are_asked(
         model = {"provider": "anthropic", "model": "scripted"}
         settings = {
             "reviewers": {"asked": {"use": "single-shot", **model}},
-            "agents": {"asked": {"use": "anthropic", "model": "scripted"}},
+            "agents": {"asked": {"use": "tool-loop", "model": "scripted"}},
             "models": {"providers": {"anthropic": {"base_url": provider.anthropic_url}},
                        "prices": {"scripted": {"input": 1, "output": 1}}},
         }  # fmt: skip

@@ -86,7 +86,7 @@ def test_what_is_given_is_proved_as_it_is_and_written_down() -> None:
     first, last = result.output.splitlines()
     assert first.startswith("a c0: proved (given, ")
     assert first.endswith(": 1 test, 4 runs")
-    assert last == "1 of 1 oracles proved; instances by rung: 1 given"
+    assert last == "1 of 1 oracles proved; instances by environment source: 1 given"
     assert (folder / "instance.yaml").read_bytes() == before
     entry = json.loads(Path("set/proofs.json").read_text())["instances"]["a"]
     assert entry["oracles"]["c0"]["tests"] == ["test_c0.py::test_two"]
@@ -119,7 +119,7 @@ def test_every_oracle_that_is_not_proved_has_its_sentence() -> None:
     green, right = sorted(lines[:2])
     assert green == f"green c0: not proved: {because}"
     assert right.startswith("right c0: proved")
-    assert lines[2] == "1 of 2 oracles proved; instances by rung: 1 given"
+    assert lines[2] == "1 of 2 oracles proved; instances by environment source: 1 given"
     assert not Path("set/proofs.json").exists()
 
 
@@ -230,7 +230,7 @@ def test_what_cannot_be_reached_is_skipped_with_its_reason(monkeypatch: pytest.M
     write("near")
     both = run("set", "--audit")
     assert both.exit_code == 0, both.output
-    assert both.output.endswith("1 of 1 oracles proved; instances by rung: 1 given; 1 instance skipped\n")
+    assert both.output.endswith("1 of 1 oracles proved; instances by environment source: 1 given; 1 instance skipped\n")
     assert list(json.loads(Path("set/proofs.json").read_text())["instances"]) == ["near"]
 
 
@@ -304,7 +304,7 @@ def test_an_environment_is_found_as_of_the_heads_day(
     assert result.exit_code == 0, result.output
     assert result.output.startswith("real c0: proved (declared, ")
     found = load_instance(folder)
-    assert found.tags["rung"] == "declared"
+    assert found.tags["environment_source"] == "declared"
     assert found.environment.resolved == "2024-03-02T12:00:00Z"
     assert found.environment.timeout == 60
     assert {"pytest==8.0.2", "sortedcontainers==2.4.0"} <= set(found.environment.packages)

@@ -126,7 +126,7 @@ def test_controls_superseded_records_and_trials_without_review_do_not_count(tmp_
     trials = [
         trial("alpha", "one", [MISSED], []),
         trial("alpha", "one", [CAUGHT], [10]),
-        trial("none", "one", [MISSED], [], arm="control"),
+        trial("none", "one", [MISSED], [], variant="control"),
         trial("beta", "one", [BROKEN], [], review=None),
     ]
     found = data(tmp_path, trials)

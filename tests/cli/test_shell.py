@@ -135,7 +135,7 @@ def write_record(folder: Path, *revisions: Revision | None) -> None:
     """A report of trials of shop-1 by the reviewer ``near``, as a run leaves it."""
     trials = [
         trial_of(
-            instance="shop-1", repo="owner/shop", provenance=Provenance.AUTHORED, reviewer="near", agent="reference",
+            instance="shop-1", repo="owner/shop", provenance=Provenance.AUTHORED, reviewer="near", agent="simulated",
             runtime="local", repeat=number, revision=revision, results=(), error="the reviewer hung",
             versions={"instance": "0" * 16},
         )

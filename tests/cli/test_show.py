@@ -67,10 +67,10 @@ def trial(instance: str = "shop-1", reviewer: str = "x", repeat: int = 1) -> Tri
         reason=Reason.FAILED, detail=f"{HOSTILE} failed", tests=(test,),
     )  # fmt: skip
     return trial_of(
-        instance=instance, repo="owner/shop", provenance=Provenance.AUTHORED, reviewer=reviewer, agent="reference",
+        instance=instance, repo="owner/shop", provenance=Provenance.AUTHORED, reviewer=reviewer, agent="simulated",
         runtime="local", repeat=repeat, simulated=True, review=Review(findings=findings),
         revision=Revision(diff=f"--- a/shop.py\n+++ b/shop.py\n@@ -2 +2 @@\n-TWO = 3\n+TWO = '{HOSTILE}'\n"),
-        results=(result,), damage=False,
+        results=(result,), regressions=False,
     )  # fmt: skip
 
 
@@ -94,7 +94,7 @@ def run(*arguments: str) -> Result:
 
 
 SHOWN = """\
-shop-1: x, agent reference, on local
+shop-1: x, agent simulated, on local
 simulated agent
 
 review: 5 findings
@@ -141,7 +141,7 @@ def test_findings_lie_on_the_diff_and_nothing_steers_the_terminal() -> None:
 
 def test_a_trial_goes_by_the_start_of_its_name_and_a_path_as_pytest_prints_it() -> None:
     assert run("set/shop-1/instance.yaml::y").output == run("shop::y").output
-    assert run("shop-1::x").output.count("agent reference") == 2
+    assert run("shop-1::x").output.count("agent simulated") == 2
     assert ", repeat 2\n" in run("shop-1::x[2]").output
 
 

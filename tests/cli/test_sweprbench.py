@@ -56,7 +56,7 @@ TRIALS = [
     trial("odd", "odd"),
     trial("torn", review=None, status="bad_output"),
     trial("lost", review=None, status="client_error"),
-    trial("none", arm=CONTROL),
+    trial("none", variant=CONTROL),
 ]
 
 

@@ -80,7 +80,7 @@ def test_the_identity_names_all_that_decides(noun: str, name: str, tmp_path: Pat
     assert made(noun, name, moved).identity() != before
 
 
-@pytest.mark.parametrize(("noun", "name"), [*BOTH, ("reviewer", "single-shot"), ("agent", "anthropic")])
+@pytest.mark.parametrize(("noun", "name"), [*BOTH, ("reviewer", "single-shot"), ("agent", "tool-loop")])
 def test_another_server_under_the_same_name_is_asked_anew(noun: str, name: str, tmp_path: Path) -> None:
     def identity(text: str) -> Any:
         (tmp_path / "crab.yaml").write_text(f"models:\n  providers:\n    own: {{{text}}}\n")

@@ -58,7 +58,7 @@ def test_the_agents_tools_act_inside_the_workspace(desk: Any, provider: str) -> 
         edit("docs/new.md", "", "Zero gives None.\n"),
         say("Guarded."),
     )
-    revision = desk.revise("anthropic", script, provider=provider)
+    revision = desk.revise("tool-loop", script, provider=provider)
     assert "+    return a / b if b else None" in revision.diff
     assert "+Zero gives None." in revision.diff
     assert revision.notes == "Guarded."
@@ -81,7 +81,7 @@ def test_what_a_tool_cannot_do_is_told_to_the_model(desk: Any, provider: str) ->
         call("fly", {}),
         say("I give up."),
     )
-    revision = desk.revise("anthropic", script, provider=provider)
+    revision = desk.revise("tool-loop", script, provider=provider)
     assert revision.diff == ""
     results = results_shown(desk)
     assert len(results) == 6
@@ -114,7 +114,7 @@ def test_an_agent_that_does_not_come_to_its_end_made_no_revision(
     desk: Any, script: Any, settings: dict[str, Any], status: str, provider: str
 ) -> None:
     with pytest.raises(AgentError) as caught:
-        desk.revise("anthropic", turns(script), provider=provider, **settings)
+        desk.revise("tool-loop", turns(script), provider=provider, **settings)
     assert caught.value.status == status
     assert "\n" not in str(caught.value)
     assert len(desk.provider.asked) <= 4
@@ -124,13 +124,13 @@ def test_an_agent_that_does_not_come_to_its_end_made_no_revision(
 def test_a_providers_own_words_are_in_the_error(desk: Any, provider: str) -> None:
     words = "This model does not support tools."
     with pytest.raises(AgentError, match=f"it answered 400: {words}"):
-        desk.revise("anthropic", turns(fail(400, words)), provider=provider)
+        desk.revise("tool-loop", turns(fail(400, words)), provider=provider)
 
 
 @pytest.mark.parametrize(("provider", "api"), [("openai", "anthropic"), ("anthropic", "openai")])
 def test_the_gateways_own_words_are_in_the_error(desk: Any, provider: str, api: str) -> None:
     with pytest.raises(AgentError, match=r"it answered 404: pytest-crab: POST .* is not forwarded"):
-        desk.revise("anthropic", turns(say("Done.")), provider=provider, api=api)
+        desk.revise("tool-loop", turns(say("Done.")), provider=provider, api=api)
     assert desk.provider.asked == []
 
 
@@ -155,7 +155,7 @@ def test_calls_are_read_as_servers_word_them(
     desk: Any, function: dict[str, Any], shown: str, own_id: dict[str, str]
 ) -> None:
     script = turns(chat({"tool_calls": [{**own_id, "type": "function", "function": function}]}, "stop"), say("Done."))
-    assert desk.revise("anthropic", script, provider="openai").notes == "Done."
+    assert desk.revise("tool-loop", script, provider="openai").notes == "Done."
     _, answer, result = desk.provider.asked[-1].body["messages"]
     assert shown in result["content"]
     assert answer["tool_calls"][0]["id"] == result["tool_call_id"] == own_id.get("id", result["tool_call_id"])
@@ -164,7 +164,7 @@ def test_calls_are_read_as_servers_word_them(
 
 def test_an_answer_may_come_in_parts(desk: Any) -> None:
     parts = [{"type": "text", "text": "Do"}, {"type": "text", "text": "ne."}]
-    assert desk.revise("anthropic", turns(chat({"content": parts}, "stop")), provider="openai").notes == "Done."
+    assert desk.revise("tool-loop", turns(chat({"content": parts}, "stop")), provider="openai").notes == "Done."
 
 
 @pytest.mark.parametrize(
@@ -172,14 +172,14 @@ def test_an_answer_may_come_in_parts(desk: Any) -> None:
 )
 def test_calls_that_are_none_are_no_answer(desk: Any, message: dict[str, Any]) -> None:
     with pytest.raises(AgentError, match="bad_output: its answer is not in its provider's protocol"):
-        desk.revise("anthropic", turns(chat(message)), provider="openai")
+        desk.revise("tool-loop", turns(chat(message)), provider="openai")
 
 
 def test_an_agent_that_fills_the_disk_made_no_revision(desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkout, "CLIENT_LIMITS", replace(CLIENT_LIMITS, disk=16))
     fill = call("shell", {"command": "head -c 10000000 /dev/zero > part$(ls | wc -l); sleep 1"})
     with pytest.raises(AgentError, match="its commands wrote more to the disk than they may") as caught:
-        desk.revise("anthropic", turns(fill, fill, fill, say("Done.")))
+        desk.revise("tool-loop", turns(fill, fill, fill, say("Done.")))
     assert caught.value.status == "limit"
     assert len(desk.provider.asked) <= 3
 
@@ -207,7 +207,7 @@ def test_limits_are_kept_where_the_provider_counts_nothing(
     desk: Any, settings: dict[str, Any], status: str, said: str, provider: str
 ) -> None:
     with pytest.raises(AgentError, match=said) as caught:
-        desk.revise("anthropic", turns(uncounted), provider=provider, **settings)
+        desk.revise("tool-loop", turns(uncounted), provider=provider, **settings)
     assert caught.value.status == status
     assert 1 <= len(desk.provider.asked) < 20
 
@@ -225,7 +225,7 @@ def test_a_token_that_gets_into_the_code_is_left_out(desk: Any, monkeypatch: pyt
 
     monkeypatch.setattr(desk.gateway, "open", noting)
     steps = turns(lambda _: edit("key.txt", "", f"key = {tokens[0]}\n"), lambda _: say(f"It is {tokens[0]}."))
-    revision = desk.revise("anthropic", steps, provider=provider)
+    revision = desk.revise("tool-loop", steps, provider=provider)
     assert "+key = [token]" in revision.diff
     assert revision.notes == "It is [token]."
     assert tokens[0] not in "".join(desk.transcripts)
@@ -234,7 +234,7 @@ def test_a_token_that_gets_into_the_code_is_left_out(desk: Any, monkeypatch: pyt
 @pytest.mark.parametrize("limit", ["max_turns", "total_tokens", "max_usd", "seconds"])
 def test_a_limit_of_nothing_is_no_setting(tmp_path: Path, limit: str) -> None:
     with pytest.raises(BadInput, match=f"{limit} should be above 0"):
-        agents.make("anthropic", {"model": "m", limit: "0"}, tmp_path)
+        agents.make("tool-loop", {"model": "m", limit: "0"}, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -254,5 +254,5 @@ def test_the_protocol_is_the_providers_in_crab_yaml(tmp_path: Path, settings: di
         "    local: {base_url: 'http://127.0.0.1:1/v1', api: openai}\n"
         "    proxy: {base_url: 'http://127.0.0.1:2', api: anthropic}\n"
     )
-    agent: Any = agents.make("anthropic", {"model": "m", **settings}, tmp_path)
+    agent: Any = agents.make("tool-loop", {"model": "m", **settings}, tmp_path)
     assert agent.protocol() == protocol

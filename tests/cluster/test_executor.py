@@ -42,8 +42,8 @@ INSTANCES = [load_instance(path) for path in sorted(QUICKSTART.glob("*/instance.
 SPEC = CrewSpec(
     reviewer="human",
     reviewer_spec=REVIEWERS.spec("human", {}, Path()),
-    agent="reference",
-    agent_spec=AGENTS.spec("reference", {}, Path()),
+    agent="simulated",
+    agent_spec=AGENTS.spec("simulated", {}, Path()),
 )
 CREW = Crew.build(SPEC)
 PLAN = RunPlan(

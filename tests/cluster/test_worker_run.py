@@ -112,8 +112,8 @@ def crew(path: str | None = None, **modules: str) -> CrewPayload:
     spec = CrewSpec(
         reviewer="human",
         reviewer_spec=REVIEWERS.spec("human", {}, Path("reviewer")) if path is None else own,
-        agent="reference",
-        agent_spec=AGENTS.spec("reference", {}, Path("agent")),
+        agent="simulated",
+        agent_spec=AGENTS.spec("simulated", {}, Path("agent")),
     )
     return CrewPayload(spec=spec, files=bundles.pack({"reviewer/x": b"", "agent/x": b""}, "x"), modules=modules)
 

@@ -101,7 +101,7 @@ def built(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
 
 def proved_without(package: str, found: Certificate, built: list[tuple[str, ...]]) -> None:
     names = {pin.partition("==")[0] for pin in found.instance.environment.packages}
-    assert (found.rung, found.proved, found.problems) == ("missing", 1, {})
+    assert (found.environment_source, found.proved, found.problems) == ("missing", 1, {})
     assert {"inflection", "sortedcontainers"} <= names
     assert package.partition("==")[0] not in names
     assert sum(package in packages for packages in built) == 1

@@ -42,8 +42,8 @@ def see(
         CrewSpec(
             reviewer="none",
             reviewer_spec=REVIEWERS.spec("none", {}, tmp_path),
-            agent="reference",
-            agent_spec=AGENTS.spec("reference", {}, tmp_path),
+            agent="simulated",
+            agent_spec=AGENTS.spec("simulated", {}, tmp_path),
         )
     )
 

@@ -49,7 +49,7 @@ def certificate(folder: Path, name: str, problem: str | None = None) -> Certific
     proof = None if problem else Proof(comment="c0", expected=("test_x.py::test",), runs=2, flake_bound=0.77639)
     proven = (ProvedComment(comment=comment, key="k", proof=proof, problem=problem),)
     problems = {"c0": problem} if problem else {}
-    return Certificate(instance=instance, rung="bare", proven=proven, problems=problems)
+    return Certificate(instance=instance, environment_source="bare", proven=proven, problems=problems)
 
 
 def test_proofs_and_the_sentences_of_what_is_not_proved(tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ def test_proofs_and_the_sentences_of_what_is_not_proved(tmp_path: Path) -> None:
     )
     content = json.loads((tmp_path / proof_report.FILE).read_text())
     assert content["instances"]["a"] == {
-        "rung": "bare",
+        "environment_source": "bare",
         "python": "3.8",
         "packages": 1,
         "runtime": "local",

@@ -121,7 +121,7 @@ def resolvable(agent: str) -> dict[str, Any]:
     return {one["id"]: one.get("resolvable") for one in json.loads(record)["comments"]}
 
 
-@pytest.mark.parametrize("agent", ["reference", "replay"])
+@pytest.mark.parametrize("agent", ["simulated", "replay"])
 def test_who_is_shown_the_answer_marks_nothing(agent: str) -> None:
     result = run(f"--agent={agent}")
     assert result.exit_code == 1

@@ -100,7 +100,7 @@ def test_the_pairs_on_the_page_are_those_of_the_records(tmp_path: Path) -> None:
     plugins = [f"-pno:{name}" for name in ("cacheprovider", "hypothesispytest", "anyio")]
     argv = [sys.executable, "-m", "pytest", *plugins, "-q", "--reviewer=ruff"]
     argv += [f"{folder.name}/{name}" for name in struck]
-    argv += ["--agent=reference", "--crab-runtime=local", f"--crab-store={store}", "-o", "crab_proof_runs=1"]
+    argv += ["--agent=simulated", "--crab-runtime=local", f"--crab-store={store}", "-o", "crab_proof_runs=1"]
     environ = {name: value for name, value in os.environ.items() if not name.startswith(("CRAB_", "PYTEST_"))}
     done = subprocess.run(argv, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stdout

@@ -44,6 +44,14 @@ def test_each_difference_is_refused_and_can_be_allowed(condition: str) -> None:
     assert refusal(found, condition) is None
 
 
+@pytest.mark.parametrize(("old", "now"), [("reference", "simulated"), ("anthropic", "tool-loop")])
+def test_an_agent_that_was_renamed_is_the_same_one(old: str, now: str) -> None:
+    for names in ((old, now), (now, old)):
+        before, after = (changed(agents=(name,)) for name in names)
+        assert differences(before, after) == {}
+    assert differences(changed(agents=(old,)), changed(agents=("mini",)))["agent"] == f"the agent was {now} and is mini"
+
+
 def test_two_differences_are_refused_whichever_is_allowed() -> None:
     found = differences(BEFORE, changed(agents=("codex",), runtimes=("local",)))
     for allowed in (None, *CONDITIONS):
@@ -64,7 +72,7 @@ def test_an_agent_that_says_something_else_of_itself_is_another() -> None:
 
 def test_nobody_gates_on_who_understands_nothing_or_is_shown_the_answer() -> None:
     assert untrusted(changed()) is None
-    assert "is simulated" in (untrusted(changed(simulated=True)) or "")
+    assert "only compares locations" in (untrusted(changed(simulated=True)) or "")
     assert "told is shown the answer" in (untrusted(changed(privileged=("told",))) or "")
 
 

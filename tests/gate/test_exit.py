@@ -236,7 +236,10 @@ def test_a_control_changes_nothing(outcome: RunOutcome) -> None:
     ("fields", "sentence"),
     [
         ({"defaulted": True, "simulated": True}, "the agent mini was only the default; name one with --agent"),
-        ({"simulated": True, "privileged": True}, "the agent mini is simulated and understands no finding; "),
+        (
+            {"simulated": True, "privileged": True},
+            "the agent mini only compares locations and understands nothing; ",
+        ),
         ({"privileged": True}, "the agent mini is shown the answer; name another with --agent"),
         ({"runtime_named": False}, "the runtime is not named, so it may differ between runs; add --crab-runtime"),
         ({"gated": False}, "no reviewer but the control is named; add --reviewer"),
@@ -263,7 +266,7 @@ def test_a_sound_gate_is_not_refused(share: float) -> None:
 
 def test_without_a_gate_anything_goes() -> None:
     everything = {"privileged": True, "simulated": True, "defaulted": True, "runtime_named": False, "gated": False}
-    assert refuse(fail_under=None, agent="reference", **everything) is None
+    assert refuse(fail_under=None, agent="simulated", **everything) is None
 
 
 def test_the_page_holds_every_ruling_and_its_code() -> None:

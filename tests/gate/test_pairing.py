@@ -100,7 +100,7 @@ def test_a_cost_that_is_not_known_is_not_told() -> None:
 
 
 def test_controls_are_nobodys_counterpart() -> None:
-    summary = summarise([trial("a", Reason.GREEN), trial("a", Reason.FAILED, reviewer="none", arm=CONTROL)])
+    summary = summarise([trial("a", Reason.GREEN), trial("a", Reason.FAILED, reviewer="none", variant=CONTROL)])
     assert list(contestants(summary)) == ["mine"]
 
 
@@ -157,7 +157,7 @@ def test_a_whole_run_may_lack_no_oracle_of_the_baseline() -> None:
 
 def test_who_cannot_be_gated_is_not_gated_later_either() -> None:
     before, after = run("ccm"), run("ccm", simulated=True)
-    assert "is simulated and understands no finding" in side_by_side(before, after).refusal
+    assert "only compares locations and understands nothing" in side_by_side(before, after).refusal
     assert side_by_side(before, after, gated=False).refusal is None
     told = run("ccm", privileged=("mini",))
     assert "mini is shown the answer" in side_by_side(told, before).refusal

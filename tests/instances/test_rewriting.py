@@ -52,7 +52,7 @@ def other(instance: Instance) -> Instance:
     environment = Environment(
         dockerfile="python", timeout=50, python="3.8", packages=("pytest==6.2.2",), resolved="2021-02-07T03:10:40Z"
     )
-    return dataclasses.replace(instance, environment=environment, tags={**instance.tags, "rung": "bare"})
+    return dataclasses.replace(instance, environment=environment, tags={**instance.tags, "environment_source": "bare"})
 
 
 @pytest.mark.parametrize(

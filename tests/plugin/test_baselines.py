@@ -86,7 +86,7 @@ def test_what_cannot_be_compared_is_refused_before_anything_runs(lab: Any, measu
     lab.write({"told/summary.json": json.dumps(told)})
     result = lab.run("--reviewer=both", "--crab-baseline=told", "--agent=mine", "instances/shop-1")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*the agent mine is simulated and understands no finding"])
+    result.stderr.fnmatch_lines(["*the agent mine only compares locations and understands nothing"])
     lab.write({"old/summary.json": '{"schema": 1, "reviewers": []}'})
     result = lab.run("--reviewer=both", "--crab-baseline=old", *MINE)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
@@ -150,7 +150,7 @@ def test_control_first_findings_and_attribution(lab: Any) -> None:
     )
     found = summary(lab.path / "now")
     rows = {row["reviewer"]: row for row in found["reviewers"]}
-    assert {name: row.get("arm") for name, row in rows.items()} == {
+    assert {name: row.get("variant") for name, row in rows.items()} == {
         "both": None,
         "both@1": "first findings",
         "none": "control",
@@ -171,7 +171,7 @@ def test_findings_of_another_pull_request(lab: Any, measured: Path) -> None:
     result.stderr.fnmatch_lines(["*it has no two reviews of half to exchange"])
     lab.run("--reviewer=both", f"--crab-placebo={measured}", "--crab-report=now", *MINE)
     rows = {row["reviewer"]: row for row in summary(lab.path / "now")["reviewers"]}
-    assert rows["both@placebo"]["arm"] == "placebo"
+    assert rows["both@placebo"]["variant"] == "placebo"
     assert rows["both@placebo"]["comments"] == rows["both"]["comments"]
 
 

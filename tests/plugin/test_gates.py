@@ -24,8 +24,11 @@ def gated(lab: Any) -> Callable[..., pytest.RunResult]:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("--crab-runtime=local", "--agent=reference"), "*cannot gate this run: the agent reference is simulated*"),
-        (("--crab-runtime=local",), "*cannot gate this run: the agent reference was only the default*"),
+        (
+            ("--crab-runtime=local", "--agent=simulated"),
+            "*cannot gate*: the agent simulated only compares locations*",
+        ),
+        (("--crab-runtime=local",), "*cannot gate this run: the agent simulated was only the default*"),
         (("--agent=mine",), "*cannot gate this run: the runtime is not named*"),
     ],
 )

@@ -29,8 +29,8 @@ reviewers:
   lost: {use: single-shot, model: scripted, provider: nowhere}
   mixed: {use: single-shot, model: scripted, api: openai}
 agents:
-  lost: {use: anthropic, model: scripted, provider: nowhere}
-  loop: {use: anthropic, model: scripted}
+  lost: {use: tool-loop, model: scripted, provider: nowhere}
+  loop: {use: tool-loop, model: scripted}
 """
 
 
@@ -46,12 +46,12 @@ def provider(lab: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedProv
     ("arguments", "sentence"),
     [
         (
-            ("--reviewer=lost", "--agent=reference"),
+            ("--reviewer=lost", "--agent=simulated"),
             "ERROR: reviewer lost: 'nowhere' is no provider; use one of anthropic, openai, spare, *models.providers*",
         ),
         (("--reviewer=human", "--agent=lost"), "ERROR: agent lost: 'nowhere' is no provider; *"),
         (
-            ("--reviewer=mixed", "--agent=reference"),
+            ("--reviewer=mixed", "--agent=simulated"),
             "ERROR: reviewer mixed: api is openai, and the provider anthropic speaks anthropic; *",
         ),
     ],
@@ -68,7 +68,7 @@ def test_a_provider_that_is_none_is_a_usage_error(
 def test_a_key_that_is_not_set_is_a_usage_error_unless_nothing_needs_it(
     lab: Any, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    arguments = ("--reviewer=asker", "--agent=reference", "instances")
+    arguments = ("--reviewer=asker", "--agent=simulated", "instances")
     monkeypatch.delenv("ANTHROPIC_API_KEY")
     result = lab.run(*arguments)
     assert result.ret == USAGE
@@ -90,12 +90,12 @@ def test_a_key_that_is_not_set_is_a_usage_error_unless_nothing_needs_it(
 def test_a_run_that_is_refused_leaves_the_report_of_the_run_before_it(
     lab: Any, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lab.run("--reviewer=human", "--agent=reference", "instances")
+    lab.run("--reviewer=human", "--agent=simulated", "instances")
     report = lab.store / "report"
     before = {path.name: path.read_bytes() for path in report.iterdir() if path.is_file()}
     assert "trials.jsonl" in before
     monkeypatch.delenv("ANTHROPIC_API_KEY")
-    assert lab.run("--reviewer=asker", "--agent=reference", "instances").ret == USAGE
+    assert lab.run("--reviewer=asker", "--agent=simulated", "instances").ret == USAGE
     assert {path.name: path.read_bytes() for path in report.iterdir() if path.is_file()} == before
 
 
@@ -105,7 +105,7 @@ def verdicts(lab: Any) -> list[tuple[str, str]]:
 
 def test_a_run_stops_after_its_first_trials_failed_alike(lab: Any, provider: ScriptedProvider) -> None:
     provider.script = fail(401, "no such key")
-    arguments = ("--reviewer=asker", "--agent=reference", "--crab-jobs=1", "instances")
+    arguments = ("--reviewer=asker", "--agent=simulated", "--crab-jobs=1", "instances")
     result = lab.run("--crab-give-up=1", "--crab-repeat=3", "-rs", *arguments)
     result.assert_outcomes(errors=1, skipped=5)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
@@ -122,7 +122,7 @@ def test_a_run_stops_after_its_first_trials_failed_alike(lab: Any, provider: Scr
 
 def test_one_reviewer_is_given_up_and_the_other_goes_on(lab: Any, provider: ScriptedProvider) -> None:
     provider.script = lambda asked: say("[]") if "temperature" in asked.body else fail(401, "no such key")
-    arguments = ("--crab-give-up=1", "--crab-jobs=1", "--agent=reference", "instances")
+    arguments = ("--crab-give-up=1", "--crab-jobs=1", "--agent=simulated", "instances")
     lab.run("--reviewer=asker", "--reviewer=other", *arguments).assert_outcomes(errors=1, skipped=1, failed=2)
     assert sorted(verdicts(lab)) == [
         ("asker", "not run"),

@@ -85,7 +85,7 @@ def tell(lab: Any, provider: ScriptedProvider, prompt: str = "Review this.") -> 
 def test_a_run_is_replayed_without_key_and_provider(
     lab: Any, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    arguments = ("--reviewer=bot", "--agent=reference", "instances")
+    arguments = ("--reviewer=bot", "--agent=simulated", "instances")
     lab.run(*arguments).assert_outcomes(failed=2)
     first = lab.records()
     (usage,) = {json.dumps(trial["review"]["usage"], sort_keys=True) for trial in first}
@@ -123,7 +123,7 @@ def test_a_run_is_replayed_without_key_and_provider(
 
 
 def test_what_is_over_the_budget_is_broken_and_the_rest_goes_on_later(lab: Any, provider: ScriptedProvider) -> None:
-    arguments = ("--reviewer=bot", "--agent=reference", "--crab-jobs=1", "instances")
+    arguments = ("--reviewer=bot", "--agent=simulated", "--crab-jobs=1", "instances")
     result = lab.run("--crab-budget=0.0002", *arguments)
     result.assert_outcomes(failed=1, errors=1)
     result.stdout.fnmatch_lines(["crab: models: a budget of 0.0002 USD", "*the budget of the run is spent*"])
@@ -136,7 +136,7 @@ def test_who_spends_what_its_trial_may_cost_has_missed_it(lab: Any, provider: Sc
     text = (lab.path / "crab.yaml").read_text()
     changed = text.replace("models:\n", "models:\n  trial_budget: 0.0002\n").replace('bot:Bot",', 'bot:Bot", times: 2,')
     lab.write({"crab.yaml": changed})
-    result = lab.run("--reviewer=bot", "--agent=reference", "instances")
+    result = lab.run("--reviewer=bot", "--agent=simulated", "instances")
     result.assert_outcomes(failed=2)
     for trial in lab.records():
         assert {(each.get("label"), each["reason"]) for each in trial["scores"]} == {
@@ -151,7 +151,7 @@ def test_what_was_said_in_a_review_that_failed_is_shown(lab: Any, provider: Scri
     text = (lab.path / "crab.yaml").read_text() + "  asker: {use: single-shot, model: scripted}\n"
     lab.write({"crab.yaml": text})
     provider.script = say("It is fine, I <b>think</b>.")
-    result = lab.run("--reviewer=asker", "--agent=reference", "instances")
+    result = lab.run("--reviewer=asker", "--agent=simulated", "instances")
     result.assert_outcomes(errors=2)
     first, _ = lab.records()
     name = f"{first['instance']}::asker"
@@ -187,7 +187,7 @@ def test_a_stored_review_counts_towards_what_its_trial_may_cost(lab: Any, provid
 
 
 def test_workers_of_one_run_share_a_gateway(lab: Any, provider: ScriptedProvider) -> None:
-    result = lab.spawn("-n2", "--reviewer=bot", "--agent=reference", "--crab-budget=5", "instances")
+    result = lab.spawn("-n2", "--reviewer=bot", "--agent=simulated", "--crab-budget=5", "instances")
     result.assert_outcomes(failed=2)
     assert len(provider.asked) == 2
     (ledger,) = (lab.store / "ledger").glob("*.jsonl")
@@ -203,7 +203,7 @@ def test_an_interrupt_ends_what_a_model_is_asked(
     lab: Any, provider: ScriptedProvider, until: Callable[[Callable[[], object]], None]
 ) -> None:
     provider.script = lambda _: say("late", delay=3600)
-    argv = [sys.executable, "-m", "pytest", "--crab-runtime=local", "--reviewer=bot", "--agent=reference", "instances"]
+    argv = [sys.executable, "-m", "pytest", "--crab-runtime=local", "--reviewer=bot", "--agent=simulated", "instances"]
     with subprocess.Popen(argv, cwd=lab.path, stdout=subprocess.PIPE, preexec_fn=heed_interrupts) as process:  # noqa: PLW1509
         try:
             until(lambda: provider.asked or process.poll() is not None)

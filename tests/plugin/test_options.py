@@ -12,6 +12,7 @@ from pytest_crab.agents import AGENTS
 from pytest_crab.plugin import option_types as kinds
 from pytest_crab.plugin.option_table import OPTIONS
 from pytest_crab.plugin.options import read_options
+from pytest_crab.report.files import read_trials
 from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.settings import load_settings
 
@@ -35,7 +36,7 @@ def test_the_command_line_beats_the_environment_beats_the_ini_file_beats_the_def
 ) -> None:
     assert "store " + str(bare.path / ".crab") in header(bare, "--reviewer=human")
     bare.write({"pytest.ini": "[pytest]\ncrab_store = from-ini\ncrab_jobs = 3\ncrab_reviewer =\n    none\n    ruff\n"})
-    assert "reviewers none (control), ruff; agent reference" in header(bare)
+    assert "reviewers none (control), ruff; agent simulated" in header(bare)
     assert f"3 at a time; store {bare.path / 'from-ini'}" in header(bare)
     monkeypatch.setenv("CRAB_STORE", "from-environment")
     monkeypatch.setenv("CRAB_JOBS", "5")
@@ -53,7 +54,7 @@ def test_short_and_long_names_are_the_same_option(bare: Any) -> None:
 
 def test_the_default_agent_is_said_with_the_reason(bare: Any) -> None:
     text = header(bare, "--reviewer=human")
-    assert "agent reference (simulated; privileged; the default, since ANTHROPIC_API_KEY is not set; --agent" in text
+    assert "agent simulated (privileged; the default, since ANTHROPIC_API_KEY is not set; --agent" in text
 
 
 @pytest.mark.parametrize(
@@ -106,6 +107,20 @@ def test_old_names_work_and_warn(bare: Any, monkeypatch: pytest.MonkeyPatch) -> 
     result = bare.pytester.runpytest("--collect-only", "instances", "--reviewer=human")
     assert result.ret == USAGE
     result.stderr.fnmatch_lines(["*CRAB_FIRST is 'none'; it should be a whole number from 1"])
+
+
+def test_an_agent_under_its_old_name_warns_and_finds_what_is_stored(lab: Any) -> None:
+    lab.run("--reviewer=human", "--agent=simulated", "instances/shop-1")
+    result = lab.run("--reviewer=human", "--agent=reference", "--crab-report=old", "instances/shop-1")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*the agent reference is now simulated; the old name works for one more release*"])
+    (trial,) = read_trials(lab.path / "old" / "trials.jsonl")
+    assert (trial.agent, trial.privileged) == ("simulated", ("human", "simulated"))
+    assert {step.step: step.reused for step in trial.steps}["revision"]
+    (lab.path / "crab.yaml").write_text("agents: {mine: {use: reference}}\n")
+    result = lab.run("--reviewer=human", "--agent=mine", "--crab-report=own", "instances/shop-1")
+    assert [each.agent for each in read_trials(lab.path / "own" / "trials.jsonl")] == ["mine"]
+    result.stdout.fnmatch_lines(["*the agent reference is now simulated*"])
 
 
 def test_a_folder_without_instances_is_told(bare: Any) -> None:
@@ -229,7 +244,7 @@ def test_a_key_chooses_the_client_that_is_installed(bare: Any, tmp_path: Path, m
     monkeypatch.setenv("CRAB_CLIENTS", str(tmp_path))
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     text = header(bare, "--reviewer=human")
-    assert "agent reference (simulated; privileged; the default, since claude-code is not installed; --agent" in text
+    assert "agent simulated (privileged; the default, since claude-code is not installed; --agent" in text
     program = tmp_path / "claude-code/node_modules/@anthropic-ai/claude-code-linux-x64/claude"
     program.parent.mkdir(parents=True)
     program.write_text("#!/bin/sh\necho 1.2.3\n")

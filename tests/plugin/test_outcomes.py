@@ -111,7 +111,7 @@ def test_pytests_own_junit_file_gets_a_few_properties_and_no_oracle(lab: Any) ->
     assert (suite.name, case.name, len(case.result)) == ("pytest", "none", 1)
     assert {entry.get("name"): entry.get("value") for entry in case._elem.iter("property")} == {
         "crab.reviewer": "none",
-        "crab.agent": "reference",
+        "crab.agent": "simulated",
         "crab.caught": "0",
         "crab.oracles": "2",
         "crab.unknown": "0",

@@ -29,7 +29,7 @@ judges:
   strict: {use: cr-evaluator, model: m, provider: local}
 """
 EVERY = ("--crab-score=oracles", "--crab-score=location", "--crab-score=similarity", "--crab-score=strict")
-RUN = ("--agent=reference", "instances")
+RUN = ("--agent=simulated", "instances")
 
 
 def label(word: str) -> Reply:

@@ -32,7 +32,7 @@ def instances(pytester: pytest.Pytester) -> None:
 @pytest.mark.usefixtures("instances")
 def test_what_is_older_or_has_no_date_is_left_out(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_own="def test_own(): pass")
-    arguments = ["--reviewer=none", "--agent=reference", "--crab-since=2024-01", "--collect-only", "set", "test_own.py"]
+    arguments = ["--reviewer=none", "--agent=simulated", "--crab-since=2024-01", "--collect-only", "set", "test_own.py"]
     result = pytester.runpytest_inprocess(*arguments)
     result.stdout.fnmatch_lines([
         "crab: since 2024-01-01, left out: 1 merged before 2024-01-01, 1 without a date",

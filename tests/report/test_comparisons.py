@@ -44,8 +44,8 @@ def paid(usd: float | None, seconds: float, *, reused: bool = False) -> dict[str
 
 def test_net_lift_takes_the_controls_verdict_for_an_empty_review(make_trial: MakeTrial) -> None:
     trials = [
-        make_trial("none", "a", GREEN, FAILED, arm=CONTROL),
-        make_trial("none", "b", GREEN, FAILED, arm=CONTROL),
+        make_trial("none", "a", GREEN, FAILED, variant=CONTROL),
+        make_trial("none", "b", GREEN, FAILED, variant=CONTROL),
         make_trial("mine", "a", EMPTY, EMPTY),
         make_trial("mine", "b", GREEN, GREEN, findings=2, seconds=99.0, **paid(3.0, 8.0)),
     ]
@@ -64,7 +64,7 @@ def test_net_lift_takes_the_controls_verdict_for_an_empty_review(make_trial: Mak
 
 def test_a_lift_that_wins_nothing_has_no_price(make_trial: MakeTrial) -> None:
     trials = [
-        make_trial("none", "a", GREEN, arm=CONTROL),
+        make_trial("none", "a", GREEN, variant=CONTROL),
         make_trial("mine", "a", FAILED, findings=1, **paid(1.0, 3.0)),
     ]
     lift = summarise(trials).reviewers[1].lift
@@ -74,7 +74,7 @@ def test_a_lift_that_wins_nothing_has_no_price(make_trial: MakeTrial) -> None:
 
 def test_repeats_do_not_multiply_what_a_catch_costs(make_trial: MakeTrial) -> None:
     def run(repeats: int) -> list[Trial]:
-        control = [make_trial("none", "a", FAILED, FAILED, arm=CONTROL)]
+        control = [make_trial("none", "a", FAILED, FAILED, variant=CONTROL)]
         return control + [
             make_trial("mine", "a", GREEN, GREEN, repeat=at, **paid(4.0, 6.0)) for at in range(1, repeats + 1)
         ]
@@ -88,8 +88,8 @@ def test_repeats_do_not_multiply_what_a_catch_costs(make_trial: MakeTrial) -> No
 
 def test_what_is_not_wholly_known_has_no_price(make_trial: MakeTrial) -> None:
     trials = [
-        make_trial("none", "a", FAILED, arm=CONTROL),
-        make_trial("none", "b", FAILED, arm=CONTROL),
+        make_trial("none", "a", FAILED, variant=CONTROL),
+        make_trial("none", "b", FAILED, variant=CONTROL),
         make_trial("mine", "a", GREEN, **paid(4.0, 6.0)),
         make_trial("mine", "b", GREEN, **paid(None, 6.0, reused=True)),
         make_trial("other", "a", GREEN, **paid(1.0, 6.0)),
@@ -107,9 +107,9 @@ def test_what_is_not_wholly_known_has_no_price(make_trial: MakeTrial) -> None:
 def test_arms_are_no_reviewers_to_correct_for(make_trial: MakeTrial) -> None:
     def run(*arms: str) -> list[Trial]:
         names = ["mine", *arms]
-        control = [make_trial("none", f"i{at}", FAILED, arm=CONTROL) for at in range(8)]
+        control = [make_trial("none", f"i{at}", FAILED, variant=CONTROL) for at in range(8)]
         return control + [
-            make_trial(name, f"i{at}", GREEN, findings=1, arm=FIRST if "@" in name else None)
+            make_trial(name, f"i{at}", GREEN, findings=1, variant=FIRST if "@" in name else None)
             for name in names
             for at in range(8)
         ]
@@ -123,7 +123,7 @@ def test_arms_are_no_reviewers_to_correct_for(make_trial: MakeTrial) -> None:
 def test_what_the_control_catches_is_no_findings_effect(make_trial: MakeTrial) -> None:
     trials = [
         make_trial("mine", "a", GREEN, GREEN, findings=2, attribution={"c0": (0,), "c1": (1,)}),
-        make_trial("none", "a", GREEN, FAILED, arm=CONTROL),
+        make_trial("none", "a", GREEN, FAILED, variant=CONTROL),
     ]
     assert summarise(trials[:1]).reviewers[0].burden.without_effect == 0
     assert summarise(trials).reviewers[0].burden.without_effect == 1
@@ -156,7 +156,7 @@ def test_what_reviewers_catch_together(make_trial: MakeTrial) -> None:
         make_trial("a", "x", GREEN, GREEN, FAILED, FAILED, GREEN),
         make_trial("b", "x", GREEN, FAILED, GREEN, FAILED, BROKEN, **paid(0.25, 1.0)),
         make_trial("human", "x", GREEN, GREEN, GREEN, GREEN, GREEN, privileged=("human",)),
-        make_trial("none", "x", FAILED, FAILED, FAILED, FAILED, FAILED, arm=CONTROL),
+        make_trial("none", "x", FAILED, FAILED, FAILED, FAILED, FAILED, variant=CONTROL),
     ]
     together = summarise(trials).together
     assert (together.reviewers, together.oracles, together.union) == (("a", "b"), 4, 3)
@@ -194,8 +194,8 @@ def test_effect_is_unknown_where_it_was_not_asked_for(make_trial: MakeTrial) -> 
 def test_first_findings_make_a_curve(make_trial: MakeTrial) -> None:
     trials = [
         make_trial("mine", "a", GREEN, GREEN),
-        make_trial("mine@3", "a", GREEN, FAILED, arm=FIRST),
-        make_trial("mine@1", "a", FAILED, FAILED, arm=FIRST),
+        make_trial("mine@3", "a", GREEN, FAILED, variant=FIRST),
+        make_trial("mine@1", "a", FAILED, FAILED, variant=FIRST),
     ]
     summary = summarise(trials)
     assert summary.reviewers[0].curve == {"3": 0.5, "1": 0.0, "all": 1.0}

@@ -83,10 +83,10 @@ def folder(
                 *results,
                 repo=f"owner/r{at % 7}",
                 seconds=4.0 + at,
-                damage=at % 4 == 0,
+                regressions=at % 4 == 0,
                 review=Review(findings=tuple(spots), usage=None if name == "none" else usage),
                 revision=Revision(diff=DIFF, usage=Usage(cost_usd=0.25)),
-                arm=CONTROL if name == "none" else None,
+                variant=CONTROL if name == "none" else None,
                 steps=tuple(StepRecord(step=step, reused=False, seconds=1.5) for step in STEPS),
             )
             trials.append(trial)

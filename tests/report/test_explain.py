@@ -48,7 +48,7 @@ def test_a_line_says_what_was_caught_why_not_and_what_was_reused(
         make_result("c3", Reason.BROKEN, detail="the engine\nis gone"),
         make_result("c4", Reason.FAILED),
         seconds=12.34,
-        damage=True,
+        regressions=True,
         steps=(StepRecord(step="review", reused=True, seconds=0), StepRecord(step="examine", reused=False, seconds=9)),
     )
     assert instance_line(trial) == (
@@ -58,7 +58,7 @@ def test_a_line_says_what_was_caught_why_not_and_what_was_reused(
 
 
 def test_a_line_of_a_clean_trial_is_short(make_trial: MakeTrial) -> None:
-    assert instance_line(make_trial("codex", "a", Reason.GREEN, damage=False)) == "1/1 caught; 0.0 s"
+    assert instance_line(make_trial("codex", "a", Reason.GREEN, regressions=False)) == "1/1 caught; 0.0 s"
 
 
 def test_a_skipped_trial_says_why(make_trial: MakeTrial) -> None:
@@ -82,7 +82,7 @@ def test_an_explanation_shows_findings_near_each_comment(make_trial: MakeTrial, 
         review=Review(findings=findings),
         revision=Revision(diff=DIFF),
         repeat=2,
-        damage=False,
+        regressions=False,
     )
     assert explain(trial) == [
         "a: reviewer codex, agent claude-code, on local (repeat 2)",
@@ -116,7 +116,9 @@ def test_the_size_of_a_revision(make_trial: MakeTrial, revision: Revision | None
 
 
 def test_a_broken_trial_says_what_broke(make_trial: MakeTrial) -> None:
-    trial = make_trial("codex", "a", Reason.BROKEN, findings=None, error="prepare broke: no space left", damage=True)
+    trial = make_trial(
+        "codex", "a", Reason.BROKEN, findings=None, error="prepare broke: no space left", regressions=True
+    )
     lines = explain(trial)
     assert "prepare broke: no space left" in lines
     assert "review: none" in lines

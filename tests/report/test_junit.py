@@ -55,8 +55,8 @@ def trials(make_trial: MakeTrial, make_result: MakeResult) -> list[Trial]:
             review=Review(findings=(Finding(body="look here", path="src/x.py", start=4),)),
         ),
         make_trial("codex", "b@1", Reason.GREEN, seconds=0.1),
-        make_trial("none", "a@1", Reason.FAILED, Reason.FAILED, arm=CONTROL),
-        make_trial("human", "a@1", Reason.GREEN, repeat=2, privileged=("human",), simulated=True, agent="reference"),
+        make_trial("none", "a@1", Reason.FAILED, Reason.FAILED, variant=CONTROL),
+        make_trial("human", "a@1", Reason.GREEN, repeat=2, privileged=("human",), simulated=True, agent="simulated"),
     ]
 
 

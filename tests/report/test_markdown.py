@@ -29,7 +29,7 @@ def test_the_table_has_the_numbers(make_trial: Callable[..., Trial]) -> None:
 def test_the_net_lift_and_the_unknown_are_told(make_trial: Callable[..., Trial]) -> None:
     trials = [
         make_trial("mine", "one", Reason.GREEN, Reason.BROKEN, findings=1),
-        make_trial("none", "one", Reason.FAILED, Reason.FAILED, arm=CONTROL),
+        make_trial("none", "one", Reason.FAILED, Reason.FAILED, variant=CONTROL),
     ]
     lines = list(markdown_lines(summarise(trials)))
     assert any(line.startswith("**mine: net lift +100.0 points (95% interval ") for line in lines)

@@ -241,7 +241,7 @@ def test_net_lift_and_cost_are_those_of_one_run(tmp_path: Path, make_trial: Call
     for at in range(6):
         caught = Reason.GREEN if at < 4 else Reason.FAILED
         alone = Reason.GREEN if at == 0 else Reason.FAILED
-        trials.append(make_trial("none", f"i{at}", alone, repo=f"owner/r{at}", arm=CONTROL))
+        trials.append(make_trial("none", f"i{at}", alone, repo=f"owner/r{at}", variant=CONTROL))
         trials += [
             make_trial(
                 "mine",

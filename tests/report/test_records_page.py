@@ -57,7 +57,7 @@ RECORDS = [
     RecordedRuler,
     Calibration,
     summary.Rate,
-    summary.Damage,
+    summary.Regressions,
     Interval,
     OracleRecord,
     Burden,

@@ -12,7 +12,7 @@ from pytest_crab.report.rates import Rate
 from pytest_crab.report.summary import CAUSES
 from pytest_crab.report.summary import OUTCOMES
 from pytest_crab.report.summary import SIMULATED
-from pytest_crab.report.summary import Damage
+from pytest_crab.report.summary import Regressions
 from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.summary import summarise
@@ -100,7 +100,7 @@ def test_nothing_known_is_not_zero(make_trial: MakeTrial) -> None:
     assert bare(reviewer.overall) == Rate(oracles=1, known=0, caught=0, low=0, high=1)
     assert reviewer.skipped == {"no network": 1}
     assert (reviewer.comments, reviewer.comments_per_pull_request, reviewer.cost_usd) == (None, None, None)
-    assert reviewer.damage == Damage(damaged=0, measured=0)
+    assert reviewer.regressions == Regressions(broken=0, measured=0)
 
 
 def test_a_trial_without_results_is_still_a_trial(make_trial: MakeTrial) -> None:
@@ -175,11 +175,12 @@ def test_a_cost_of_zero_is_a_measurement(make_trial: MakeTrial) -> None:
     assert (reviewer.cost_usd, reviewer.unpriced) == (0, 0)
 
 
-def test_damage_is_counted_where_it_was_measured(make_trial: MakeTrial) -> None:
+def test_regressions_are_counted_where_it_was_measured(make_trial: MakeTrial) -> None:
     trials = [
-        make_trial("codex", name, GREEN, damage=damage) for name, damage in zip("abc", (True, False, None), strict=True)
+        make_trial("codex", name, GREEN, regressions=regressions)
+        for name, regressions in zip("abc", (True, False, None), strict=True)
     ]
-    assert only(trials).damage == Damage(damaged=1, measured=2)
+    assert only(trials).regressions == Regressions(broken=1, measured=2)
 
 
 def test_provenance_is_counted_by_instance_not_by_trial(make_trial: MakeTrial) -> None:
@@ -191,12 +192,12 @@ def test_provenance_is_counted_by_instance_not_by_trial(make_trial: MakeTrial) -
 def test_privileged_and_simulated_are_labelled(make_trial: MakeTrial) -> None:
     trials = [
         make_trial("human", "a", GREEN, privileged=("human",)),
-        make_trial("human", "b", GREEN, privileged=("human", "reference"), agent="reference", simulated=True),
+        make_trial("human", "b", GREEN, privileged=("human", "simulated"), agent="simulated", simulated=True),
     ]
     reviewer = only(trials)
-    assert reviewer.notes == ("privileged, shown the answer: human, reference", SIMULATED)
+    assert reviewer.notes == ("privileged, shown the answer: human, simulated", SIMULATED)
     assert reviewer.simulated
-    assert reviewer.agents == ("claude-code", "reference")
+    assert reviewer.agents == ("claude-code", "simulated")
     assert only([make_trial("codex", "a", GREEN)]).notes == ()
 
 

@@ -23,7 +23,7 @@ from pytest_crab.types import Usage
 @pytest.fixture
 def trials(make_trial: Callable[..., Trial]) -> list[Trial]:
     return [
-        make_trial("a", "one", Reason.GREEN, Reason.FAILED, findings=2, damage=False),
+        make_trial("a", "one", Reason.GREEN, Reason.FAILED, findings=2, regressions=False),
         make_trial('odd,"name"', "two", Reason.BROKEN, findings=None),
     ]
 
@@ -37,7 +37,7 @@ def test_a_row_is_an_oracle(trials: list[Trial], tmp_path: Path) -> None:
         ("a", "c1", "missed"),
         ('odd,"name"', "c0", "unknown"),
     ]
-    assert [(row["findings"], row["damage"]) for row in rows] == [("2", "False"), ("2", "False"), ("", "")]
+    assert [(row["findings"], row["regressions"]) for row in rows] == [("2", "False"), ("2", "False"), ("", "")]
 
 
 def test_a_record_that_a_later_one_replaced_has_no_rows(make_trial: Callable[..., Trial], tmp_path: Path) -> None:
@@ -70,11 +70,11 @@ def test_a_row_says_who_may_not_be_compared_and_what_the_agent_resolves(
         make_result(f"c{at}", Reason.GREEN, resolvable=own) for at, own in enumerate((True, False, None))
     )
     devin = make_trial("devin", "one", seen, doubtful, unlooked, leaky=("devin",), simulated=True)
-    human = make_trial("human", "one", seen, privileged=("human", "reference"), arm="placebo")
+    human = make_trial("human", "one", seen, privileged=("human", "simulated"), variant="placebo")
     rows = list(oracle_rows([devin, human]))
     assert [row["resolvable"] for row in rows] == [True, False, None, True]
-    marks = [(row["leaky"], row["privileged"], row["simulated"], row["arm"]) for row in rows]
-    assert marks == [*[("devin", None, True, None)] * 3, (None, "human, reference", False, "placebo")]
+    marks = [(row["leaky"], row["privileged"], row["simulated"], row["variant"]) for row in rows]
+    assert marks == [*[("devin", None, True, None)] * 3, (None, "human, simulated", False, "placebo")]
 
 
 def test_a_cost_is_known_when_all_of_it_is(make_trial: Callable[..., Trial]) -> None:

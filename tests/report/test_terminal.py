@@ -40,7 +40,7 @@ functional   1/1 100.0% (0-100)                  -    -
 security      1/2 50.0% (0-100) 1/1 100.0% (0-100)    -
 
 human*: simulated agent: location overlap only
-privileged (*), shown the answer: human, reference
+privileged (*), shown the answer: human, simulated
 claude-code: 2 instances: 1 authored, 1 github
 human*: 1 instance: 1 authored
 none: 1 instance: 1 authored
@@ -87,18 +87,18 @@ def test_the_whole_account(make_trial: MakeTrial, make_result: MakeResult) -> No
             make_result("c1", GREEN, **structural),
             make_result("c2", BROKEN),
             findings=7,
-            damage=True,
+            regressions=True,
             revision=priced,
         ),
         make_trial(
-            "claude-code", "b", GREEN, findings=2, damage=False, provenance=Provenance.GITHUB, revision=Revision()
+            "claude-code", "b", GREEN, findings=2, regressions=False, provenance=Provenance.GITHUB, revision=Revision()
         ),
         make_trial(
             "human",
             "a",
             make_result("c1", GREEN, **structural),
             findings=1,
-            privileged=("human", "reference"),
+            privileged=("human", "simulated"),
             simulated=True,
         ),
         make_trial("none", "a", Reason.NOT_RUN, findings=None, skipped="github cannot be reached"),

@@ -21,7 +21,8 @@ def test_every_verdict_of_an_old_trial_is_read() -> None:
     assert {record["schema"] for record in RECORDS} == {1}
     for record, trial in zip(RECORDS, read_trials(OLD / "trials.jsonl"), strict=True):
         assert trial.schema == 2
-        assert trial.damage == record.get("damage")
+        assert trial.regressions == record.get("damage")
+        assert trial.variant == record.get("arm")
         assert [
             (one.comment, str(one.verdict), str(one.reason), one.detail, one.path, one.category, one.kind)
             for one in trial.results
@@ -67,6 +68,8 @@ def test_an_old_summary_and_one_that_is_made_anew_have_the_same_rates(at: int) -
     anew = summarise(read_trials(OLD / "trials.jsonl")).reviewers[at]
     for one in (read, anew):
         assert one.reviewer == old["reviewer"]
+        assert one.variant == old.get("arm")
+        assert (one.regressions.broken, one.regressions.measured) == tuple(old["damage"].values())
         assert one.overall.micro == pytest.approx(old["overall"]["micro"])
         assert {word: rate.caught for word, rate in one.by_category.items()} == {
             word: rate["caught"] for word, rate in old["by_category"].items()

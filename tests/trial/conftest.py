@@ -369,7 +369,7 @@ class ModelPlace:
             reviewer=reviewer,
             reviewer_spec=REVIEWERS.spec(reviewer, own, lab.folder),
             agent=agent,
-            agent_spec=AGENTS.spec(agent, own if agent == "anthropic" else {}, lab.folder),
+            agent_spec=AGENTS.spec(agent, own if agent == "tool-loop" else {}, lab.folder),
         )
         crew = Crew.build(spec)
         if instead is not None:

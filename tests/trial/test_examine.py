@@ -1,4 +1,4 @@
-"""What a revision does to itself is missed, what it does to others is damage, what the world does is nobody's."""
+"""What a revision does to itself is missed, what it does to others are regressions, what the world does is nobody's."""
 
 from __future__ import annotations
 
@@ -101,32 +101,32 @@ def test_a_revision_that_breaks_its_own_install_is_missed(make_lab: Callable[...
 
 
 @pytest.mark.bubblewrap
-def test_damage_is_measured_where_the_instance_says_how(lab: Any, ran: Callable[[Trial], set[str]]) -> None:
-    assert lab.trial().damage is None
+def test_regressions_are_measured_where_the_instance_says_how(lab: Any, ran: Callable[[Trial], set[str]]) -> None:
+    assert lab.trial().regressions is None
     lab.document["pass_to_pass"] = ["python", "-m", "pytest", "-q", "test_project.py"]
-    assert lab.trial().damage is False
+    assert lab.trial().regressions is False
     lab.acting({"value.py": GOOD, "name.py": 'def name():\n    return "z"\n'})
     trial = lab.trial()
-    assert trial.damage is True
+    assert trial.regressions is True
     assert lab.reasons(trial) == {"c0": "green", "c1": "test failed"}
-    assert lab.trial().damage is True
+    assert lab.trial().regressions is True
     assert ran(lab.trial()) == set()
 
 
 @pytest.mark.bubblewrap
-def test_damage_that_a_killed_run_left_unmeasured_is_measured_then(lab: Any, ran: Callable[[Trial], set[str]]) -> None:
+def test_regressions_that_a_killed_run_left_unmeasured_are_measured(lab: Any, ran: Callable[[Trial], set[str]]) -> None:
     lab.document["pass_to_pass"] = ["python", "-m", "pytest", "-q", "test_project.py"]
     lab.trial()
     run_context = lab.run_context()
-    damage = [
+    regressions = [
         path
         for step, path in run_context.store.objects()
         if (step == "verdict" and '"unit": "trial"' in path.read_text()) or '"unit":"trial"' in path.read_text()
     ]
-    assert len(damage) == 1
-    damage[0].unlink()
+    assert len(regressions) == 1
+    regressions[0].unlink()
     trial = lab.trial()
-    assert trial.damage is False
+    assert trial.regressions is False
     assert ran(trial) == {"verdict"}
 
 

@@ -53,7 +53,7 @@ def test_an_agent_that_fails_adds_to_what_its_review_has_cost(place: Any) -> Non
         return Reply(text="cut", stop="length") if asked.tools else say(json.dumps(FINDING))
 
     place.provider.script = script
-    own = summed(place.trial("single-shot", "anthropic"))
+    own = summed(place.trial("single-shot", "tool-loop"))
     assert own.cost_usd == pytest.approx(2 * ANSWER) == pytest.approx(booked(place))
     assert own.failed_usd == pytest.approx(ANSWER)
 

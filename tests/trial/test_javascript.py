@@ -80,7 +80,7 @@ def judged(lab: Any) -> None:
     good = BASE.replace("prices.length", "prices.reduce((sum, price) => sum + price, 0)")
     lab.acting({"src/cart.js": good})
     trial = lab.trial()
-    assert (trial.error, trial.damage) == (None, False)
+    assert (trial.error, trial.regressions) == (None, False)
     assert lab.reasons(trial) == {"c0": "green"}
     assert [test.id for test in trial.results[0].tests] == ["an empty cart costs nothing", "prices are added"]
     lab.acting({"src/cart.js": "process.exit(0);\n" + good})

@@ -36,7 +36,7 @@ def test_the_agent_asks_as_often_as_retries_says(place: Any) -> None:
         return fail(500) if asked.tools else say(json.dumps(FINDING))
 
     place.provider.script = script
-    trial = place.trial("single-shot", "anthropic")
+    trial = place.trial("single-shot", "tool-loop")
     assert sum(bool(asked.tools) for asked in place.provider.asked) == 1 + RETRIES_SET
     assert set(place.lab.reasons(trial).values()) == {"agent error"}
     assert trial.review is not None

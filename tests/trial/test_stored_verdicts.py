@@ -49,11 +49,11 @@ NO_LABEL = ("proof", "turned")
 
 @pytest.fixture(scope="module")
 def finished(make_lab: Callable[..., Any]) -> Any:
-    """A lab whose trial is in the store, damage included."""
+    """A lab whose trial is in the store, regressions included."""
     lab = make_lab()
     lab.document["pass_to_pass"] = ["python", "-m", "pytest", "-q", "test_project.py"]
     first = lab.trial()
-    assert (lab.reasons(first), first.damage) == (REASONS, False)
+    assert (lab.reasons(first), first.regressions) == (REASONS, False)
     return lab
 
 
@@ -68,7 +68,7 @@ def test_it_is_made_again(finished: Any, ran: Callable[[Trial], set[str]], step:
     for file in files:
         HARMS[harm](file, store)
     again = finished.trial()
-    assert (finished.reasons(again), again.damage, again.error) == (REASONS, False, None)
+    assert (finished.reasons(again), again.regressions, again.error) == (REASONS, False, None)
     assert ran(again) == {step}
     assert finished.ledger == ["review", "revision"]
     assert ran(finished.trial()) == set()

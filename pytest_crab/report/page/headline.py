@@ -163,10 +163,10 @@ def _list(names: list[str]) -> str:
 
 def role(one: ReviewerSummary) -> str:
     """Return the words for a reviewer that is no plain contestant, else an empty text."""
-    if one.arm == CONTROL:
+    if one.variant == CONTROL:
         return "control: the agent gets no review"
-    if one.arm is not None:
-        return one.arm
+    if one.variant is not None:
+        return one.variant
     return "shown the answer" if one.reviewer in one.privileged else ""
 
 

@@ -72,7 +72,7 @@ def trial_detail(trial: Trial, transcripts: Sequence[Transcript] = ()) -> dict[s
         "agent": safe(trial.agent),
         "runtime": trial.runtime,
         "error": safe(trial.error or trial.skipped) or None,
-        "damage": trial.damage,
+        "regressions": trial.regressions,
         "results": [_result(result) for result in trial.results],
         "findings": [
             {**_finding(finding), "led": _led_to(trial, place)} for place, finding in enumerate(findings[:FINDINGS])

@@ -99,9 +99,9 @@ class RulersBuilder:
         self._texts[subject.instance] = {comment.id: comment.body[:LONGEST] for comment in subject.comments}
 
     def add(self, trial: Trial) -> None:
-        """Take a trial in; a later record of the same one replaces it. Controls and other arms are left out."""
+        """Take a trial in; a later record of the same one replaces it. Controls and other variants are left out."""
         self._recorded[trial.id] = rulers_of(trial)
-        if trial.review is None or trial.arm is not None:
+        if trial.review is None or trial.variant is not None:
             return
         rulers = hit_rulers_of(trial)
         self._hit_rulers.update(dict.fromkeys(rulers))

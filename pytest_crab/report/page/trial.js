@@ -30,8 +30,8 @@ function stepTable(steps) {
 
 function summaryOf(trial, detail) {
   const counts = OUTCOMES.map((word, nth) => trial.v[nth] ? badge(word, trial.v[nth] + " " + word) : null);
-  const damage = { true: "the revision broke passing tests", false: "passing tests still pass" }[detail.damage];
-  return make("p", null, counts, " ", [trial.p, "agent " + detail.agent, "on " + detail.runtime, damage].filter(Boolean).join("; "));
+  const regressions = { true: "the revision broke passing tests", false: "passing tests still pass" }[detail.regressions];
+  return make("p", null, counts, " ", [trial.p, "agent " + detail.agent, "on " + detail.runtime, regressions].filter(Boolean).join("; "));
 }
 
 function others(trial) {

@@ -72,15 +72,15 @@ class EvaluationStep:
         """See scoring.protocols.Step."""
         named = {one.comment.id: keys.verdict(self._tree, one.key) for one in self._comments}
         if self._context.instance.pass_to_pass:
-            named[REGRESSIONS] = keys.damage(self._tree, self._proof_keys)
+            named[REGRESSIONS] = keys.regressions(self._tree, self._proof_keys)
         return named
 
     def run(self, subjects: Sequence[str]) -> Mapping[str, Score]:
         """See scoring.protocols.Step."""
         todo = [one for one in self._comments if one.comment.id in subjects]
         wanted = REGRESSIONS in subjects
-        scores, damage = _judge(self._context, todo, self._tree, self.reruns, regressions=wanted)
-        return {**scores, REGRESSIONS: _damage_score(damage)} if wanted else scores
+        scores, regressions = _judge(self._context, todo, self._tree, self.reruns, regressions=wanted)
+        return {**scores, REGRESSIONS: _regressions_score(regressions)} if wanted else scores
 
     def lasts(self, result: Score) -> bool:
         """See scoring.protocols.Step."""
@@ -97,15 +97,15 @@ def score_of(
     return verdict_score(ORACLES, comment.id, judgement, evidence)
 
 
-def _damage_score(damage: bool | None) -> Score:  # noqa: FBT001 - the one thing that it is made of
+def _regressions_score(regressions: bool | None) -> Score:  # noqa: FBT001 - the one thing that it is made of
     """Return the score of pass_to_pass: 1 where the revision broke it."""
     return Score(
         scorer=ORACLES,
         unit=Unit.TRIAL,
         subject=PASS_TO_PASS,
-        label=None if damage is None else "broken" if damage else "intact",
-        value=None if damage is None else float(damage),
-        reason=Reason.NOT_RUN if damage is None else Reason.FAILED if damage else Reason.GREEN,
+        label=None if regressions is None else "broken" if regressions else "intact",
+        value=None if regressions is None else float(regressions),
+        reason=Reason.NOT_RUN if regressions is None else Reason.FAILED if regressions else Reason.GREEN,
     )
 
 

@@ -55,6 +55,6 @@ def verdict(tree: str, proof_key: str) -> str:
     return serialization.digest({"tree": tree, "proof": proof_key})
 
 
-def damage(tree: str, proof_keys: Sequence[str]) -> str:
+def regressions(tree: str, proof_keys: Sequence[str]) -> str:
     """The key of a pass_to_pass run: the revised tree and the instance's proofs, which name the command."""
     return serialization.digest({"tree": tree, "pass_to_pass": sorted(proof_keys)})

@@ -203,9 +203,9 @@ def _workspace_fault(context: ScoringContext, answers: OracleResults) -> str | N
     found = verdict.leaks(facts, version=sdist.version if sdist else None)
     if found:
         return f"the workspace leaks: {found[0]}"
-    damage = answers.runs.get(PASS_TO_PASS)
-    if damage is not None and (damage.ending is not Ending.COMPLETED or damage.exit_code != 0):
-        return f"pass_to_pass does not pass at head (exit code {damage.exit_code}, {damage.ending})"
+    regressions = answers.runs.get(PASS_TO_PASS)
+    if regressions is not None and (regressions.ending is not Ending.COMPLETED or regressions.exit_code != 0):
+        return f"pass_to_pass does not pass at head (exit code {regressions.exit_code}, {regressions.ending})"
     return None
 
 

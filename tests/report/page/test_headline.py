@@ -23,13 +23,13 @@ def heads(*trials: Trial) -> list[str]:
 
 
 def test_a_plain_run_has_no_banner(make_trial: Callable[..., Trial]) -> None:
-    assert heads(make_trial("a", "one", GREEN, RED), make_trial("none", "one", RED, RED, arm=CONTROL)) == []
+    assert heads(make_trial("a", "one", GREEN, RED), make_trial("none", "one", RED, RED, variant=CONTROL)) == []
 
 
 def test_banners_for_what_changes_the_meaning_of_rates(make_trial: Callable[..., Trial]) -> None:
     assert heads(make_trial("a", "one", GREEN, simulated=True)) == ["Simulated agent: location overlap only."]
     assert heads(make_trial("human", "one", GREEN, privileged=("human",))) == ["human is shown the answer."]
-    assert heads(make_trial("a", "one", GREEN, privileged=("reference",))) == [], "the agent is, and is simulated"
+    assert heads(make_trial("a", "one", GREEN, privileged=("simulated",))) == [], "the agent is, and is simulated"
     assert heads(make_trial("devin", "one", GREEN, leaky=("devin",))) == ["devin worked on the public pull request."]
 
 
@@ -52,7 +52,7 @@ def test_roles(make_trial: Callable[..., Trial]) -> None:
     trials = [
         make_trial("a", "one", GREEN),
         make_trial("human", "one", GREEN, privileged=("human",)),
-        make_trial("none", "one", RED, arm=CONTROL),
+        make_trial("none", "one", RED, variant=CONTROL),
     ]
     assert [role(one) for one in summarise(trials).reviewers] == [
         "",
