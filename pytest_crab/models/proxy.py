@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from collections.abc import Iterable
 from collections.abc import Mapping
 from dataclasses import dataclass
+from dataclasses import field
 
 import aiohttp
 from aiohttp import web
@@ -29,6 +30,7 @@ from pytest_crab.models.request import ModelRequest
 from pytest_crab.models.request import Refusal
 from pytest_crab.models.request import read_document
 from pytest_crab.models.request import require_no_lookups
+from pytest_crab.models.request_limits import RequestLimit
 from pytest_crab.models.upstream import RETRIED
 from pytest_crab.models.upstream import Cut
 from pytest_crab.models.upstream import Unreachable
@@ -65,6 +67,7 @@ class Proxy:
     cassettes: Cassettes
     policy: RetryPolicy
     replay: bool = False
+    limits: dict[tuple[str, str], RequestLimit] = field(default_factory=dict)
 
     @property
     def prices(self) -> Prices:
@@ -179,8 +182,10 @@ class Proxy:
             raise Refusal(401, f"there is no key for {name}: set {known.key_env} {where}", passing=True)
         url = request.api_format.url(known.base_url, request.path) + (f"?{request.query}" if request.query else "")
         headers = sent_headers(request.headers) | request.api_format.sign(key)
+        limit = self.limits.setdefault((name, request.model), RequestLimit(self.policy.longest))
+        body = request.body_to_send()
         try:
-            async with ask(self.session, url, headers, request.body_to_send(), self.policy, request.note_try) as reply:
+            async with ask(self.session, url, headers, body, self.policy, limit, request.note_try) as reply:
                 request.status, request.meter = reply.status, reply.meter
                 if isinstance(reply.meter, StreamMeter):
                     return await self._stream(http, request, reply)

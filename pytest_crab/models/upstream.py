@@ -13,6 +13,7 @@ from dataclasses import field
 
 import aiohttp
 
+from pytest_crab.models.request_limits import RequestLimit
 from pytest_crab.models.usage import BodyMeter
 from pytest_crab.models.usage import StreamMeter
 from pytest_crab.retry_policy import RetryPolicy
@@ -81,31 +82,34 @@ async def ask(
     headers: Mapping[str, str],
     body: bytes,
     retries: RetryPolicy,
+    limit: RequestLimit,
     note: Callable[[int], None] = lambda _tries: None,
 ) -> AsyncIterator[UpstreamReply]:
     """An answer of the provider, be it good or bad, whose first bytes are there; ``note`` gets the number of each try.
 
-    Raises Unreachable.
+    Each try takes its turn by ``limit``, until its answer is over. Raises Unreachable.
     """
     tries = 0
     while True:
         tries += 1
-        note(tries)
-        try:
-            response = await session.post(url, data=body, headers=headers, timeout=_TIMEOUT, allow_redirects=False)
-        except (aiohttp.ClientError, OSError, asyncio.TimeoutError) as error:
-            pause, why = _pause(retries, tries, {}), _why(error)
-        else:
-            async with response:
-                pause = _pause(retries, tries, response.headers) if response.status in RETRIED else None
-                if pause is None:
-                    try:
-                        reply = await _begin(response)
-                    except Cut as cut:
-                        pause, why = _pause(retries, tries, {}), str(cut)
-                    else:
-                        yield reply
-                        return
+        async with limit.turn() as round_:
+            note(tries)
+            try:
+                response = await session.post(url, data=body, headers=headers, timeout=_TIMEOUT, allow_redirects=False)
+            except (aiohttp.ClientError, OSError, asyncio.TimeoutError) as error:
+                pause, why = _pause(retries, tries, {}), _why(error)
+            else:
+                async with response:
+                    limit.note(round_, response.status, response.headers)
+                    pause = _pause(retries, tries, response.headers) if response.status in RETRIED else None
+                    if pause is None:
+                        try:
+                            reply = await _begin(response)
+                        except Cut as cut:
+                            pause, why = _pause(retries, tries, {}), str(cut)
+                        else:
+                            yield reply
+                            return
         if pause is None:
             raise Unreachable(why)
         await asyncio.sleep(pause)

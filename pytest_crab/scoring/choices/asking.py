@@ -31,7 +31,7 @@ Ask = Callable[["ModelAccess", "httpx2.Client", Question, str], ChosenOption]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionSettings(ChatSettings):
-    """Settings of answerers that ask a model; ``parallel`` is how many questions of a probe are asked at a time.
+    """Settings of answerers that ask a model; ``parallel`` is the most questions of a probe at a time.
 
     ``timeout`` is in seconds and ``max_tokens`` the most of an answer, both for one question.
     """
