@@ -1,4 +1,4 @@
-"""How many requests a provider is sent at a time: a limit that its own answers set, for every caller of the gateway."""
+"""The limit of requests to a provider at a time, which its own answers set, for every caller of the gateway."""
 
 from __future__ import annotations
 
