@@ -8,9 +8,16 @@ from pathlib import Path
 
 import click
 
+from pytest_crab.benchmarks.swebench import BASE
+from pytest_crab.benchmarks.swebench import FIX
+from pytest_crab.benchmarks.swebench import has_issue_rows
+from pytest_crab.benchmarks.swebench import issue_candidates
 from pytest_crab.curation.collect import CandidateSource
 from pytest_crab.curation.discussion import read_discussions
+from pytest_crab.curation.introducing import FixedBugs
+from pytest_crab.curation.known_set import KnownSet
 from pytest_crab.curation.local_clone import LocalClone
+from pytest_crab.instances.loading import find_instances
 from pytest_crab.sources.remotes import address_of
 from pytest_crab.sources.remotes import is_repository
 
@@ -33,10 +40,8 @@ class SourceArguments:
     @property
     def numbers(self) -> frozenset[int] | None:
         """The numbers of pull requests to take. Raises UsageError."""
-        if self.only is None:
-            return None
         try:
-            return frozenset(int(part) for part in self.only.split(","))
+            return None if self.only is None else frozenset(int(part) for part in self.only.split(","))
         except ValueError:
             raise click.UsageError(f"--only is {self.only}; it should be numbers such as 12,15") from None
 
@@ -50,4 +55,14 @@ def open_source(wanted: SourceArguments) -> CandidateSource:
             raise click.UsageError(f"{place} has no https origin; say with --url where the repository can be found")
         discussions = read_discussions(wanted.comments) if wanted.comments is not None else {}
         return LocalClone(folder=place, url=url, discussions=discussions, only=wanted.numbers, since=wanted.day)
-    raise click.UsageError(f"{wanted.source} is no repository on this machine")
+    for option, value in (("--comments", wanted.comments), ("--url", wanted.url), ("--since", wanted.since)):
+        if value is not None:
+            raise click.UsageError(f"{option} is for a repository, and {wanted.source} is none on this machine")
+    if place.is_dir() and any(find_instances(place)):
+        return KnownSet(folder=place)
+    if place.is_file() and has_issue_rows(place):
+        repos = None if wanted.only is None else frozenset(wanted.only.split(","))
+        return FixedBugs(rows=tuple(issue_candidates(place)), fix=FIX, fixed_on=BASE, only=repos)
+    raise click.UsageError(
+        f"{wanted.source} is no repository on this machine, no set of instances and no file of SWE-bench's rows"
+    )

@@ -100,7 +100,7 @@ class _Services:
     help="Review comments for a repository on this machine: JSON lines with the fields of GitHub's API.",
 )  # fmt: skip
 @click.option("--url", help="The https address of a repository that is given as a folder.")
-@click.option("--only", metavar="N,...", help="Take the pull requests of these numbers alone.")
+@click.option("--only", metavar="N,...", help="Take these pull requests alone; of rows, those of OWNER/NAME,...")
 @click.option(
     "--since", type=click.DateTime(["%Y-%m-%d"]), metavar="DATE",
     help="Look for pull requests from this day on, and add them to those that are known.",
@@ -130,8 +130,9 @@ def curate(
 ) -> None:
     """Make a set of instances of the merged pull requests of SOURCE.
 
-    SOURCE is a repository's folder with refs/pull, or a file of rows of another benchmark. Each pull request passes the
-    stages in their order; each decision is stored with its reason, so an interrupted command goes on where it was.
+    SOURCE is a repository's folder with refs/pull, a set of instances (import makes one of another benchmark), or a
+    file of SWE-bench's rows. Each pull request passes the stages in their order; each decision is stored with its
+    reason, so an interrupted command goes on where it was.
     """
     if source is None and not status:
         raise click.UsageError("name a source, or ask for the funnel of an earlier run with --status")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -105,6 +106,16 @@ def to_instance(candidate: PullCandidate, folder: Path) -> Instance:
     )
 
 
+def named_files(comments: Iterable[Comment]) -> list[str]:
+    """Return the files of an instance that its comments name: oracles, references and checks."""
+    found: list[str] = []
+    for one in comments:
+        found += [one.oracle.file] if one.oracle is not None else []
+        found += [one.reference] if one.reference is not None else []
+        found += [*one.accepts, *one.rejects]
+    return found
+
+
 def write_set(out: Path, published: Sequence[PullCandidate]) -> Iterator[str]:
     """Write the instances of candidates that are not in the folder ``out`` yet; yield a sentence for each exception.
 
@@ -117,4 +128,5 @@ def write_set(out: Path, published: Sequence[PullCandidate]) -> Iterator[str]:
             if load_instance(folder) != instance:
                 yield f"{candidate.id} is in the set with other content, which stays: remove its folder to have it anew"
             continue
-        template.write(instance, candidate.files, instance_yaml(instance))
+        files = {name: candidate.files[name] for name in named_files(instance.comments)}
+        template.write(instance, files, instance_yaml(instance))

@@ -48,9 +48,9 @@ class Selection(SettingsStage):
     """SWE-PRBench's filters; a switch that is ``false``, or a number of 0, turns its rule off.
 
     ``substantive`` is the fewest substantive comments, ``ai_share`` the largest share of comments of bots or with the
-    signs of a generated text (1: any), ``rvs`` the least review value (the paper says 0.3 in its text and 0.35 in its
-    table 3), ``most_added`` the most added lines (the paper's longest has 797), ``most_files`` that of files.
-    ``own_remarks`` keeps remarks of the pull request's own author.
+    signs of a generated text (1: any, and none is taken out), ``rvs`` the least review value (the paper says 0.3 in its
+    text and 0.35 in its table 3), ``most_added`` the most added lines (the paper's longest has 797), ``most_files``
+    that of files. ``own_remarks`` keeps remarks of the pull request's own author.
     """
 
     merged: bool = True
@@ -140,9 +140,9 @@ class Selection(SettingsStage):
 
     def _not_issues(self, candidate: PullCandidate) -> Iterator[tuple[str, str]]:
         for one in candidate.comments:
-            if is_bot(one.author):
+            if self.ai_share < 1 and is_bot(one.author):
                 yield one.comment.id, "by a bot"
-            elif looks_generated(one.comment.body):
+            elif self.ai_share < 1 and looks_generated(one.comment.body):
                 yield one.comment.id, "looks generated"
             elif one.reply_to is not None:
                 yield one.comment.id, "an answer in a discussion"

@@ -29,20 +29,25 @@ def find_fork(url: str, base: str, head: str) -> Fork | str:
 
     Only a folder with whole histories answers; nothing is fetched.
     """
+    folder = mirror_folder(url)
+    if isinstance(folder, str):
+        return folder
+    git = Git(folder / ".git" if (folder / ".git").is_dir() else folder)
+    try:
+        return _find_fork(git, base, head)
+    except GitError as error:
+        return error.words
+
+
+def mirror_folder(url: str) -> Path | str:
+    """Return the folder of a repository in the mirror on this machine, or a clause that says why there is none."""
     mirror = os.environ.get(MIRROR, "")
     if not mirror or "://" in mirror:
         return f"{MIRROR} names no folder"
     owner, name = urlsplit(url).path.strip("/").removesuffix(".git").split("/")[-2:]
     places = [Path(mirror, owner, f"{name}.git"), Path(mirror, owner, name)]
     folder = next((place for place in places if place.is_dir()), None)
-    if folder is None:
-        return f"{mirror} has no {owner}/{name}"
-    folder = folder.absolute()
-    git = Git(folder / ".git" if (folder / ".git").is_dir() else folder)
-    try:
-        return _find_fork(git, base, head)
-    except GitError as error:
-        return error.words
+    return f"{mirror} has no {owner}/{name}" if folder is None else folder.absolute()
 
 
 def known_base(url: str, base: str, head: str) -> tuple[str, str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import threading
+from collections.abc import Iterable
 from collections.abc import Iterator
 from dataclasses import dataclass
 from dataclasses import field
@@ -24,6 +25,8 @@ _SAFE = {"safe.directory": "*"}
 _SECONDS = 600
 _REF = re.compile(r"refs/(?:pull|remotes/[^/]+/(?:pr|pull))/(\d+)(?:/head)?")
 _REFS = ("refs/pull/*/head", "refs/remotes/*/pr", "refs/remotes/*/pull")
+_GLOBS = ("--glob=refs/pull/*/head", "--glob=refs/remotes/*/pr/*", "--glob=refs/remotes/*/pull/*")
+_BLAMED = re.compile(r"[0-9a-f]{40} \d+ \d+")
 _NAMED = re.compile(r"(?:^Merge pull request #(\d+)\b|\(#(\d+)\)$)")
 _DIFF = ("diff", "--no-color", "--no-ext-diff", "--no-textconv", "--find-renames", "--src-prefix=a/", "--dst-prefix=b/")
 _FORMAT = "%H%x1f%P%x1f%ct%x1f%ae%x1f%at%x1f%s"
@@ -62,6 +65,16 @@ class MergedPull:
     author: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlamedLine:
+    """A line of a file at some commit: the commit that wrote it, and its path and number there."""
+
+    commit: str
+    path: str
+    line: int
+    text: str
+
+
 @dataclass(slots=True)
 class PullRefs:
     """The pull requests of the repository in ``folder``. Raises SourceError where it is none, or has no such refs."""
@@ -72,6 +85,7 @@ class PullRefs:
     _named: dict[int, list[HistoryCommit]] = field(init=False, default_factory=dict)
     _merges: dict[str, HistoryCommit] = field(init=False, default_factory=dict)
     _copies: dict[tuple[str, str, str], HistoryCommit] = field(init=False, default_factory=dict)
+    _originals: dict[tuple[str, str, str], str] | None = field(init=False, default=None)
     _reading: threading.Lock = field(init=False, default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
@@ -125,7 +139,7 @@ class PullRefs:
             merged_at=moment.isoformat().replace("+00:00", "Z"),
             title=title,
             body=body,
-            author=self._run("show", "--no-patch", "--format=%ae", head).strip(),
+            author=self._run("show", "--no-patch", "--format=%ae", head, "--").strip(),
         )
 
     def diff(self, base: str, head: str) -> str:
@@ -138,6 +152,52 @@ class PullRefs:
             return self._git.run("cat-file", "blob", f"{commit}:{path}", settings=_SAFE)
         except GitError:
             return None
+
+    def blame(self, commit: str, path: str, lines: Iterable[int]) -> list[BlamedLine]:
+        """Return, for these lines of a file at a commit, the commits that wrote them. Raises SourceError."""
+        spans = [part for line in sorted(lines) for part in ("-L", f"{line},{line}")]
+        told = self._run("blame", "--line-porcelain", *spans, commit, "--", path)
+        found = []
+        head, name = ["", "0"], path
+        for row in told.split("\n"):
+            if row.startswith("\t"):
+                found.append(BlamedLine(commit=head[0], path=name, line=int(head[1]), text=row[1:]))
+            elif _BLAMED.match(row):
+                head = row.split(" ")
+            elif row.startswith("filename "):
+                name = row.removeprefix("filename ")
+        return found
+
+    def introducing(self, commit: str) -> int | None:
+        """Return the pull request that brought a commit into the main line; None where the history names none.
+
+        It is the one whose squashed commit this is, or the first whose merge has it and whose main line before has it
+        not, or the one of which it is a rebased copy. Raises SourceError.
+        """
+        self._read_history()
+        known = self._history.get(commit)
+        if known is None:
+            return None
+        if known.pull is not None:
+            return known.pull
+        later = self._run("rev-list", "--ancestry-path", "--topo-order", "--reverse", f"{commit}..HEAD", "--").split()
+        with_it = {commit, *later}
+        for sha in later:
+            merge = self._history.get(sha)
+            if merge is not None and merge.pull is not None and merge.parents[0] not in with_it:
+                return merge.pull
+        return self._copied(known)
+
+    def _copied(self, commit: HistoryCommit) -> int | None:
+        """Return the pull request that has a commit of the same author, time and subject."""
+        if self._originals is None:
+            self._originals = {one.authored: one.sha for one in self._log(*_GLOBS, "--not", "HEAD")}
+        original = self._originals.get(commit.authored)
+        if original is None:
+            return None
+        names = self._run("for-each-ref", "--format=%(refname)", "--contains", original, *_REFS).split()
+        numbers = [int(match[1]) for name in names if (match := _REF.fullmatch(name))]
+        return min(numbers, default=None)
 
     def _merge_of(self, number: int, head: str) -> tuple[HistoryCommit, str] | None:
         """Return the commit that brought a pull request into the main line, and which kind of merge it was."""
@@ -155,18 +215,20 @@ class PullRefs:
         return (copy, "rebase") if copy is not None else None
 
     def _authored(self, sha: str) -> tuple[str, str, str]:
-        email, time, subject = self._run("show", "--no-patch", "--format=%ae%x1f%at%x1f%s", sha).strip().split("\x1f")
+        email, time, subject = (
+            self._run("show", "--no-patch", "--format=%ae%x1f%at%x1f%s", sha, "--").strip().split("\x1f")
+        )
         return email, time, subject
 
     def _texts(self, merge: HistoryCommit, head: str) -> tuple[str, str]:
         """Return title and description from the merge's message, else from the message of the last commit."""
         named = merge.pull is not None
-        message = self._run("show", "--no-patch", "--format=%B", merge.sha if named else head).strip()
+        message = self._run("show", "--no-patch", "--format=%B", merge.sha if named else head, "--").strip()
         subject, _, rest = message.partition("\n")
         if subject.startswith("Merge pull request #"):
             subject, _, rest = rest.strip().partition("\n")
             if not subject.strip():
-                subject = self._run("show", "--no-patch", "--format=%s", head).strip()
+                subject = self._run("show", "--no-patch", "--format=%s", head, "--").strip()
         return re.sub(r"\s*\(#\d+\)$", "", subject).strip(), rest.strip()
 
     def _read_history(self) -> None:
@@ -185,7 +247,7 @@ class PullRefs:
 
     def _log(self, *revisions: str) -> Iterator[HistoryCommit]:
         """Yield the commits of these revisions, the newest first."""
-        for line in self._run("log", f"--format={_FORMAT}", *revisions).split("\n"):
+        for line in self._run("log", f"--format={_FORMAT}", *revisions, "--").split("\n"):
             if line:
                 sha, parents, committed, email, authored, subject = line.split("\x1f", 5)
                 yield HistoryCommit(

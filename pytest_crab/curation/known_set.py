@@ -1,0 +1,81 @@
+"""Candidates from a set that is there already, such as an import of SWE-CARE, AACR-Bench or SWE-PRBench."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field
+from pathlib import Path
+from typing import Any
+
+from pytest_crab.curation.publish import named_files
+from pytest_crab.curation.stages import CurationContext
+from pytest_crab.curation.stages import Rejection
+from pytest_crab.errors import SourceError
+from pytest_crab.instances import load_instances
+from pytest_crab.sources.git import GitFetcher
+from pytest_crab.types import CandidateComment
+from pytest_crab.types import Comment
+from pytest_crab.types import Instance
+from pytest_crab.types import PullCandidate
+from pytest_crab.types import ReviewActivity
+
+#: The word of importers for a comment that a person wrote, in the dimension of where a comment comes from.
+ORIGIN, HUMAN = "origin", "human"
+
+
+@dataclass(kw_only=True)
+class KnownSet:
+    """The instances of the set in ``folder`` whose source is git; their oracles and environments stay as they are."""
+
+    folder: Path
+    kind: str = "set"
+    _fetcher: GitFetcher = field(default_factory=GitFetcher)
+
+    def identity(self) -> Mapping[str, Any]:
+        """See curation.collect.CandidateSource."""
+        return {"kind": self.kind}
+
+    def list_candidates(self) -> Iterator[PullCandidate]:
+        """See curation.collect.CandidateSource. Raises BadInput."""
+        self._instances = {one.id: one for one in load_instances(self.folder) if one.source.git is not None}
+        yield from map(_candidate, self._instances.values())
+
+    def complete(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
+        """Return the candidate with its diff; see curation.collect.CandidateSource."""
+        try:
+            snapshot = self._fetcher.fetch(self._instances[candidate.id], context.folder)
+            return dataclasses.replace(candidate, diff=snapshot.pull_request_diff())
+        except SourceError as error:
+            return Rejection(reason="its commits are gone", detail=str(error))
+
+
+def _candidate(instance: Instance) -> PullCandidate:
+    folder = Path(instance.folder)
+    return PullCandidate(
+        id=instance.id,
+        origin="set",
+        repo=instance.repo,
+        pull_request=instance.pull_request,
+        language=instance.language,
+        license=instance.license,
+        provenance=instance.provenance,
+        source=instance.source.git,
+        comments=tuple(map(_comment, instance.comments)),
+        activity=ReviewActivity(merged=True if instance.pull_request.merged_at or _merged(instance) else None),
+        environment=instance.environment,
+        files={name: (folder / name).read_text("utf-8") for name in named_files(instance.comments)},
+        tags=instance.tags,
+    )
+
+
+def _merged(instance: Instance) -> bool:
+    return instance.source.git is not None and instance.source.git.merged is not None
+
+
+def _comment(comment: Comment) -> CandidateComment:
+    """Return a comment of a set; one that a model wrote has the model for its author, as a bot."""
+    origin = comment.labels.get(ORIGIN, HUMAN)
+    return CandidateComment(comment=comment, author="" if origin == HUMAN else f"{origin}[bot]")

@@ -1,0 +1,170 @@
+"""The sources of candidates: fixed bugs by blame (CR-Bench's algorithm 1), sets, and clones that changed meanwhile."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+from pytest_crab.instances import load_instances
+from pytest_crab.sources.pull_refs import PullRefs
+from tests.curation.conftest import REMARKS
+from tests.curation.conftest import Shop
+
+Curate = Callable[..., Result]
+
+
+def funnel(result: Result) -> dict[str, Any]:
+    assert result.exit_code == 0, result.output
+    return {stage["stage"]: stage for stage in json.loads(result.stdout)}
+
+
+def fix(shop: Shop, name: str, old: str, new: str) -> str:
+    """The patch of a fix in a file, against the main line as it is."""
+    path = shop.folder / name
+    path.write_text(path.read_text().replace(old, new))
+    patch = shop.git("diff")
+    shop.git("checkout", "--quiet", "--", ".")
+    return patch + "\n"
+
+
+@pytest.mark.usefixtures("shop")
+def test_a_stage_that_is_left_out_lets_candidates_wait(curate: Curate) -> None:
+    found = funnel(curate("--json", "--stages", "collect"))
+    assert list(found) == ["collect"]
+    assert not list(Path("set").glob("*/instance.yaml"))
+
+
+def test_the_pull_request_of_a_bug_is_found_by_blame(
+    shop: Shop, curate: Curate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    head = shop.git("rev-parse", "main")
+    shop.folder.rename(shop.folder.parent / "shop.git")
+    moved = Shop(shop.folder.parent / "shop.git")
+    Path("owner").mkdir()
+    moved.folder.rename("owner/shop")
+    moved = Shop(Path("owner/shop").absolute())
+    monkeypatch.setenv("CRAB_GIT_MIRROR", str(Path.cwd()))
+    both = fix(moved, "shop.py", "two = 2\nthree = 3\n", "")
+    patches = {
+        "merged": fix(moved, "shop.py", "two = 2", "two = 22"),
+        "squashed": fix(moved, "shop.py", "three = 3", "three = 33"),
+        "rebased": fix(moved, "cart.py", "cart = []", "cart = {}"),
+        "two": both,
+        "direct": fix(moved, "shop.py", "one = 1", "one = 11"),
+        "nothing": fix(moved, "shop.py", "three = 3", "three = 3\nfour = 4"),
+    }
+    rows = [
+        {"instance_id": name, "repo": "owner/shop", "base_commit": head, "patch": patch, "problem_statement": "A bug."}
+        for name, patch in patches.items()
+    ]
+    Path("rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    Path("crab.yaml").write_text("curate: {select: {substantive: 0, rvs: 0}}\n")
+    found = funnel(curate("--json", source="rows.jsonl"))
+    assert found["collect"]["pull_requests"]["reasons"] == {
+        "the fix removes no line": 1,
+        "no pull request brought the bug": 1,
+        "several pull requests brought the bug": 1,
+    }
+    instances = {one.id: one for one in load_instances(Path("set"))}
+    assert {name: one.pull_request.number for name, one in instances.items()} == {
+        "merged": 1, "squashed": 2, "rebased": 3,
+    }  # fmt: skip
+    (comment,) = instances["merged"].comments
+    assert (comment.path, comment.lines, comment.body) == ("shop.py", (2, 2), "A bug.")
+    assert not (Path("set") / "merged" / "fix.diff").exists()  # it is the answer, and somebody else's
+
+
+def test_rows_without_a_mirror_fail_with_what_to_do(
+    tmp_path: Path, curate: Curate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("CRAB_GIT_MIRROR", raising=False)
+    patch = "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-one\n+two\n"
+    row = {"instance_id": "a", "repo": "o/n", "base_commit": "1" * 40, "patch": patch, "problem_statement": "A bug."}
+    Path("rows.jsonl").write_text(json.dumps(row) + "\n")
+    found = funnel(curate("--json", source="rows.jsonl"))
+    assert found["collect"]["pull_requests"]["failed"] == 1
+    assert "git clone --mirror https://github.com/o/n" in found["collect"]["failures"]["a"]
+
+
+def test_a_set_is_curated_again(shop: Shop, curate: Curate, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert curate().exit_code == 0
+    Path("owner").mkdir()
+    shop.folder.rename("owner/shop")
+    monkeypatch.setenv("CRAB_GIT_MIRROR", str(Path.cwd()))
+    Path("set").rename("first")
+    (Path("first") / "curation.jsonl").unlink()
+    found = funnel(curate("--json", source="first"))
+    assert found["publish"]["pull_requests"]["kept"] == 3
+    again, first = (load_instances(Path(name)) for name in ("set", "first"))
+    assert [one.comments for one in again] == [one.comments for one in first]
+    assert [one.source for one in again] == [one.source for one in first]
+
+
+def test_a_force_pushed_head_is_a_rejection_that_says_so(shop: Shop, curate: Curate) -> None:
+    shop.comments = [{**row, "original_commit_id": "e" * 40} for row in shop.comments if "/1" in row["html_url"]]
+    shop.write_comments()
+    found = funnel(curate("--json"))
+    assert found["collect"]["pull_requests"]["reasons"]["the reviewed commit is gone"] == 1
+    assert "force-pushed" in Path(".crab").joinpath(*_decision("force-pushed")).read_text()
+
+
+def _decision(words: str) -> tuple[str, ...]:
+    (path,) = [path for path in Path(".crab/steps/curation").glob("*/*.json") if words in path.read_text()]
+    return path.relative_to(".crab").parts
+
+
+def test_binary_files_and_submodules_are_changes_like_others(shop: Shop, curate: Curate) -> None:
+    other = shop.git("rev-parse", "HEAD")
+    shop.git("checkout", "--quiet", "-b", "topic-9")
+    (shop.folder / "logo.png").write_bytes(bytes(range(256)))
+    shop.git("update-index", "--add", "--cacheinfo", f"160000,{other},vendor")
+    reviewed = shop.commit("Add", till9_py="till = 1\n")
+    shop.git("update-ref", "refs/pull/9/head", "HEAD")
+    shop.git("checkout", "--quiet", "--force", "main")
+    shop.git("merge", "--quiet", "--no-ff", "topic-9", "-m", "Merge pull request #9 from dev/topic\n\nFix a crash")
+    row = shop.comments[0]
+    shop.comments = [
+        {**row, "id": at, "pull_request_url": "/pulls/9", "path": "till9.py", "original_commit_id": reviewed, "body": b}
+        for at, b in enumerate(REMARKS)
+    ]
+    shop.write_comments()
+    found = funnel(curate("--json"))
+    assert found["publish"]["pull_requests"]["kept"] == 1
+    (instance,) = load_instances(Path("set"))
+    assert (instance.id, instance.tags["size"]) == ("owner__shop-9", "XS")
+
+
+def test_later_pull_requests_are_added_and_ids_stay(shop: Shop, curate: Curate) -> None:
+    assert curate().exit_code == 0
+    before = {path: path.read_text() for path in Path("set").glob("*/instance.yaml")}
+    shop.pull(7, "merge", fee_py="fee = 0\n")
+    shop.write_comments()
+    tomorrow = "2999-01-01"
+    assert curate("--since", tomorrow).exit_code == 0
+    assert {path: path.read_text() for path in Path("set").glob("*/instance.yaml")} == before
+    assert curate("--since", "2000-01-01").exit_code == 0
+    after = {path: path.read_text() for path in Path("set").glob("*/instance.yaml")}
+    assert after.keys() - before.keys() == {Path("set/owner__shop-7/instance.yaml")}
+    assert {path: after[path] for path in before} == before
+
+
+def test_a_clone_without_pull_requests_says_how_to_fetch_them(shop: Shop, curate: Curate) -> None:
+    for number in PullRefs(shop.folder).heads():
+        shop.git("update-ref", "-d", f"refs/pull/{number}/head")
+    result = curate()
+    assert result.exit_code == 1
+    assert "git fetch origin" in result.output
+
+
+def test_comments_that_are_none_are_all_named(shop: Shop, curate: Curate) -> None:
+    Path("comments.jsonl").write_text('{"pull": 1, "path": "a.py"}\n{"path": "a.py", "body": "It."}\n')
+    result = curate()
+    assert result.exit_code == 1
+    assert "comment 1: path and body should be texts" in result.output
+    assert "comment 2: pull is missing" in result.output
