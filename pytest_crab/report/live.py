@@ -25,7 +25,7 @@ from pytest_crab.report.page.charts import history_plot
 from pytest_crab.report.page.rendering import render_page
 from pytest_crab.report.rates import Rate
 from pytest_crab.report.summary import SummaryBuilder
-from pytest_crab.report.terminal import label
+from pytest_crab.report.summary_tables import label
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
@@ -21,15 +20,16 @@ from pytest_crab.report.label_changes import label_table
 from pytest_crab.report.recorded_rulers import ruler_lines
 from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
+from pytest_crab.report.summary_tables import SummaryTable
+from pytest_crab.report.summary_tables import finding_tables
+from pytest_crab.report.summary_tables import label
+from pytest_crab.report.summary_tables import probe_tables
+from pytest_crab.report.summary_tables import rate_cell
+from pytest_crab.report.summary_tables import rate_tables
+from pytest_crab.report.summary_tables import ruler_tables
 from pytest_crab.report.summary_text import lift_lines
 from pytest_crab.report.summary_text import together_lines
-from pytest_crab.report.terminal import label
-from pytest_crab.report.terminal import of
-from pytest_crab.report.terminal import of_findings
-from pytest_crab.report.terminal import of_label
-from pytest_crab.report.terminal import of_ruler
 from pytest_crab.report.terminal import remarks
-from pytest_crab.report.terminal import rulers_shown
 from pytest_crab.report.terminal import unknown_head
 from pytest_crab.report.terminal import unknown_lines
 from pytest_crab.text import one_line
@@ -91,18 +91,11 @@ def head_lines(summary: Summary) -> Iterator[str]:
 
 def detail_lines(summary: Summary) -> Iterator[str]:
     """Yield what is behind that: rates by label, rulers, unknown verdicts, and remarks."""
-    for dimension, words in summary.dimensions().items():
-        title = f"Caught of known oracles by {dimension}, with 95% intervals"
-        yield from _label_table(title, summary, dimension, words, _rate_cell)
-    for dimension, words in summary.finding_dimensions().items():
-        yield from _label_table(f"Findings by {dimension}", summary, dimension, words, of_findings)
-    rulers = rulers_shown(summary)
-    if rulers:
-        heads = ("Mean by ruler", *(escape_markdown(label(one)) for one in summary.reviewers))
-        cells = [(escape_markdown(ruler), *(of_ruler(one, ruler) for one in summary.reviewers)) for ruler in rulers]
+    for one in (*rate_tables(summary), *finding_tables(summary), *probe_tables(summary)):
         yield ""
-        yield from table(heads, cells)
-        yield ""
+        yield from folded(one.title, _escaped(one))
+    for one in ruler_tables(summary):
+        yield from ("", *_escaped(one), "")
         yield from (f"- {escape_markdown(text, 500)}" for text in ruler_lines(summary.rulers.values()))
     unknown = [f"{unknown_head(summary)}: {text}" for text in unknown_lines(summary)]
     said = [*unknown, *together_lines(summary), *(text for text, _ in remarks(summary))]
@@ -125,23 +118,9 @@ def _cells(reviewer: ReviewerSummary) -> list[str]:
         *map(format_percent, kinds),
         format_percent(reviewer.overall.micro),
         format_interval(reviewer.overall.interval, " to "),
-        of(reviewer.overall),
+        rate_cell(reviewer.overall),
         str(reviewer.overall.unknown),
     ]
-
-
-def _label_table(
-    title: str,
-    summary: Summary,
-    dimension: str,
-    words: Sequence[str],
-    cell: Callable[[ReviewerSummary, str, str], str],
-) -> Iterator[str]:
-    """Yield a folded table with a row for each label and a column for each reviewer."""
-    yield ""
-    heads = (escape_markdown(dimension).capitalize(), *(escape_markdown(label(one)) for one in summary.reviewers))
-    cells = ((word, [cell(one, dimension, word) for one in summary.reviewers]) for word in words)
-    yield from folded(title, table(heads, [(escape_markdown(word), *own) for word, own in cells]))
 
 
 def folded(title: str, lines: Iterable[str]) -> Iterator[str]:
@@ -155,8 +134,9 @@ def folded(title: str, lines: Iterable[str]) -> Iterator[str]:
     yield ""
 
 
-def _rate_cell(reviewer: ReviewerSummary, dimension: str, word: str) -> str:
-    return of_label(reviewer.by_label.get(dimension, {}).get(word))
+def _escaped(one: SummaryTable) -> Iterator[str]:
+    heads, *rows = zip((one.head, *one.names), *one.columns, strict=True)
+    return table([escape_markdown(head) for head in heads], [(escape_markdown(name), *row) for name, *row in rows])
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,13 +18,19 @@ from pytest_crab.formats import format_number
 from pytest_crab.formats import format_percent
 from pytest_crab.formats import format_table
 from pytest_crab.report.headline import headlines
-from pytest_crab.report.rates import Rate
 from pytest_crab.report.recorded_rulers import ruler_lines
 from pytest_crab.report.summary import CAUSES
 from pytest_crab.report.summary import LEAKY
 from pytest_crab.report.summary import SIMULATED
 from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
+from pytest_crab.report.summary_tables import SummaryTable
+from pytest_crab.report.summary_tables import finding_tables
+from pytest_crab.report.summary_tables import label
+from pytest_crab.report.summary_tables import probe_tables
+from pytest_crab.report.summary_tables import rate_cell
+from pytest_crab.report.summary_tables import rate_tables
+from pytest_crab.report.summary_tables import ruler_tables
 from pytest_crab.report.summary_text import burden_lines
 from pytest_crab.report.summary_text import clean_line
 from pytest_crab.report.summary_text import lift_lines
@@ -68,7 +75,7 @@ _COLUMNS = (
     _Column("Overall", lambda reviewer: format_percent(reviewer.overall.micro)),
     _Column("95%", lambda reviewer: format_interval(reviewer.overall.interval)),
     _Column("Macro", lambda reviewer: format_percent(reviewer.overall.macro), "Pass rate (%)"),
-    _Column("/known", lambda reviewer: of(reviewer.overall), "Caught"),
+    _Column("/known", lambda reviewer: rate_cell(reviewer.overall), "Caught"),
     _Column("Unknown", lambda reviewer: str(reviewer.overall.unknown)),
 )
 
@@ -81,10 +88,10 @@ def summary_lines(summary: Summary, width: int = 80) -> list[Line]:
     if not summary.reviewers:
         return []
     blocks = [
-        _label_tables(summary, width),
-        _finding_tables(summary, width),
-        _probe_tables(summary, width),
-        _ruler_table(summary, width),
+        _grids(rate_tables(summary), width),
+        _grids(finding_tables(summary), width),
+        _grids(probe_tables(summary), width),
+        [*_grids(ruler_tables(summary), width), *_rulers(summary, width)],
         [line for text in together_lines(summary) for line in _wrap(text, width)],
         _notes(summary, width),
         _usage(summary, width),
@@ -94,45 +101,6 @@ def summary_lines(summary: Summary, width: int = 80) -> list[Line]:
         _headlines(summary, width),
     ]
     return [line for block in blocks if block for line in (Line(""), *block)][1:]
-
-
-def of(score: Rate) -> str:
-    """Write caught of known oracles, as 8/10; a dash where none is known."""
-    return f"{format_number(score.caught)}/{score.known}" if score.known else NOTHING
-
-
-def of_label(score: Rate | None) -> str:
-    """Write the rate of one label with its interval, as 8/10 80.0% (44-97)."""
-    if score is None or not score.known:
-        return NOTHING
-    interval = score.interval
-    ends = "" if interval is None else f" ({100 * interval.low:.0f}-{100 * interval.high:.0f})"
-    return f"{of(score)} {format_percent(score.micro)}%{ends}"
-
-
-def of_ruler(reviewer: ReviewerSummary, ruler: str) -> str:
-    """Write the mean of a reviewer's comments by a ruler, as 61.5% of 39."""
-    own = reviewer.by_ruler.get(ruler)
-    return NOTHING if own is None or own.mean is None else f"{format_percent(own.mean)}% of {own.comments}"
-
-
-def rulers_shown(summary: Summary) -> list[str]:
-    """Return the rulers that tables have columns of: all, where there is more than oracles."""
-    return list(dict.fromkeys(ruler for reviewer in summary.reviewers for ruler in reviewer.by_ruler))
-
-
-def of_findings(reviewer: ReviewerSummary, dimension: str, word: str) -> str:
-    """Write the findings with one label, as 12 40.0%, of all with a label of this dimension."""
-    counts = reviewer.findings_by_label.get(dimension, {})
-    if not counts:
-        return NOTHING
-    return f"{counts.get(word, 0)} {format_percent(counts.get(word, 0) / sum(counts.values()))}%"
-
-
-def label(reviewer: ReviewerSummary) -> str:
-    """Return the reviewer's name, with a star if it is shown the answer, and a tilde if it may have read it."""
-    star = "*" if reviewer.reviewer in reviewer.privileged else ""
-    return ascii_line(reviewer.reviewer) + star + ("~" if reviewer.reviewer in reviewer.leaky else "")
 
 
 def _table(summary: Summary, width: int) -> list[Line]:
@@ -163,67 +131,26 @@ def _row(name: str, cells: Sequence[str], first: int, widths: Sequence[int]) -> 
     return " ".join((name.ljust(first), *padded)).rstrip()
 
 
-def _label_tables(summary: Summary, width: int) -> list[Line]:
-    """Return caught of known by label, a block for each dimension that the set has."""
-    lines = []
-    for dimension, words in summary.dimensions().items():
-        head = "Caught/known" if dimension == "category" else f"by {one_line(dimension, 30)}"
-        columns = [
-            [label(own), *(of_label(own.by_label.get(dimension, {}).get(word)) for word in words)]
-            for own in summary.reviewers
-        ]
-        lines += _grid([head, *words], columns, width)
-    return lines
+def _rulers(summary: Summary, width: int) -> list[Line]:
+    """Return the rulers with their versions and how far judges can be trusted."""
+    return [line for text in ruler_lines(summary.rulers.values()) for line in _wrap(ascii_line(text), width)]
 
 
-def _finding_tables(summary: Summary, width: int) -> list[Line]:
-    """Return the findings by label, a block for each dimension that findings have."""
-    lines = []
-    for dimension, words in summary.finding_dimensions().items():
-        columns = [[label(own), *(of_findings(own, dimension, word) for word in words)] for own in summary.reviewers]
-        lines += _grid([f"Findings by {one_line(dimension, 30)}", *words], columns, width)
-    return lines
-
-
-def _probe_tables(summary: Summary, width: int) -> list[Line]:
-    """Return the measures of each answerer's probes beside their invariant accuracy, which the rates are."""
-    lines = []
-    for own in summary.reviewers:
-        measures = {probe: languages["all"] for probe, languages in own.probes.items()}
-        letters = sorted({letter for each in measures.values() for letter in each.letters})
-        columns = [
-            ["correct", *(f"{format_percent(each.mean)}%" for each in measures.values())],
-            ["agreement", *(f"{format_percent(each.agreement)}%" for each in measures.values())],
-            *([letter, *(str(each.letters.get(letter, 0)) for each in measures.values())] for letter in letters),
-        ]
-        if measures:
-            lines += _grid([f"Answers of {label(own)} by {own.measure}", *measures], columns, width)
-    return lines
-
-
-def _ruler_table(summary: Summary, width: int) -> list[Line]:
-    """Return each reviewer's means by ruler, then the rulers with their versions and how far judges can be trusted."""
-    rulers = rulers_shown(summary)
-    if not rulers:
-        return []
-    columns = [[label(own), *(of_ruler(own, ruler) for ruler in rulers)] for own in summary.reviewers]
-    lines = [line for text in ruler_lines(summary.rulers.values()) for line in _wrap(ascii_line(text), width)]
-    return [*_grid(["Mean by ruler", *rulers], columns, width), *lines]
-
-
-def _grid(names: Sequence[str], columns: Sequence[Sequence[str]], width: int) -> list[Line]:
-    """Return rows of cells, a column a reviewer; columns that do not fit beside each other go below."""
-    head, *names = [one_line(word, 30) for word in names]
-    first = max(len(head), *map(len, names))
-    columns = [_align(column, width - first - 1) for column in columns]
+def _grids(tables: Iterable[SummaryTable], width: int) -> list[Line]:
+    """Return tables below each other; columns that do not fit beside each other go below."""
     lines: list[Line] = []
-    while columns:
-        count = _fitting([len(column[0]) for column in columns], width - first)
-        block, columns = columns[:count], columns[count:]
-        widths = [len(column[0]) for column in block]
-        for at, word in enumerate((head, *names)):
-            text = _row(word, [column[at].strip() for column in block], first, widths)
-            lines.append(Line(text, "" if at else "bold"))
+    for table in tables:
+        names = [one_line(word, 30) for word in (table.head, *table.names)]
+        first = max(map(len, names))
+        columns = [_align(column, width - first - 1) for column in table.columns]
+        while columns:
+            count = _fitting([len(column[0]) for column in columns], width - first)
+            block, columns = columns[:count], columns[count:]
+            widths = [len(column[0]) for column in block]
+            rows = [
+                _row(word, [column[at].strip() for column in block], first, widths) for at, word in enumerate(names)
+            ]
+            lines += [Line(rows[0], "bold"), *map(Line, rows[1:])]
     return lines
 
 
@@ -357,7 +284,7 @@ def _own_remarks(reviewer: ReviewerSummary) -> Iterator[tuple[str, str]]:
     if reviewer.resolvable is not None:
         score, agents = reviewer.resolvable, ", ".join(map(ascii_line, reviewer.agents))
         rate = f" ({format_percent(score.micro)}%)" if score.known else ""
-        yield f"of those that {agents} resolves from the human comment: {of(score)}{rate}", ""
+        yield f"of those that {agents} resolves from the human comment: {rate_cell(score)}{rate}", ""
     if len(reviewer.agents) > 1:
         yield f"its trials used different agents: {', '.join(map(ascii_line, reviewer.agents))}", "yellow"
     if reviewer.skipped:

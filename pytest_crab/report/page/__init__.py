@@ -42,7 +42,8 @@ from pytest_crab.report.page.rows import trial_detail
 from pytest_crab.report.page.rulers import RulersBuilder
 from pytest_crab.report.pull_requests import read_subject
 from pytest_crab.report.summary import Summary
-from pytest_crab.report.terminal import label
+from pytest_crab.report.summary_tables import finding_tables
+from pytest_crab.report.summary_tables import label
 from pytest_crab.report.transcripts import Transcript
 from pytest_crab.report.transcripts import drop_transcripts
 from pytest_crab.report.transcripts import read_transcript
@@ -184,6 +185,7 @@ def _values(summary: Summary, when: str, near: Mapping[str, Counter[str]]) -> di
         "role": role,
         "idle_share": idle_share,
         "label_tables": label_tables(summary),
+        "finding_tables": list(finding_tables(summary)),
         "overlaps": overlaps_table(summary),
         "repositories": repositories_table(summary),
         "findings": findings_table(near),

@@ -17,7 +17,7 @@ from pytest_crab.report.page.headline import parse_time
 from pytest_crab.report.page.rows import near
 from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
-from pytest_crab.report.terminal import label
+from pytest_crab.report.summary_tables import label
 from pytest_crab.types import Category
 from pytest_crab.types import Trial
 from pytest_crab.types import Verdict

@@ -13,8 +13,8 @@ from pytest_crab.formats import format_count
 from pytest_crab.formats import format_percent
 from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
+from pytest_crab.report.summary_tables import label
 from pytest_crab.report.summary_text import clean_line
-from pytest_crab.report.terminal import label
 from pytest_crab.types import CONTROL
 from pytest_crab.types import Trial
 

@@ -19,9 +19,8 @@ from pytest_crab.formats import format_number
 from pytest_crab.formats import format_percent
 from pytest_crab.formats import format_points
 from pytest_crab.report.label_changes import label_table
-from pytest_crab.report.terminal import label
-from pytest_crab.report.terminal import of
-from pytest_crab.report.terminal import of_findings
+from pytest_crab.report.summary_tables import label
+from pytest_crab.report.summary_tables import rate_cell
 from pytest_crab.statistics.comparison import Interval
 from pytest_crab.text import escape_controls
 
@@ -57,7 +56,7 @@ def render_page(template: str, scripts: Sequence[str], *, connects: bool = False
         dollars=format_dollars, percent=format_percent, number=format_number, points=format_points, range=_range
     )
     environment.filters.update(unit=attrgetter("basis"))
-    environment.globals.update(of=of, of_findings=of_findings, label=label, label_table=label_table)
+    environment.globals.update(rate_cell=rate_cell, label=label, label_table=label_table)
     script, style = _script(tuple(scripts)), _asset("page.css")
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
