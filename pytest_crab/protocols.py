@@ -1,4 +1,4 @@
-"""Every seam of the house on one page, but that of scorers: what an adapter of each family promises."""
+"""The seams of the house but those of scorers and models: the promises of an adapter of each family."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from typing import Any
 from typing import Protocol
 
 from pytest_crab.errors import EngineError
+from pytest_crab.model_access import ModelAccess
+from pytest_crab.model_access import Services
 from pytest_crab.types import Finding
 from pytest_crab.types import Instance
 from pytest_crab.types import PullRequest
 from pytest_crab.types import Review
 from pytest_crab.types import Revision
-from pytest_crab.types import Usage
 
 #: Folders inside a sandbox that are the harness's own: no tree lies in one, or around one.
 OWN_PLACES = {
@@ -284,65 +285,6 @@ class Runtime(Protocol):
 
     def close(self) -> None:
         """Give back connections and scratch folders; nothing of this run is left."""
-
-
-# --- models: the one door to every provider --------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelAccess:
-    """One step's way to the models; its token is good for that step and attempt of one trial, and for nothing else.
-
-    Where providers were named when it was opened, it is good for these alone.
-
-    ``socket`` is the gateway's Unix socket on this host. The first segment of a request's path names the provider
-    (``/anthropic``, ``/openai``, or one of crab.yaml's), the rest is the provider's own path. ``token`` goes where a
-    client wants its API key.
-    """
-
-    socket: Path
-    token: str
-
-
-class Models(Protocol):
-    """The gateway as trials see it: it holds the keys, meters, keeps budgets, records and replays."""
-
-    def open(
-        self, *, trial: str, step: str, attempt: int, providers: Sequence[str] | None = None, spent: float = 0.0
-    ) -> AbstractContextManager[ModelAccess]:
-        """Access for one attempt at a step to these providers (None: to all); the token is void once the context ends.
-
-        ``spent`` is what the trial's steps that come from the store have cost, in US dollars. Raises GatewayError, and
-        BudgetSpent where the step spent what its trial may cost.
-        """
-
-    def usage(self, access: ModelAccess) -> Usage:
-        """Return the usage of this access so far, also after its end. Raises GatewayError."""
-
-    def stop(self) -> None:
-        """Break off every access of this process, from any thread; their steps raise Cancelled."""
-
-
-class Services(Protocol):
-    """Models, waiting and transcripts for one step of a reviewer, an agent, a scorer or a curator.
-
-    Asking a model raises ModelError and GatewayError; whoever asks says whose failure a ModelError is.
-    """
-
-    def models(self, *providers: str) -> AbstractContextManager[ModelAccess]:
-        """Access to the models of these providers (none named: of all) for this step.
-
-        Raises GatewayError where the run has no gateway, and BudgetSpent once the trial may cost no more.
-        """
-
-    def usage(self, access: ModelAccess) -> Usage:
-        """Return what that access has used so far. Raises GatewayError."""
-
-    def wait(self, seconds: float) -> None:
-        """Let time pass, for callers that poll a service. Raises Cancelled once the run is stopped."""
-
-    def keep(self, name: str, text: str) -> str:
-        """Keep a transcript in the store, every token and key in it taken out; return its key."""
 
 
 # --- contestants -----------------------------------------------------------------------------------------------------

@@ -22,8 +22,8 @@ from pytest_crab.clients.prompting import instructions
 from pytest_crab.clients.status_table import Status
 from pytest_crab.clients.status_table import model_error
 from pytest_crab.errors import ModelError
-from pytest_crab.protocols import ModelAccess
-from pytest_crab.protocols import Services
+from pytest_crab.model_access import ModelAccess
+from pytest_crab.model_access import Services
 from pytest_crab.settings import Api
 from pytest_crab.settings import load_settings
 from pytest_crab.types import Usage

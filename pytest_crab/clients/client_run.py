@@ -29,11 +29,11 @@ from pytest_crab.commands import CommandPlace
 from pytest_crab.diffs import touched_paths
 from pytest_crab.errors import AgentError
 from pytest_crab.errors import ReviewerError
+from pytest_crab.model_access import ModelAccess
+from pytest_crab.model_access import Services
 from pytest_crab.parsing.findings import review_of
 from pytest_crab.protocols import Checkout
 from pytest_crab.protocols import Completed
-from pytest_crab.protocols import ModelAccess
-from pytest_crab.protocols import Services
 from pytest_crab.protocols import Workspace
 from pytest_crab.redaction import Redactor
 from pytest_crab.text import cut_middle

@@ -26,7 +26,7 @@ from pytest_crab.settings import Api
 if TYPE_CHECKING:
     import httpx2
 
-    from pytest_crab.protocols import ModelAccess
+    from pytest_crab.model_access import ModelAccess
 
 _UNREADABLE = "its answer is not in its provider's protocol"
 

@@ -16,7 +16,7 @@ from pytest_crab.clients.retrying import call_retrying
 from pytest_crab.clients.status_table import Status
 from pytest_crab.clients.status_table import read_status
 from pytest_crab.errors import ReviewerError
-from pytest_crab.protocols import Services
+from pytest_crab.model_access import Services
 from pytest_crab.redaction import Redactor
 from pytest_crab.retry_policy import RetryPolicy
 from pytest_crab.retry_policy import retry_after

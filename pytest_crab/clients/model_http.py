@@ -16,7 +16,7 @@ from pytest_crab.clients.status_table import model_error
 if TYPE_CHECKING:
     import httpx2
 
-    from pytest_crab.protocols import ModelAccess
+    from pytest_crab.model_access import ModelAccess
 
 #: The stop reasons of a whole answer, of one that is cut, and of a refusal.
 _WHOLE = frozenset({"end_turn", "stop_sequence", "stop"})

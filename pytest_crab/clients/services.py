@@ -13,15 +13,15 @@ from typing import Any
 from pytest_crab import serialization
 from pytest_crab.errors import Cancelled
 from pytest_crab.errors import GatewayError
-from pytest_crab.protocols import ModelAccess
-from pytest_crab.protocols import Models
+from pytest_crab.model_access import ModelAccess
+from pytest_crab.model_access import Models
 from pytest_crab.redaction import Redactor
 from pytest_crab.types import Usage
 from pytest_crab.types import total_usage
 
 
 class StepServices:
-    """A protocols.Services for one attempt at a step.
+    """A model_access.Services for one attempt at a step.
 
     Its accesses are booked on ``trial``, ``step`` and ``attempt``; ``spent`` is what earlier steps of the trial have
     cost. ``put`` is a store's. ``secrets`` names the variables whose values no transcript may hold, and ``note`` is
@@ -54,7 +54,7 @@ class StepServices:
 
     @contextmanager
     def models(self, *providers: str) -> Iterator[ModelAccess]:
-        """See protocols.Services."""
+        """See model_access.Services."""
         with self._gateway.open(
             trial=self._trial,
             step=self._step,
@@ -66,7 +66,7 @@ class StepServices:
             yield access
 
     def usage(self, access: ModelAccess) -> Usage:
-        """See protocols.Services."""
+        """See model_access.Services."""
         return self._gateway.usage(access)
 
     def total_used(self) -> Usage | None:
@@ -74,12 +74,12 @@ class StepServices:
         return total_usage(self._usage_or_none(access) for access in self._accesses)
 
     def wait(self, seconds: float) -> None:
-        """See protocols.Services."""
+        """See model_access.Services."""
         if self._cancelled.wait(seconds):
             raise Cancelled(f"the run was stopped while {self._step} was waited for")
 
     def keep(self, name: str, text: str) -> str:
-        """See protocols.Services."""
+        """See model_access.Services."""
         text = Redactor({access.token: "[token]" for access in self._accesses}).text(text)
         text = Redactor.of_variables(self._secrets, os.environ).text(text)
         value = {"trial": self._trial, "step": self._step, "name": name, "text": text}

@@ -19,9 +19,9 @@ from pytest_crab.clients.conversation import ToolCall
 from pytest_crab.clients.conversation import ToolResult
 from pytest_crab.clients.status_table import Status
 from pytest_crab.formats import format_dollars
+from pytest_crab.model_access import ModelAccess
+from pytest_crab.model_access import Services
 from pytest_crab.protocols import Completed
-from pytest_crab.protocols import ModelAccess
-from pytest_crab.protocols import Services
 from pytest_crab.protocols import Workspace
 from pytest_crab.text import cut_middle
 

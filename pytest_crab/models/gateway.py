@@ -22,12 +22,12 @@ from pytest_crab.errors import CrabError
 from pytest_crab.errors import GatewayError
 from pytest_crab.errors import StatusError
 from pytest_crab.locks import locked_file
+from pytest_crab.model_access import ModelAccess
 from pytest_crab.models.client import STEP_SOCKETS
 from pytest_crab.models.client import GatewayClient
 from pytest_crab.models.client import join
 from pytest_crab.models.client import last_words
 from pytest_crab.models.client import readable
-from pytest_crab.protocols import ModelAccess
 from pytest_crab.settings import ModelSettings
 from pytest_crab.settings import Settings
 from pytest_crab.types import Usage
@@ -49,7 +49,7 @@ _LONGEST = 100
 
 
 class Gateway:
-    """A protocols.Models; processes of one run that name the same ``folder`` share one gateway.
+    """A model_access.Models; processes of one run that name the same ``folder`` share one gateway.
 
     ``folder`` gives a private folder of the run, and is called when the first access is opened; ``cassettes`` is where
     recordings lie, ``ledgers`` the folder that gets one file of bookings per run. ``budget`` is US dollars for the run,
@@ -112,7 +112,7 @@ class Gateway:
     def open(
         self, *, trial: str, step: str, attempt: int, providers: Sequence[str] | None = None, spent: float = 0.0
     ) -> Iterator[ModelAccess]:
-        """See protocols.Models; what kept a model from answering meanwhile is raised at the end, as a GatewayError.
+        """See model_access.Models; what kept a model from answering meanwhile is raised at the end, as a GatewayError.
 
         A fault that did not keep a model from answering before it does not spoil a step that ends well. Raises
         Cancelled once ``stop`` was called.
@@ -147,7 +147,7 @@ class Gateway:
             raise _fault(answer)
 
     def usage(self, access: ModelAccess) -> Usage:
-        """See protocols.Models."""
+        """See model_access.Models."""
         if access.token in self._used:
             return self._used[access.token]
         if self._client is None:

@@ -21,11 +21,11 @@ from pathlib import Path
 
 from pytest_crab.errors import Cancelled
 from pytest_crab.errors import EngineError
+from pytest_crab.model_access import ModelAccess
 from pytest_crab.protocols import CLIENT_LIMITS
 from pytest_crab.protocols import Command
 from pytest_crab.protocols import Completed
 from pytest_crab.protocols import Limits
-from pytest_crab.protocols import ModelAccess
 from pytest_crab.runtimes import cgroups
 from pytest_crab.runtimes import hiding
 from pytest_crab.runtimes import relaying

@@ -17,6 +17,7 @@ from typing import Any
 from pytest_crab.errors import DiffRejected
 from pytest_crab.errors import EngineError
 from pytest_crab.harness import channel
+from pytest_crab.model_access import ModelAccess
 from pytest_crab.protocols import CLIENT_LIMITS
 from pytest_crab.protocols import OWN_PLACES
 from pytest_crab.protocols import CloneRequest
@@ -24,7 +25,6 @@ from pytest_crab.protocols import Command
 from pytest_crab.protocols import Completed
 from pytest_crab.protocols import Image
 from pytest_crab.protocols import Limits
-from pytest_crab.protocols import ModelAccess
 from pytest_crab.protocols import Snapshot
 from pytest_crab.protocols import Workspace
 from pytest_crab.runtimes import bubblewrap

@@ -16,11 +16,11 @@ from typing import Any
 from typing import ClassVar
 
 from pytest_crab.errors import Cancelled
+from pytest_crab.model_access import ModelAccess
 from pytest_crab.protocols import Command
 from pytest_crab.protocols import Completed
 from pytest_crab.protocols import Image
 from pytest_crab.protocols import Limits
-from pytest_crab.protocols import ModelAccess
 from pytest_crab.protocols import Snapshot
 from pytest_crab.runtimes import cgroups
 from pytest_crab.runtimes import hiding

@@ -12,11 +12,11 @@ from typing import Any
 from typing import Protocol
 from typing import TypeVar
 
+from pytest_crab.model_access import Services
 from pytest_crab.protocols import Command
 from pytest_crab.protocols import Completed
 from pytest_crab.protocols import Image
 from pytest_crab.protocols import Limits
-from pytest_crab.protocols import Services
 from pytest_crab.protocols import Snapshot
 from pytest_crab.protocols import Store
 from pytest_crab.scoring.choices.answers import Answerer

@@ -18,9 +18,9 @@ from typing import Any
 
 from pytest_crab.clients.services import StepServices
 from pytest_crab.errors import DiffRejected
+from pytest_crab.model_access import ModelAccess
+from pytest_crab.model_access import Models
 from pytest_crab.protocols import Completed
-from pytest_crab.protocols import ModelAccess
-from pytest_crab.protocols import Models
 from pytest_crab.runtimes.relaying import relay_here
 from pytest_crab.sources.git_cli import Git
 from pytest_crab.sources.git_cli import GitError

@@ -13,10 +13,10 @@ from pytest_crab.clients.services import StepServices
 from pytest_crab.errors import AgentError
 from pytest_crab.errors import ReviewerError
 from pytest_crab.instances.loading import FILE as INSTANCE_FILE
+from pytest_crab.model_access import ModelAccess
 from pytest_crab.protocols import CLIENT_LIMITS
 from pytest_crab.protocols import CloneRequest
 from pytest_crab.protocols import Image
-from pytest_crab.protocols import ModelAccess
 from pytest_crab.protocols import Snapshot
 from pytest_crab.protocols import Workspace
 from pytest_crab.protocols import refuse_unconfined

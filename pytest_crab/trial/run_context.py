@@ -16,9 +16,9 @@ from typing import Any
 
 from pytest_crab import harness
 from pytest_crab.errors import EngineError
+from pytest_crab.model_access import Models
 from pytest_crab.protocols import ORACLE_LIMITS
 from pytest_crab.protocols import Limits
-from pytest_crab.protocols import Models
 from pytest_crab.protocols import Runtime
 from pytest_crab.protocols import Store
 from pytest_crab.retry_policy import RetryPolicy

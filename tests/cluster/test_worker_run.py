@@ -25,7 +25,7 @@ from pytest_crab.campaign.cluster.worker_run import WorkerRun
 from pytest_crab.errors import Cancelled
 from pytest_crab.errors import GatewayError
 from pytest_crab.instances import load_instance
-from pytest_crab.protocols import ModelAccess
+from pytest_crab.model_access import ModelAccess
 from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.runtimes import bubblewrap
 from pytest_crab.runtimes import runs

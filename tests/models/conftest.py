@@ -17,8 +17,8 @@ from typing import Any
 import httpx2
 import pytest
 
+from pytest_crab.model_access import ModelAccess
 from pytest_crab.models import Gateway
-from pytest_crab.protocols import ModelAccess
 from pytest_crab.settings import Api
 from pytest_crab.settings import ModelSettings
 from pytest_crab.settings import Price

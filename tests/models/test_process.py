@@ -19,9 +19,9 @@ import pytest
 
 from pytest_crab.errors import AgentError
 from pytest_crab.errors import GatewayError
+from pytest_crab.model_access import ModelAccess
 from pytest_crab.models import client as client_module
 from pytest_crab.models import gateway as module
-from pytest_crab.protocols import ModelAccess
 from pytest_crab.settings import Api
 from pytest_crab.settings import Provider
 from pytest_crab.testing.provider import in_order

@@ -77,7 +77,7 @@ def test_the_command_counts_them(records: Path) -> None:
     page = records.with_name("index.html").read_text()
     (table,) = re.findall(r'<table data-table="findings by usefulness">(.*?)</table>', page, re.DOTALL)
     assert re.findall(r"<t[hd][^>]*>([^<]*)</t[hd]>", table) == [
-        *("Usefulness", "mine"),
+        *("Findings by usefulness", "mine"),
         *("useful", "2 66.7%"),
         *("noise", "1 33.3%"),
     ]

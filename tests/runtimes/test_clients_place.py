@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from pytest_crab.model_access import ModelAccess
 from pytest_crab.protocols import CLIENT_LIMITS
-from pytest_crab.protocols import ModelAccess
 
 REACH = """
 import sys, urllib.request

@@ -12,7 +12,7 @@ from typing import Protocol
 from pytest_crab import serialization
 from pytest_crab.errors import AnswererError
 from pytest_crab.errors import model_errors_as
-from pytest_crab.protocols import Services
+from pytest_crab.model_access import Services
 from pytest_crab.scoring.choices.questions import Question
 from pytest_crab.types import Usage
 

@@ -16,8 +16,8 @@ from pytest_crab.clients.model_http import connection
 from pytest_crab.clients.prompting import as_data
 from pytest_crab.errors import MalformedAnswer
 from pytest_crab.errors import ModelRefused
-from pytest_crab.protocols import ModelAccess
-from pytest_crab.protocols import Services
+from pytest_crab.model_access import ModelAccess
+from pytest_crab.model_access import Services
 from pytest_crab.scoring.choices.answers import Answers
 from pytest_crab.scoring.choices.answers import ChosenOption
 from pytest_crab.scoring.choices.questions import Question

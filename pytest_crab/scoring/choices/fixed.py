@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_crab import serialization
-from pytest_crab.protocols import Services
+from pytest_crab.model_access import Services
 from pytest_crab.scoring.choices.answers import Answers
 from pytest_crab.scoring.choices.answers import ChosenOption
 from pytest_crab.scoring.choices.questions import Question

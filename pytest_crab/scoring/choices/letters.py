@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from typing import Any
 
 from pytest_crab.clients.conversation import start_conversation
+from pytest_crab.model_access import ModelAccess
+from pytest_crab.model_access import Services
 from pytest_crab.parsing.json_in_text import pieces
-from pytest_crab.protocols import ModelAccess
-from pytest_crab.protocols import Services
 from pytest_crab.scoring.choices.answers import Answers
 from pytest_crab.scoring.choices.answers import ChosenOption
 from pytest_crab.scoring.choices.asking import QuestionSettings

@@ -13,8 +13,8 @@ from pytest_crab.clients.model_http import as_json
 from pytest_crab.clients.model_http import post
 from pytest_crab.clients.model_http import require_success
 from pytest_crab.errors import MalformedAnswer
-from pytest_crab.protocols import ModelAccess
-from pytest_crab.protocols import Services
+from pytest_crab.model_access import ModelAccess
+from pytest_crab.model_access import Services
 from pytest_crab.scoring.choices.answers import Answers
 from pytest_crab.scoring.choices.answers import ChosenOption
 from pytest_crab.scoring.choices.asking import QuestionSettings

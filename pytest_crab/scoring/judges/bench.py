@@ -16,7 +16,7 @@ from typing import Any
 from pytest_crab.errors import Cancelled
 from pytest_crab.errors import CrabError
 from pytest_crab.errors import StoreError
-from pytest_crab.protocols import Services
+from pytest_crab.model_access import Services
 from pytest_crab.scoring.judges.calibration import Calibration
 from pytest_crab.scoring.judges.calibration import find_calibration
 from pytest_crab.scoring.judges.calibration import keep_calibration

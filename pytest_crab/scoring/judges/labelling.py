@@ -14,8 +14,8 @@ from pytest_crab.clients.chat import ChatSettings
 from pytest_crab.clients.prompting import as_data
 from pytest_crab.clients.prompting import digest_of
 from pytest_crab.errors import ModelRefused
+from pytest_crab.model_access import Services
 from pytest_crab.parsing.json_in_text import pieces
-from pytest_crab.protocols import Services
 from pytest_crab.scoring.judges.votes import PADDED
 from pytest_crab.scoring.judges.votes import SWAPPED
 from pytest_crab.scoring.judges.votes import JudgeQuestion

@@ -13,7 +13,7 @@ from typing import Any
 from typing import Protocol
 
 from pytest_crab import serialization
-from pytest_crab.protocols import Services
+from pytest_crab.model_access import Services
 from pytest_crab.types import Finding
 from pytest_crab.types import Side
 from pytest_crab.types import Usage
