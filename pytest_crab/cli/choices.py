@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from typing import TypeVar
@@ -10,7 +11,11 @@ from typing import TypeVar
 import click
 
 from pytest_crab import runtimes
+from pytest_crab.errors import BadInput
 from pytest_crab.errors import CrabError
+from pytest_crab.scoring.similarity import EMBEDDING
+from pytest_crab.scoring.similarity import Similarity
+from pytest_crab.scoring.similarity import load_measures
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -19,6 +24,24 @@ def store_option(text: str, *names: str) -> Callable[[F], F]:
     """Return the option ``--store``, by default ``.crab``; ``names`` are those of its parameter."""
     folder = click.Path(file_okay=False, path_type=Path)
     return click.option("--store", *names, type=folder, default=Path(".crab"), show_default=True, help=text)
+
+
+def embedding_option(text: str) -> Callable[[F], F]:
+    """Return the option ``--embedding``, with this help text."""
+    return click.option("--embedding", metavar="MODEL", help=text)
+
+
+def load_embedding(model: str) -> Similarity:
+    """Return the similarity of texts by a sentence-transformers model. Raises UsageError if it cannot be had."""
+    return load_similarities([f"{EMBEDDING}{model}"])[f"{EMBEDDING}{model}"]
+
+
+def load_similarities(names: Sequence[str]) -> dict[str, Similarity]:
+    """Return these measures of similarity. Raises UsageError if one cannot be had."""
+    try:
+        return load_measures(names, "similarity")
+    except BadInput as error:
+        raise click.UsageError(str(error)) from error
 
 
 def runtime_option(text: str) -> Callable[[F], F]:

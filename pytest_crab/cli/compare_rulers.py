@@ -12,6 +12,8 @@ from pathlib import Path
 import click
 
 from pytest_crab import serialization
+from pytest_crab.cli.choices import embedding_option
+from pytest_crab.cli.choices import load_similarities
 from pytest_crab.cli.judges import Asking
 from pytest_crab.cli.judges import check_option
 from pytest_crab.cli.judges import cost_line
@@ -40,8 +42,8 @@ from pytest_crab.report.rulers import reviews_of
 from pytest_crab.scoring.judges import require_hits
 from pytest_crab.scoring.judges.bench import JudgeBench
 from pytest_crab.scoring.location import RULES
+from pytest_crab.scoring.similarity import EMBEDDING
 from pytest_crab.scoring.similarity import MEASURES
-from pytest_crab.scoring.similarity import missing_library
 from pytest_crab.text import one_line
 from pytest_crab.types.reviews import FREE
 
@@ -52,6 +54,7 @@ SHOWN = 10
 @click.command("compare-rulers")
 @click.argument("report", type=click.Path(exists=True, path_type=Path))
 @click.option("--similarity", is_flag=True, help="Also BLEU-4, ROUGE-L and chrF (the extra pytest-crab[similarity]).")
+@embedding_option("Also the cosine of embeddings by this sentence-transformers model.")
 @click.option(
     "--location-rule", type=click.Choice(list(RULES)), default="paper", show_default=True,
     help="How location matches: as AACR-Bench's paper says, or as one of its releases computes.",
@@ -66,6 +69,7 @@ def compare_rulers(
     report: Path,
     *,
     similarity: bool,
+    embedding: str | None,
     location_rule: str,
     judges: tuple[str, ...],
     asking: Asking,
@@ -80,7 +84,9 @@ def compare_rulers(
     rulers rank reviewers alike (Kendall's tau-b), and the comments that one ruler counts as hit and another as missed.
     Only a judge asks a model.
     """
-    _require_rulers(judges, similarity=similarity)
+    _require_rulers(judges)
+    wanted = [*(MEASURES if similarity else ()), *([f"{EMBEDDING}{embedding}"] if embedding is not None else [])]
+    measures = load_similarities(wanted)
     try:
         file = trials_file(report)
         trials = reviews_of(file)
@@ -93,7 +99,7 @@ def compare_rulers(
                     print_plan(bench, questions, check=check)
                 return
             known = [None if labels is None else labels_of(trials, labels, bench.judge.labels) for bench in benches]
-            found = compare(file, similarities=similarity, judges=benches, location_rule=location_rule)
+            found = compare(file, similarities=measures, judges=benches, location_rule=location_rule)
             asked = [
                 _completed(judge, bench, own, check=check)
                 for judge, bench, own in zip(found.judges, benches, known, strict=True)
@@ -107,9 +113,7 @@ def compare_rulers(
         click.echo("\n".join([*_lines(found, everything=everything), *map(cost_line, benches)]))
 
 
-def _require_rulers(judges: Sequence[str], *, similarity: bool) -> None:
-    if similarity and (missing := missing_library()) is not None:
-        raise click.UsageError(f"--similarity needs {missing}; install the extra pytest-crab[similarity]")
+def _require_rulers(judges: Sequence[str]) -> None:
     if taken := {*BINARY, *MEASURES} & {*judges}:
         raise click.UsageError(f"--judge {min(taken)}: a ruler has this name; give the judge another in crab.yaml")
     require_judge(named=bool(judges))

@@ -11,6 +11,8 @@ from pathlib import Path
 import click
 
 from pytest_crab import serialization
+from pytest_crab.cli.choices import embedding_option
+from pytest_crab.cli.choices import load_embedding
 from pytest_crab.cli.judges import Asking
 from pytest_crab.cli.judges import cost_line
 from pytest_crab.cli.judges import judge_options
@@ -30,9 +32,7 @@ from pytest_crab.report.swe_prbench import PrbenchReviewer
 from pytest_crab.report.swe_prbench import label_agreements
 from pytest_crab.report.swe_prbench import score_trials
 from pytest_crab.scoring.judges.calibration import calibration_line
-from pytest_crab.scoring.swe_prbench import Similar
-from pytest_crab.scoring.swe_prbench import embedding_similarity
-from pytest_crab.scoring.swe_prbench import missing_embedding
+from pytest_crab.scoring.similarity import Similarity
 from pytest_crab.scoring.swe_prbench import word_overlap
 from pytest_crab.statistics.swe_prbench import LABELS
 from pytest_crab.statistics.swe_prbench import RELEASE
@@ -58,9 +58,7 @@ _HEADS = (
     show_default=True,
     help="Score as the paper says, or as its release.",
 )
-@click.option(
-    "--embedding", metavar="MODEL", help="Compare texts by this sentence-transformers model, not by their words."
-)
+@embedding_option("Compare texts by this sentence-transformers model, not by their words.")
 @labels_option
 @judge_options
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
@@ -108,15 +106,8 @@ def sweprbench(
     click.echo("\n".join(map(_agreement_line, agreements)), nl=bool(agreements))
 
 
-def _similarity(embedding: str | None) -> Similar:
-    if embedding is None:
-        return word_overlap
-    if (missing := missing_embedding()) is not None:
-        raise click.UsageError(f"--embedding needs {missing}; install the extra pytest-crab[embedding]")
-    try:
-        return embedding_similarity(embedding)
-    except (OSError, ValueError, RuntimeError) as error:
-        raise click.UsageError(f"--embedding {embedding} cannot be loaded: {one_line(str(error), 200)}") from error
+def _similarity(embedding: str | None) -> Similarity:
+    return word_overlap if embedding is None else load_embedding(embedding)
 
 
 def _lines(found: PrbenchReport) -> Iterator[str]:

@@ -32,8 +32,10 @@ from pytest_crab.scoring import SCORERS
 from pytest_crab.scoring import ScorerSpec
 from pytest_crab.scoring.choices import ANSWERERS
 from pytest_crab.scoring.judges import JUDGES
+from pytest_crab.scoring.similarity import EMBEDDING
 from pytest_crab.scoring.similarity import MEASURES
-from pytest_crab.scoring.similarity import missing_library
+from pytest_crab.scoring.similarity import is_measure
+from pytest_crab.scoring.similarity import load_measures
 from pytest_crab.settings import Settings
 from pytest_crab.settings import Variant
 from pytest_crab.trial import Crew
@@ -158,22 +160,20 @@ def _scorer_specs(names: Sequence[str], settings: Settings) -> tuple[ScorerSpec,
         return DEFAULT
     every = [each for name in names for each in (MEASURES if name == SIMILARITY else (name,))]
     specs = tuple(_scorer_spec(name, settings) for name in dict.fromkeys(every))
-    missing = missing_library()
-    if missing is not None and set(every) & set(MEASURES):
-        raise BadInput("--crab-score", [f"similarity needs {missing}; install the extra pytest-crab[similarity]"])
-    if set(every) <= set(MEASURES):
+    load_measures(filter(is_measure, every), "--crab-score")
+    if all(map(is_measure, every)):
         raise BadInput("--crab-score", ["similarity gives no verdicts; name another ruler too, such as oracles"])
     return specs
 
 
 def _scorer_spec(name: str, settings: Settings) -> ScorerSpec:
     variant = settings.judges.get(name)
-    if name in SCORERS:
+    if name in SCORERS or is_measure(name):
         if variant is not None:
             raise BadInput(JUDGES.where(name), ["a ruler has this name; give the judge another"])
         return ScorerSpec(name=name)
     if variant is None:
-        known = ", ".join((*SCORERS, SIMILARITY, *settings.judges))
+        known = ", ".join((*SCORERS, SIMILARITY, f"{EMBEDDING}MODEL", *settings.judges))
         raise BadInput("--crab-score", [f"{name!r} is no ruler; use one of {known}, or name a judge in crab.yaml"])
     where = JUDGES.where(name)
     return ScorerSpec(

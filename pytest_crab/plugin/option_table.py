@@ -93,7 +93,7 @@ class Options:
         kinds.NAME,
         (),
         "score reviews by this ruler in place of oracles; repeatable, the first that gives verdicts decides the "
-        "outcome (built in: oracles, location, similarity; judges in crab.yaml)",
+        "outcome (built in: oracles, location, similarity, embedding:MODEL; judges in crab.yaml)",
         many=True,
     )
     runtime: str = _option(kinds.RUNTIME, "auto", "run code in docker, in local sandboxes, or in what is there (auto)")

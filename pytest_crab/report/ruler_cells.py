@@ -17,6 +17,7 @@ from pytest_crab.scoring.review_rulers import best_match
 from pytest_crab.scoring.review_rulers import has_place
 from pytest_crab.scoring.review_rulers import has_texts
 from pytest_crab.scoring.review_rulers import match_by_place
+from pytest_crab.scoring.similarity import Similarity
 from pytest_crab.types import COMPARED
 from pytest_crab.types import Finding
 from pytest_crab.types import Score
@@ -54,7 +55,7 @@ class Cell:
 def hit_rulers_of(trial: Trial) -> tuple[str, ...]:
     """Return the rulers of a trial that know hits: tests, location, and the other scorers on its record that do."""
     scorers = dict.fromkeys(score.scorer for score in _own_scores(trial) if score.label != COMPARED)
-    return (*BINARY, *(name for name in scorers if name not in similarity.MEASURES))
+    return (*BINARY, *(name for name in scorers if not similarity.is_measure(name)))
 
 
 def cells_of(
@@ -62,13 +63,13 @@ def cells_of(
     texts: Mapping[str, str],
     *,
     judged: Mapping[str, JudgedTrial | None] | None = None,
-    similarities: bool = False,
+    similarities: Mapping[str, Similarity] | None = None,
     rule: str = PAPER,
 ) -> Iterator[Cell]:
     """Yield a cell for each comment of a trial that has a review, by every ruler that is on record or can be computed.
 
     ``texts`` are those of comments, by id. ``judged`` are judges that were asked since. ``rule`` is the name of one of
-    the RULES by location, and ``similarities`` asks for those measures that are not on record.
+    the RULES by location, and ``similarities`` are measures to compute, by name.
     """
     assert trial.review is not None
     findings, judges = trial.review.findings, judged or {}
@@ -86,7 +87,7 @@ def cells_of(
         values[LOCATION] = float(bool(by_place)) if told and has_place(comment, rule) else None
         values |= {name: score.value for name, score in own.items()}
         values |= {name: _hit_value(judge, comment.id) for name, judge in judges.items()}
-        values |= _similar(text, findings) if similarities and told else {}
+        values |= _similar(text, findings, similarities) if similarities and told else {}
         found = {**by_place, **_found(comment.id, own, judges, findings)}
         at = next(iter(found.values()), None)
         yield Cell(
@@ -131,7 +132,9 @@ def _hit_value(judged: JudgedTrial | None, comment: str) -> float | None:
     return None if hit is None else float(hit)
 
 
-def _similar(text: str | None, findings: Sequence[Finding]) -> dict[str, float | None]:
+def _similar(
+    text: str | None, findings: Sequence[Finding], measures: Mapping[str, Similarity]
+) -> dict[str, float | None]:
     if text is None:
         return {}
-    return {name: best_match(measure, text, findings)[0] for name, measure in similarity.measures().items()}
+    return {name: best_match(measure, text, findings)[0] for name, measure in measures.items()}

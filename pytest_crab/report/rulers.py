@@ -34,6 +34,7 @@ from pytest_crab.report.ruler_cells import cells_of
 from pytest_crab.report.ruler_cells import hit_rulers_of
 from pytest_crab.scoring.judges.bench import JudgeBench
 from pytest_crab.scoring.review_rulers import PAPER
+from pytest_crab.scoring.similarity import Similarity
 from pytest_crab.statistics.paired import kappa
 from pytest_crab.statistics.rank_agreement import RankAgreement
 from pytest_crab.statistics.rank_agreement import rank_agreement
@@ -113,15 +114,16 @@ def reviews_of(trials_file: Path) -> list[Trial]:
 def compare_rulers(
     trials_file: Path,
     *,
-    similarities: bool = False,
+    similarities: Mapping[str, Similarity] | None = None,
     judges: Sequence[JudgeBench] = (),
     location_rule: str = "paper",
 ) -> RulerComparison:
     """Measure the stored reviews of a trials.jsonl by every ruler. Controls and trials without a review are left out.
 
-    ``judges`` are asked, and their names are then rulers: a finding hits a comment if it gets the judge's first label.
-    ``location_rule`` is the name of one of the RULES by location. The last record of a trial counts. Raises BadInput
-    for a damaged report, and where no review is on record, and what the judges raise.
+    ``similarities`` are measures by name. ``judges`` are asked, and their names are then rulers: a finding hits a
+    comment if it gets the judge's first label. ``location_rule`` is the name of one of the RULES by location. The last
+    record of a trial counts. Raises BadInput for a damaged report, and where no review is on record, and what the
+    judges raise.
     """
     trials, report = reviews_of(trials_file), trials_file.parent
     judged = {judge.name: judge_trials(trials, report, judge) for judge in judges}

@@ -24,9 +24,9 @@ from pytest_crab.scoring.judges.reviews import label_of_finding
 from pytest_crab.scoring.judges.votes import Decide
 from pytest_crab.scoring.judges.votes import VotedLabel
 from pytest_crab.scoring.location import Place
+from pytest_crab.scoring.similarity import Similarity
 from pytest_crab.scoring.swe_prbench import MIDDLE_ACTIONABILITY
 from pytest_crab.scoring.swe_prbench import LabelledFinding
-from pytest_crab.scoring.swe_prbench import Similar
 from pytest_crab.scoring.swe_prbench import match_review
 from pytest_crab.statistics.paired import kappa
 from pytest_crab.statistics.swe_prbench import CONFIRMED
@@ -108,7 +108,7 @@ def score_trials(
     trials: Sequence[Trial],
     report: Path,
     decide: Decide,
-    similar: Similar,
+    similar: Similarity,
     *,
     rule: str = PAPER,
     labels: Mapping[tuple[str, int], str] | None = None,
@@ -174,7 +174,9 @@ def _why_not(trial: Trial, cells: Mapping[TrialId, Mapping[Cell, VotedLabel]]) -
     return next((voted.reason for voted in own if voted.label is None and not voted.unreadable), None)
 
 
-def _review(trial: Trial, report: Path, cells: Mapping[Cell, VotedLabel], similar: Similar, rule: str) -> PrbenchReview:
+def _review(
+    trial: Trial, report: Path, cells: Mapping[Cell, VotedLabel], similar: Similarity, rule: str
+) -> PrbenchReview:
     labels: tuple[str, ...] = ()
     counts, outside = ReviewCounts(human=len(trial.comments), unreadable=True), 0
     difficulty = next((one.labels["difficulty"] for one in trial.comments if "difficulty" in one.labels), "")

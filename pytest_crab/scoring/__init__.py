@@ -14,6 +14,7 @@ from pytest_crab.scoring.judges.scorer import JudgeScorer
 from pytest_crab.scoring.oracles import OracleScorer
 from pytest_crab.scoring.protocols import Scorer
 from pytest_crab.scoring.refinement import RefinementScorer
+from pytest_crab.scoring.review_rulers import SimilarityScorer
 from pytest_crab.scoring.review_rulers import review_rulers
 
 #: What makes each built-in scorer of a trial with a reviewer, by name.
@@ -29,7 +30,10 @@ ANSWER_SCORERS: tuple[Scorer, ...] = (ChoiceScorer(),)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScorerSpec:
-    """The recipe of a scorer, plain JSON: a built-in one by its name, or a judge by the name that crab.yaml gives."""
+    """The recipe of a scorer, plain JSON: a built-in one by its name, or a judge by the name that crab.yaml gives.
+
+    A similarity by embeddings is named by its model, see similarity.EMBEDDING.
+    """
 
     name: str
     judge: AdapterSpec | None = None
@@ -37,7 +41,7 @@ class ScorerSpec:
     def build(self) -> Scorer:
         """Build the scorer. Raises BadInput with every fault of a judge's settings."""
         if self.judge is None:
-            return SCORERS[self.name]()
+            return SCORERS[self.name]() if self.name in SCORERS else SimilarityScorer(self.name)
         judge = JUDGES.build(self.judge, JUDGES.where(self.name))
         require_hits(judge, self.name)
         return JudgeScorer(self.name, judge)

@@ -128,11 +128,11 @@ class SimilarityScorer(_ReviewRuler):
     @property
     def version(self) -> str:
         """See scoring.protocols.Scorer."""
-        library = similarity.LIBRARY_OF[self.name]
+        library = similarity.library_of(self.name)
         return f"{library} {metadata.version(library)}"
 
     def _scores(self, comments: Sequence[Comment], findings: Sequence[Finding]) -> Iterator[Score]:
-        measure = similarity.measures()[self.name]
+        measure = similarity.measure_of(self.name)
         for comment in comments:
             value, at = best_match(measure, comment.body, findings)
             yield Score(

@@ -6,26 +6,21 @@ rule of the text, ``release`` what the published harness does.
 
 from __future__ import annotations
 
-import functools
-import importlib.util
 import math
 import re
-from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pytest_crab.scoring.location import Place
+from pytest_crab.scoring.similarity import Similarity
 from pytest_crab.statistics.swe_prbench import CONFIRMED
 from pytest_crab.statistics.swe_prbench import FABRICATED
 from pytest_crab.statistics.swe_prbench import PAPER
 from pytest_crab.statistics.swe_prbench import PLAUSIBLE
 from pytest_crab.statistics.swe_prbench import RELEASE
 from pytest_crab.statistics.swe_prbench import ReviewCounts
-
-#: Takes two texts; 1 is the same.
-Similar = Callable[[str, str], float]
 
 #: A pair with less affinity is none; findings more alike than this are one cluster.
 LEAST_AFFINITY, SAME_CLUSTER = 0.30, 0.65
@@ -68,7 +63,7 @@ class MatchedReview:
 
 
 def match_review(
-    findings: Sequence[LabelledFinding], humans: Sequence[tuple[str, Place]], similar: Similar, rule: str = PAPER
+    findings: Sequence[LabelledFinding], humans: Sequence[tuple[str, Place]], similar: Similarity, rule: str = PAPER
 ) -> MatchedReview:
     """Match the findings of a review with the human comments, each with its place, one to one in two stages."""
     if rule == RELEASE:
@@ -150,7 +145,7 @@ def _affinity(alike: float, finding: Place, human: Place, rule: str) -> float:
     return max(0.0, min(1.0, alike + 0.15 * same_file + near))
 
 
-def count_clusters(texts: Sequence[str], similar: Similar) -> int:
+def count_clusters(texts: Sequence[str], similar: Similarity) -> int:
     """Return how many clusters texts form: each joins the first one whose first text is like it, or opens a new one."""
     first: list[str] = []
     for text in texts:
@@ -163,24 +158,3 @@ def word_overlap(one: str, other: str) -> float:
     """Return the share of words that two texts have in common (Jaccard): the release's measure without a model."""
     first, second = ({word.lower() for word in _WORD.findall(text)} for text in (one, other))
     return len(first & second) / len(first | second) if first and second else 0.0
-
-
-def missing_embedding() -> str | None:
-    """Return the name of the library that an embedding needs, if it is not installed."""
-    return None if importlib.util.find_spec("sentence_transformers") else "sentence_transformers"
-
-
-def embedding_similarity(model: str) -> Similar:
-    """Return the cosine of two texts' embeddings by a sentence-transformers model, each text embedded once.
-
-    Raises ImportError where the library is not installed, and what it raises for a model that it cannot load.
-    """
-    import sentence_transformers
-
-    encoder = sentence_transformers.SentenceTransformer(model)
-
-    @functools.cache
-    def embed(text: str) -> list[float]:
-        return [float(value) for value in encoder.encode([text], normalize_embeddings=True, show_progress_bar=False)[0]]
-
-    return lambda one, other: math.fsum(a * b for a, b in zip(embed(one), embed(other), strict=True))

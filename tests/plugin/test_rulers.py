@@ -189,6 +189,37 @@ def test_a_judge_that_fails_leaves_the_oracles_as_they_are(lab: Any, provider: S
     assert None not in [verdict for trial in lab.records() for verdict in labels(trial, "strict").values()]
 
 
+#: The interface of sentence-transformers: the words of a small vocabulary, counted.
+ENCODER = """
+class SentenceTransformer:
+    def __init__(self, name):
+        if name != "words":
+            raise OSError(f"{name} is no model")
+
+    def encode(self, texts, normalize_embeddings, show_progress_bar):
+        counts = [[text.lower().count(word) for word in ("percent", "escape")] for text in texts]
+        return [[one / (sum(n * n for n in row) ** 0.5 or 1) for one in row] for row in counts]
+"""
+
+
+def test_embeddings_are_a_ruler_of_a_run_and_of_its_report(lab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    about = "Metadata-Version: 2.1\nName: sentence-transformers\nVersion: 3.0\n"
+    lab.write({"lib/sentence_transformers.py": ENCODER, "lib/sentence_transformers-3.0.dist-info/METADATA": about})
+    monkeypatch.syspath_prepend(lab.path / "lib")
+    run = ("--reviewer=human", "--crab-score=location", *RUN)
+    refused = lab.run("--crab-score=embedding:nothing", *run)
+    refused.stderr.fnmatch_lines(["*embedding:nothing cannot be loaded: nothing is no model*"])
+    lab.run("--crab-score=embedding:words", *run).assert_outcomes(passed=2)
+    for trial in lab.records():
+        own = [score for score in trial["scores"] if score["scorer"] == "embedding:words"]
+        assert [(score["label"], score["value"]) for score in own] == [("compared", pytest.approx(1.0))] * 2
+        assert trial["versions"]["rulers"]["embedding:words"] == "sentence-transformers 3.0"
+    command = ["compare-rulers", str(lab.store / "report"), "--embedding", "words", "--json"]
+    found = json.loads(CliRunner().invoke(main, command).output)
+    assert found["rulers"] == ["tests", "location", "embedding:words"]
+    assert found["hit_rulers"] == ["tests", "location"]
+
+
 @pytest.mark.parametrize(
     ("scores", "said"),
     [
@@ -196,6 +227,7 @@ def test_a_judge_that_fails_leaves_the_oracles_as_they_are(lab: Any, provider: S
             ("--crab-score=opus",),
             "*'opus' is no ruler; use one of oracles, refinement, location,*, strict, or name a judge*",
         ),
+        (("--crab-score=location", "--crab-score=embedding:m"), "*embedding:m needs sentence_transformers; install*"),
         (("--crab-score=chrf",), "*similarity gives no verdicts; name another ruler too*"),
     ],
 )

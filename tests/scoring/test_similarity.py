@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+import types
+from typing import Any
+
 import pytest
 
 pytest.importorskip("sacrebleu")
@@ -9,7 +13,7 @@ pytest.importorskip("rouge_score")
 
 from pytest_crab.scoring.review_rulers import best_match
 from pytest_crab.scoring.similarity import MEASURES
-from pytest_crab.scoring.similarity import measures
+from pytest_crab.scoring.similarity import measure_of
 from pytest_crab.types import Finding
 
 HUMAN = (
@@ -25,7 +29,7 @@ CODEX = (
 
 def test_the_papers_pair_is_as_near_to_its_table_as_its_text_allows() -> None:
     """Table 2 has 0.00, 7.02 and 20.74. The text as printed gives another ROUGE-L, and chrF within a point."""
-    found = {name: 100 * measure(CODEX, HUMAN) for name, measure in measures().items()}
+    found = {name: 100 * measure_of(name)(CODEX, HUMAN) for name in MEASURES}
     assert found["bleu-4"] == 0.0
     assert found["rouge-l"] == pytest.approx(9.68, abs=0.01)
     assert found["chrf"] == pytest.approx(21.51, abs=0.01)
@@ -33,14 +37,35 @@ def test_the_papers_pair_is_as_near_to_its_table_as_its_text_allows() -> None:
 
 @pytest.mark.parametrize("name", MEASURES)
 def test_a_text_is_like_itself_and_nothing_is_like_nothing(name: str) -> None:
-    measure = measures()[name]
+    measure = measure_of(name)
     assert measure(HUMAN, HUMAN) == pytest.approx(1.0)
     assert measure("", HUMAN) == 0.0
     assert measure("\x00 🦀", HUMAN) == pytest.approx(0.0, abs=0.05)
 
 
 def test_the_best_finding_counts_and_the_first_of_equal_ones() -> None:
-    measure = measures()["chrf"]
+    measure = measure_of("chrf")
     findings = [Finding(body=CODEX), Finding(body=HUMAN), Finding(body=HUMAN)]
     assert best_match(measure, HUMAN, findings) == (pytest.approx(1.0), 1)
     assert best_match(measure, HUMAN, []) == (0.0, None)
+
+
+def test_texts_may_be_compared_by_embeddings(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    class Encoder:
+        def __init__(self, name: str) -> None:
+            assert name == "some/model"
+
+        def encode(self, texts: list[str], **options: Any) -> list[list[float]]:
+            assert options["normalize_embeddings"]
+            asked.extend(texts)
+            return [{"a": [0.6, 0.8], "b": [1.0, 0.0], "c": [-1.0, 0.0]}[text[0]] for text in texts]
+
+    module = types.ModuleType("sentence_transformers")
+    module.SentenceTransformer = Encoder  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "sentence_transformers", module)
+    similar = measure_of("embedding:some/model")
+    assert [similar("a", "b"), similar("b", "a"), similar("a", "aa")] == pytest.approx([0.6, 0.6, 1.0])
+    assert similar("b", "c") == 0.0  # a cosine below 0
+    assert sorted(asked) == ["a", "aa", "b", "c"]  # each once

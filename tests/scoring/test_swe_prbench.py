@@ -6,8 +6,6 @@ import itertools
 import json
 import math
 import random
-import sys
-import types
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,7 +15,6 @@ import pytest
 from pytest_crab.scoring.location import Place
 from pytest_crab.scoring.swe_prbench import LabelledFinding
 from pytest_crab.scoring.swe_prbench import count_clusters
-from pytest_crab.scoring.swe_prbench import embedding_similarity
 from pytest_crab.scoring.swe_prbench import match_review
 from pytest_crab.scoring.swe_prbench import word_overlap
 from pytest_crab.statistics.swe_prbench import LABELS
@@ -217,26 +214,6 @@ def test_the_release_detects_nothing_beside_the_diff() -> None:
     assert adjacent_detection(1, 4, "Type3_Latent_Candidate", "release") == 0
     assert adjacent_detection(1, 4, "Type1_Direct") == 0
     assert adjacent_detection(0, 0, "Type2_Contextual") == 0
-
-
-def test_texts_may_be_compared_by_embeddings(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
-
-    class Encoder:
-        def __init__(self, name: str) -> None:
-            assert name == "some/model"
-
-        def encode(self, texts: list[str], **options: Any) -> list[list[float]]:
-            assert options["normalize_embeddings"]
-            asked.extend(texts)
-            return [[0.6, 0.8] if "a" in text else [1.0, 0.0] for text in texts]
-
-    module = types.ModuleType("sentence_transformers")
-    module.SentenceTransformer = Encoder  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "sentence_transformers", module)
-    similar = embedding_similarity("some/model")
-    assert [similar("a", "b"), similar("b", "a"), similar("a", "aa")] == pytest.approx([0.6, 0.6, 1.0])
-    assert sorted(asked) == ["a", "aa", "b"]  # each once
 
 
 def test_clusters_compare_with_their_first_text() -> None:
