@@ -35,6 +35,7 @@ COMMANDS = {
     "prune": Subcommand("pytest_crab.cli.prune:prune", "Remove what dead runs left, and on request what is stored."),
     "export": Subcommand("pytest_crab.cli.export:export", "Write the reviews of a run in another benchmark's format."),
     "import": Subcommand("pytest_crab.cli.import_:import_", "Make a native set of another benchmark's release."),
+    "quickstart": Subcommand("pytest_crab.cli.quickstart:quickstart", "Copy the quickstart set to a new folder."),
     "shell": Subcommand("pytest_crab.cli.shell:shell", "Open a shell in the workspace of an instance."),
     "show": Subcommand("pytest_crab.cli.show:show", "Show one trial: findings on the diff, oracles, revision."),
     "sweprbench": Subcommand("pytest_crab.cli.sweprbench:sweprbench", "Score stored reviews by SWE-PRBench's rule."),

@@ -13,11 +13,12 @@ from pathlib import Path
 
 from pytest_crab.errors import EngineError
 from pytest_crab.instances.loading import FILE
+from pytest_crab.instances.quickstart import quickstart_folder
 from pytest_crab.instances.recorded import FOLDER
 from pytest_crab.types import Instance
 
-#: What lies in each hidden place, by its path without links.
-_places: dict[str, str] = {}
+#: What lies in each hidden place, by its path without links; the package's own set is hidden from the start.
+_places: dict[str, str] = {str(quickstart_folder().resolve()): "the quickstart set"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

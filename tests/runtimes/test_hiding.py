@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
 from collections.abc import Iterator
@@ -13,6 +15,7 @@ from typing import NoReturn
 
 import pytest
 
+import pytest_crab
 from pytest_crab.errors import EngineError
 from pytest_crab.protocols import Command
 from pytest_crab.protocols import Limits
@@ -94,6 +97,44 @@ def test_what_is_needed_and_hidden_is_an_error(tmp_path: Path) -> None:
         assert str(tool.parent) in str(caught.value)
         assert "\n" not in str(caught.value)
     assert run_in_folder([str(tool)], clone, readable=[tmp_path / "shown", tool], seconds=20).stdout == b"ran\n"
+
+
+#: Run by an installed copy of the package: prints what a sandbox reads of these files.
+READ = """
+import sys
+from pathlib import Path
+from pytest_crab.runtimes import hiding
+from pytest_crab.runtimes.bubblewrap import run_in_folder
+if sys.argv[2] == "shown":
+    hiding._places.clear()
+script = 'for path in "$@"; do cat "$path" 2> /dev/null || echo "-"; done; find / -name test_c0.py 2> /dev/null; true'
+done = run_in_folder(["sh", "-c", script, "sh", *sys.argv[3:]], Path(sys.argv[1]), readable=[], seconds=60)
+sys.stdout.buffer.write(done.stdout)
+"""
+
+
+def test_the_set_of_an_installed_package_is_not_seen(system_folder: Path, tmp_path: Path) -> None:
+    """The package as a wheel installs it, in a place that every sandbox sees; the attack works where nothing hides."""
+    root = Path(pytest_crab.__file__).parents[1]
+    package = system_folder / "site/pytest_crab"
+    shutil.copytree(root / "pytest_crab", package, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(root / "instances/quickstart", package / "quickstart")
+    oracles = sorted(package.glob("quickstart/*/oracles/test_c0.py"))
+    lying = [package / "py.typed", oracles[0], package / "quickstart/crab.lock"]
+    (package / "py.typed").write_text("seen\n")
+
+    def read(how: str) -> str:
+        (tmp_path / how).mkdir()
+        argv = [sys.executable, "-c", READ, str(tmp_path / how), how, *map(str, lying)]
+        own = {**os.environ, "PYTHONPATH": str(package.parent)}
+        done = subprocess.run(argv, cwd=tmp_path, env=own, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert read("hidden") == "seen\n-\n-\n"
+    told = read("shown")
+    assert oracles[0].read_text() in told
+    assert sorted(told.splitlines()[-len(oracles) :]) == list(map(str, oracles))
 
 
 def test_a_set_below_the_systems_folders_is_not_seen_in_an_environment(system_folder: Path, instance: Instance) -> None:
