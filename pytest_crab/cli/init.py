@@ -1,0 +1,153 @@
+"""The init command: a crab.yaml, a workflow of CI, and the first command to run."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Mapping
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from typing import NamedTuple
+
+import click
+import yaml
+
+from pytest_crab.adapters import Family
+from pytest_crab.agents import AGENTS
+from pytest_crab.errors import BadInput
+from pytest_crab.instances.loading import find_instances
+from pytest_crab.reviewers import REVIEWERS
+from pytest_crab.settings import FILE
+
+#: The name of the reviewer that is measured, in crab.yaml.
+NAME = "mine"
+
+#: For each provider of CI the file of its workflow, the one here that it is a copy of, and the runtime of its machines.
+PROVIDERS = {
+    "github": (".github/workflows/review-agent.yml", "github-actions.yml", "docker"),
+    "gitlab": (".gitlab-ci.yml", "gitlab-ci.yml", "local"),
+}
+
+_BUDGET, _MARGIN = 20, 5
+
+
+@click.command()
+@click.option("--reviewer", metavar="NAME", help="The reviewer to measure: a built-in one, or module:Class.")
+@click.option("--set", "folder", metavar="DIR", help="Where the instances lie or will lie.")
+@click.option("--ci", type=click.Choice([*PROVIDERS, "none"]), help="Whose workflow is written.")
+@click.option("--agent", default="claude-code", show_default=True, help="The agent that acts on the findings.")
+@click.option(
+    "--setting", "settings", multiple=True, metavar="KEY=VALUE", help="A setting of the reviewer; repeatable."
+)
+@click.option("--overwrite", is_flag=True, help="Replace files that are there.")
+def init(
+    reviewer: str | None,
+    folder: str | None,
+    ci: str | None,
+    agent: str,
+    settings: Sequence[str],
+    *,
+    overwrite: bool,
+) -> None:
+    """Write crab.yaml and a workflow of CI into the current folder, and say what to run first.
+
+    Three things are asked for: the reviewer, the set and the CI. On the command line they are --reviewer, --set, --ci.
+    """
+    built_in = ", ".join(sorted(REVIEWERS.table))
+    reviewer = _ask("--reviewer", reviewer, f"Which reviewer is measured ({built_in}, or module:Class)?", "claude-code")
+    own = _settings_of(reviewer, settings)
+    _check(AGENTS, agent, {}, "--agent")
+    folder = _ask("--set", folder, "In which folder do the instances lie?", "instances/mine")
+    if Path(folder).is_absolute() or ".." in Path(folder).parts:
+        raise click.UsageError(f"--set is {folder!r}; it should be a path below this folder, where crab.yaml will lie")
+    ci = _ask("--ci", ci, "Whose CI runs it?", "github", click.Choice([*PROVIDERS, "none"]))
+    file, source, runtime = PROVIDERS.get(ci, ("", "", "docker" if shutil.which("docker") else "local"))
+    texts = {FILE: _crab_yaml({"use": reviewer, **own}, agent, folder, runtime)}
+    if file:
+        texts[file] = Path(__file__).with_name("workflows").joinpath(source).read_text("utf-8")
+    _write(texts, overwrite=overwrite)
+    if file:
+        click.echo(f"put the address of pytest-crab's repository into {file}")
+    if next(find_instances(Path(folder)), None) is None:
+        click.echo(f"no instance lies in {folder} yet: pytest-crab new OWNER/NAME#7 --into {folder} writes one")
+    click.echo("first: pytest --experiment nightly --crab-plan")
+
+
+def _ask(option: str, value: str | None, question: str, default: str, choice: click.Choice[str] | None = None) -> str:
+    """Return the value of the option, else the answer to a question. Raises UsageError where nobody can answer."""
+    if value is not None:
+        return value
+    if not sys.stdin.isatty():
+        raise click.UsageError(f"there is no terminal to ask at: add {option}, as in {option}={default}")
+    return str(click.prompt(question, default=default, type=choice))
+
+
+def _settings_of(reviewer: str, pairs: Sequence[str]) -> dict[str, Any]:
+    """Return the reviewer's settings, asking for those that it needs. Raises UsageError."""
+    settings: dict[str, Any] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals:
+            raise click.UsageError(
+                f"--setting is {pair!r}; it should be KEY=VALUE, as in model=anthropic:claude-sonnet-5"
+            )
+        settings[key.strip()] = value.strip()
+    while (missing := _check(REVIEWERS, reviewer, settings, "--reviewer")) is not None:
+        if not sys.stdin.isatty():
+            raise click.UsageError(f"{reviewer} needs {missing}: add --setting {missing}=VALUE")
+        settings[missing] = str(click.prompt(f"{reviewer} needs {missing}"))
+    return settings
+
+
+def _check(family: Family, name: str, settings: Mapping[str, Any], option: str) -> str | None:
+    """Return the first setting that is missing, None if none is. Raises UsageError for other faults."""
+    try:
+        spec = family.spec(name, settings, Path.cwd(), option)
+        family.build(spec, option)
+    except BadInput as error:
+        missing = [each.partition(" is missing")[0] for each in error.problems if " is missing" in each]
+        if len(missing) == len(error.problems):
+            return missing[0]
+        raise click.UsageError(str(error)) from error
+    return None
+
+
+def _crab_yaml(reviewer: Mapping[str, Any], agent: str, folder: str, runtime: str) -> str:
+    """Return the text of crab.yaml: the reviewer, and the experiments that the workflows run."""
+    gate = {"baseline": "baseline.json", "margin": _MARGIN}
+    run = _Run(agent, folder, runtime)
+    experiments = {"nightly": run.keys(budget=_BUDGET), "gate": run.keys(replay=True, gate=gate)}
+    parts: dict[str, dict[str, Any]] = {
+        "What is measured, under the name that reports show.": {"reviewers": {NAME: dict(reviewer)}},
+        "Recorded answers of models: commit them, and the gate asks no model.": {"models": {"cassettes": "recordings"}},
+        "nightly runs everything, with a key. gate runs on each change, without one, and compares with the last good\n"
+        "# run: keep its summary.json as baseline.json.": {"experiments": experiments},
+    }
+    return "\n".join(f"# {comment}\n{yaml.safe_dump(data, sort_keys=False)}" for comment, data in parts.items())
+
+
+class _Run(NamedTuple):
+    """The keys that both experiments have."""
+
+    agent: str
+    folder: str
+    runtime: str
+
+    def keys(self, **more: Any) -> dict[str, Any]:
+        """Return them with others behind; lists are made anew, since crab.yaml takes no anchors."""
+        return {"reviewers": [NAME], "agents": [self.agent], "set": self.folder, "runtime": self.runtime, **more}
+
+
+def _write(texts: Mapping[str, str], *, overwrite: bool) -> None:
+    """Write the files, none where one is there and may not be replaced. Raises ClickException."""
+    there = [name for name in texts if Path(name).exists()]
+    if there and not overwrite and not (sys.stdin.isatty() and click.confirm(f"Replace {' and '.join(there)}?")):
+        raise click.ClickException(f"{', '.join(there)}: already there, nothing was written; --overwrite replaces it")
+    for name, text in texts.items():
+        try:
+            Path(name).parent.mkdir(parents=True, exist_ok=True)
+            Path(name).write_text(text, "utf-8")
+        except OSError as error:
+            raise click.ClickException(f"{name} cannot be written: {error.strerror}") from error
+        click.echo(f"wrote {name}")

@@ -1,0 +1,103 @@
+"""The init command: what it writes is read by a run, and nothing of the user's is replaced unasked."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from click.testing import Result
+
+from pytest_crab.cli import main
+from pytest_crab.settings import load_settings
+
+WHOLE = ("--reviewer=single-shot", "--setting=model=anthropic:m", "--set=instances/mine", "--ci=github")
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def init(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["init", *arguments], catch_exceptions=False)
+
+
+def test_without_a_terminal_options_answer(here: Path) -> None:
+    done = init(*WHOLE)
+    assert done.exit_code == 0
+    assert done.output.splitlines()[-1] == "first: pytest --experiment nightly --crab-plan"
+    assert "no instance lies in instances/mine yet: pytest-crab new " in done.output
+    settings = load_settings(here)
+    assert (settings.reviewers["mine"].use, settings.reviewers["mine"].settings) == (
+        "single-shot",
+        {"model": "anthropic:m"},
+    )
+    nightly, gate = settings.experiments["nightly"], settings.experiments["gate"]
+    assert nightly.set == ("instances/mine",)
+    assert nightly.options == {"reviewers": ["mine"], "agents": ["claude-code"], "runtime": "docker", "budget": "20"}
+    assert (gate.gate, gate.options["replay"]) == ({"baseline": "baseline.json", "margin": "5"}, "true")
+
+
+@pytest.mark.parametrize(
+    ("ci", "file"), [("github", ".github/workflows/review-agent.yml"), ("gitlab", ".gitlab-ci.yml"), ("none", None)]
+)
+def test_the_workflow_is_the_one_of_the_docs(here: Path, ci: str, file: str | None) -> None:
+    assert init("--reviewer=ruff", "--set=a", f"--ci={ci}").exit_code == 0
+    written = [str(path.relative_to(here)) for path in here.rglob("*") if path.is_file()]
+    assert sorted(written) == sorted(["crab.yaml", *([file] if file else [])])
+    if file:
+        docs = Path(__file__).parents[2] / "docs" / "examples"
+        name = "github-actions.yml" if ci == "github" else "gitlab-ci.yml"
+        assert (here / file).read_text() == (docs / name).read_text()
+
+
+def test_what_is_there_is_left_alone(here: Path) -> None:
+    (here / "crab.yaml").write_text("reviewers: {}\n")
+    done = init(*WHOLE)
+    assert done.exit_code == 1
+    assert done.output == "Error: crab.yaml: already there, nothing was written; --overwrite replaces it\n"
+    assert not (here / ".github").exists()
+    assert init(*WHOLE, "--overwrite").exit_code == 0
+    assert "mine" in load_settings(here).reviewers
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ((), "there is no terminal to ask at: add --reviewer, as in --reviewer=claude-code"),
+        (("--reviewer=ruff",), "there is no terminal to ask at: add --set, as in --set=instances/mine"),
+        (("--reviewer=rufff",), "'rufff' is no reviewer (did you mean ruff?)"),
+        (("--reviewer=single-shot",), "single-shot needs model: add --setting model=VALUE"),
+        (("--reviewer=ruff", "--setting=colour=red"), "colour is not a known key"),
+        (("--reviewer=ruff", "--agent=refrence"), "'refrence' is no agent (did you mean reference?)"),
+        (("--reviewer=ruff", "--set=../x"), "--set is '../x'; it should be a path below this folder"),
+    ],
+)
+def test_each_error_is_a_sentence_and_writes_nothing(here: Path, arguments: tuple[str, ...], sentence: str) -> None:
+    done = init(*arguments)
+    assert done.exit_code == 2
+    assert sentence in done.output
+    assert list(here.iterdir()) == []
+
+
+def test_at_a_terminal_it_asks(here: Path) -> None:
+    master, slave = pty.openpty()
+    argv = [str(Path(sys.executable).with_name("pytest-crab")), "init"]
+    process = subprocess.Popen(argv, stdin=slave, stdout=slave, stderr=slave, cwd=here)
+    os.close(slave)
+    os.write(master, b"single-shot\nopenai:m\nsets/own\ngitlab\n")
+    assert process.wait(60) == 0
+    text = os.read(master, 65536).decode()
+    os.close(master)
+    for question in ("Which reviewer", "needs model", "In which folder", "Whose CI"):
+        assert question in text
+    settings = load_settings(here)
+    assert settings.reviewers["mine"].settings == {"model": "openai:m"}
+    assert settings.experiments["gate"].set == ("sets/own",)
+    assert (here / ".gitlab-ci.yml").is_file()
