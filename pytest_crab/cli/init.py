@@ -92,7 +92,7 @@ def _settings_of(reviewer: str, pairs: Sequence[str]) -> dict[str, Any]:
             raise click.UsageError(
                 f"--setting is {pair!r}; it should be KEY=VALUE, as in model=anthropic:claude-sonnet-5"
             )
-        settings[key.strip()] = value.strip()
+        settings[key.strip()] = yaml.safe_load(value) if value.startswith(("[", "{")) else value.strip()
     while (missing := _check(REVIEWERS, reviewer, settings, "--reviewer")) is not None:
         if not sys.stdin.isatty():
             raise click.UsageError(f"{reviewer} needs {missing}: add --setting {missing}=VALUE")
