@@ -75,7 +75,7 @@ def test_what_is_there_is_left_alone(here: Path) -> None:
         (("--reviewer=rufff",), "'rufff' is no reviewer (did you mean ruff?)"),
         (("--reviewer=single-shot",), "single-shot needs model: add --setting model=VALUE"),
         (("--reviewer=ruff", "--setting=colour=red"), "colour is not a known key"),
-        (("--reviewer=ruff", "--agent=refrence"), "'refrence' is no agent (did you mean reference?)"),
+        (("--reviewer=ruff", "--agent=simulatd"), "'simulatd' is no agent (did you mean simulated?)"),
         (("--reviewer=ruff", "--set=../x"), "--set is '../x'; it should be a path below this folder"),
     ],
 )

@@ -18,7 +18,7 @@ gate: {margin: 9}
 experiments:
   nightly:
     reviewers: [human, none]
-    agents: reference
+    agents: simulated
     set: [instances/shop-1]
     repeats: 2
     jobs: 3
@@ -50,7 +50,7 @@ def test_it_names_reviewers_set_and_options(named: Any) -> None:
     result = named.pytester.runpytest("--collect-only", "--experiment", "nightly")
     text = result.stdout.str()
     assert "crab: experiment nightly" in text
-    assert "reviewers human (privileged), none (control); agent reference" in text
+    assert "reviewers human (privileged), none (control); agent simulated" in text
     assert "; 3 at a time; " in text
     items = [line.strip() for line in result.outlines if "Item " in line]
     assert len(items) == 4, "two reviewers, twice, of one instance"
