@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_crab.benchmarks.rows import read_lines
+from pytest_crab.types import FIX
 from pytest_crab.types import PullCandidate
 from pytest_crab.types import PullRequestFacts
 
-#: The file of a candidate that holds the patch, and the tag with the commit that it is made for.
-FIX, BASE = "fix.diff", "fix_base"
+#: The tag of a candidate with the commit that its patch is made for.
+BASE = "fix_base"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,6 @@ from pathlib import Path
 import click
 
 from pytest_crab.benchmarks.swebench import BASE
-from pytest_crab.benchmarks.swebench import FIX
 from pytest_crab.benchmarks.swebench import has_issue_rows
 from pytest_crab.benchmarks.swebench import issue_candidates
 from pytest_crab.curation.collect import CandidateSource
@@ -62,7 +61,7 @@ def open_source(wanted: SourceArguments) -> CandidateSource:
         return KnownSet(folder=place)
     if place.is_file() and has_issue_rows(place):
         repos = None if wanted.only is None else frozenset(wanted.only.split(","))
-        return FixedBugs(rows=tuple(issue_candidates(place)), fix=FIX, fixed_on=BASE, only=repos)
+        return FixedBugs(rows=tuple(issue_candidates(place)), fixed_on=BASE, only=repos)
     raise click.UsageError(
         f"{wanted.source} is no repository on this machine, no set of instances and no file of SWE-bench's rows"
     )

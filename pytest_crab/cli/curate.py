@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
+import threading
 from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Sequence
@@ -21,6 +22,8 @@ from pytest_crab.cli.candidate_sources import open_source
 from pytest_crab.cli.choices import choose_runtime
 from pytest_crab.cli.choices import runtime_option
 from pytest_crab.cli.choices import store_option
+from pytest_crab.cli.curate_gold import annotate
+from pytest_crab.cli.curate_gold import calibrate
 from pytest_crab.cli.judges import Asking
 from pytest_crab.cli.run_contexts import proving_context
 from pytest_crab.curation.collect import CandidateSource
@@ -70,24 +73,49 @@ class _Services:
     budget: float | None
     replay: bool
     _judges: dict[str, JudgeBench] = field(default_factory=dict)
+    _opening: threading.Lock = field(default_factory=threading.Lock)
     _proving: list[tuple[Crew, RunContext]] = field(default_factory=list)
 
     def judge(self, name: str) -> JudgeBench:
-        """Return the judge of this name in crab.yaml. Raises BadInput."""
-        if name not in self._judges:
-            asking = Asking(budget=self.budget, jobs=self.jobs, plan=False, replay=self.replay, store=self.store)
-            (self._judges[name],) = self.stack.enter_context(asking.open({name: None}))
+        """Return the judge of this name in crab.yaml; all of them share one gateway. Raises BadInput."""
+        with self._opening:
+            if not self._judges:
+                asking = Asking(budget=self.budget, jobs=self.jobs, plan=False, replay=self.replay, store=self.store)
+                benches = self.stack.enter_context(asking.open(dict.fromkeys(self.settings.judges)))
+                self._judges.update((bench.name, bench) for bench in benches)
         return self._judges[name]
 
     def proving(self) -> tuple[Crew, RunContext]:
         """Return a crew and a run context for proofs. Raises ClickException."""
-        if not self._proving:
-            opened = proving_context(choose_runtime(self.runtime), self.store, self.settings, self.budget)
-            self._proving.append(self.stack.enter_context(opened))
+        with self._opening:
+            if not self._proving:
+                opened = proving_context(choose_runtime(self.runtime), self.store, self.settings, self.budget)
+                self._proving.append(self.stack.enter_context(opened))
         return self._proving[0]
 
 
-@click.command()
+class _CurateGroup(click.Group):
+    """A group whose first word is a source unless it is one of its commands."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put the name of the command in front that is meant where none is named."""
+        named = args[:1] and args[0] in (*self.commands, "-h", "--help")
+        return super().parse_args(ctx, args if named or not args else ["run", *args])
+
+
+@click.group(cls=_CurateGroup)
+def curate() -> None:
+    """Make a set of instances of merged pull requests: curate SOURCE --out SET.
+
+    ``curate SOURCE`` is short for ``curate run SOURCE``, whose help has the options.
+    """
+
+
+curate.add_command(annotate)
+curate.add_command(calibrate)
+
+
+@curate.command()
 @click.argument("source", required=False)
 @click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path), help="The set's folder.")
 @click.option(
@@ -111,7 +139,7 @@ class _Services:
 @click.option("--replay", is_flag=True, help="Answer from recordings alone.")
 @store_option("The folder in which decisions, sources and judgements are kept.")
 @click.option("--json", "as_json", is_flag=True, help="Print the funnel as data.")
-def curate(
+def run(
     source: str | None,
     *,
     out: Path,

@@ -26,6 +26,7 @@ from pytest_crab.formats import format_count
 from pytest_crab.formats import format_dollars
 from pytest_crab.models import Gateway
 from pytest_crab.scoring.judges import JUDGES
+from pytest_crab.scoring.judges import build_judge
 from pytest_crab.scoring.judges.bench import JudgeBench
 from pytest_crab.scoring.judges.votes import JudgeQuestion
 from pytest_crab.scoring.step_cache import StepCache
@@ -166,15 +167,11 @@ def cost_line(bench: JudgeBench) -> str:
 
 
 def _build(name: str, settings: Settings, labels: Sequence[str] | None) -> Any:
-    variant = settings.judges.get(name)
-    if variant is None:
-        known = ", ".join(settings.judges) or "none"
-        raise BadInput("--judge", [f"crab.yaml names no judge {name!r}; its judges are {known}"])
+    judge = build_judge(name, settings)
     where = JUDGES.where(name)
-    judge = JUDGES.build(JUDGES.spec(variant.use, variant.settings, settings.folder, where, settings.judges), where)
     own = tuple(getattr(judge, "labels", ()))
     if labels is not None and own != tuple(labels):
-        problem = f"{variant.use} answers with {', '.join(own) or 'no labels'}; this command counts {', '.join(labels)}"
+        problem = f"{judge.role} answers with {', '.join(own) or 'no labels'}; this command counts {', '.join(labels)}"
         raise BadInput(where, [problem])
     provider = getattr(judge, "provider", None)
     if provider not in settings.models.providers:

@@ -31,6 +31,7 @@ from pytest_crab.sources.merge_base import mirror_folder
 from pytest_crab.sources.pull_refs import BlamedLine
 from pytest_crab.sources.pull_refs import MergedPull
 from pytest_crab.sources.pull_refs import PullRefs
+from pytest_crab.types import FIX
 from pytest_crab.types import CandidateComment
 from pytest_crab.types import Comment
 from pytest_crab.types import GitSource
@@ -41,13 +42,12 @@ from pytest_crab.types import ReviewActivity
 
 @dataclass(kw_only=True)
 class FixedBugs:
-    """Rows of fixed bugs; each has the patch as its file ``fix`` and the patched commit as its tag ``fixed_on``.
+    """Rows of fixed bugs; each has the patch as its file FIX and the patched commit as its tag ``fixed_on``.
 
     Repositories are read where CRAB_GIT_MIRROR has them.
     """
 
     rows: Sequence[PullCandidate]
-    fix: str
     fixed_on: str
     only: frozenset[str] | None = None
     kind: str = "swe-bench"
@@ -69,7 +69,7 @@ class FixedBugs:
         refs = self._repository(url)
         removed = {
             file.old: file.removed
-            for file in diffs.parse(diffs.normalise(candidate.files[self.fix]))
+            for file in diffs.parse(diffs.normalise(candidate.files[FIX]))
             if file.old is not None and file.removed
         }
         if not removed:

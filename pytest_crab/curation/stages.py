@@ -45,6 +45,7 @@ STAGES = Family(
     verb="run",
     table={
         "select": "pytest_crab.curation.select:Selection",
+        "filter": "pytest_crab.curation.filter:Filter",
         "publish": "pytest_crab.curation.publish:Publication",
     },
 )
@@ -106,15 +107,38 @@ class SettingsStage:
         return {"version": self.version, "settings": serialization.dump(self)}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownStage:
+    """A stage with its identity, which is made once: it may read prompts and settings."""
+
+    stage: Stage
+    known: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """See Stage."""
+        return self.stage.name
+
+    def identity(self) -> Mapping[str, Any]:
+        """See Stage."""
+        return self.known
+
+    def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
+        """See Stage."""
+        return self.stage.run(candidate, context)
+
+
 def make_stages(names: Sequence[str], settings: Settings) -> list[Stage]:
     """Return the stages of these names in the order of the table, with their settings. Raises BadInput."""
     unknown = [name for name in (*names, *settings.curate) if name not in (COLLECT, *STAGES.table)]
     if unknown:
         known = ", ".join((COLLECT, *STAGES.table))
         raise BadInput("curate", [f"there is no stage {unknown[0]!r}; the stages are {known}"])
-    made = []
+    made: list[Stage] = []
     for name in STAGES.table:
         if name in names:
             where = f"crab.yaml: curate.{name}"
-            made.append(STAGES.build(STAGES.spec(name, settings.curate.get(name, {}), settings.folder, where), where))
+            spec = STAGES.spec(name, settings.curate.get(name, {}), settings.folder, where)
+            stage: Stage = STAGES.build(spec, where)
+            made.append(KnownStage(stage=stage, known=stage.identity()))
     return made

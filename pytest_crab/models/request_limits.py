@@ -32,7 +32,8 @@ class RequestLimit:
 
     Where half of it is used, it grows by one with each good answer until the first that says too many, and from then on
     by one with each round of as many good answers as it allows. Too many: it is halved, once for all requests of a
-    round. What waits goes on in order. A provider that asks for a pause, or says that no request is left, is sent none until then, for at most
+    round. What waits goes on in order. A provider that asks for a pause, or says that no request is left, is sent none
+    until then, for at most
     ``longest`` seconds.
     """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pytest_crab.types.candidates import FIX
 from pytest_crab.types.candidates import CandidateComment
 from pytest_crab.types.candidates import PullCandidate
 from pytest_crab.types.candidates import ReviewActivity
@@ -62,6 +63,7 @@ __all__ = [
     "COMPARED",
     "CONTROL",
     "FIRST",
+    "FIX",
     "INSTANCE_ID",
     "PASS_TO_PASS",
     "PLACEBO",

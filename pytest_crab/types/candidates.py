@@ -13,6 +13,9 @@ from pytest_crab.types.instances import Environment
 from pytest_crab.types.instances import GitSource
 from pytest_crab.types.instances import PullRequestFacts
 
+#: The file of a candidate that holds the patch which fixed its bug later; it is never published.
+FIX = "fix.diff"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CandidateComment:

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pytest_crab.adapters import Family
 from pytest_crab.errors import BadInput
 from pytest_crab.scoring.judges.votes import Judge
+from pytest_crab.settings import Settings
 
 JUDGES = Family(
     noun="judge",
     verb="judge",
     table={
+        "bug-category": "pytest_crab.scoring.judges.curation_labels:BugCategory",
+        "bug-impact": "pytest_crab.scoring.judges.curation_labels:BugImpact",
+        "bug-severity": "pytest_crab.scoring.judges.curation_labels:BugSeverity",
         "cr-evaluator": "pytest_crab.scoring.judges.cr_evaluator:CrEvaluator",
+        "detectable-bug": "pytest_crab.scoring.judges.curation_labels:DetectableBug",
         "issue-category": "pytest_crab.scoring.judges.issue_category:IssueCategory",
+        "problem-domain": "pytest_crab.scoring.judges.curation_labels:ProblemDomain",
+        "review-filter": "pytest_crab.scoring.judges.curation_labels:ReviewFilter",
         "same-concern": "pytest_crab.scoring.judges.same_concern:SameConcern",
         "swe-prbench": "pytest_crab.scoring.judges.swe_prbench:SwePrbenchJudge",
     },
@@ -23,3 +32,13 @@ def require_hits(judge: Judge, name: str) -> None:
     if not judge.knows_hits:
         problem = f"{judge.role} compares no finding with a comment, so it knows no hits; match --categories asks it"
         raise BadInput(JUDGES.where(name), [problem])
+
+
+def build_judge(name: str, settings: Settings) -> Any:
+    """Return the judge of this name in crab.yaml. Raises BadInput."""
+    variant = settings.judges.get(name)
+    if variant is None:
+        known = ", ".join(settings.judges) or "none"
+        raise BadInput("crab.yaml", [f"it names no judge {name!r}; its judges are {known}"])
+    where = JUDGES.where(name)
+    return JUDGES.build(JUDGES.spec(variant.use, variant.settings, settings.folder, where, settings.judges), where)
