@@ -14,6 +14,7 @@ from pytest_crab import serialization
 from pytest_crab.benchmarks.native import new_set
 from pytest_crab.benchmarks.native import require_new
 from pytest_crab.cli.judges import Asking
+from pytest_crab.cli.judges import check_option
 from pytest_crab.cli.judges import cost_line
 from pytest_crab.cli.judges import judge_options
 from pytest_crab.cli.judges import print_plan
@@ -26,6 +27,7 @@ from pytest_crab.formats import format_count
 from pytest_crab.instances import FILE
 from pytest_crab.instances import load_instances
 from pytest_crab.instances.writing import instance_yaml
+from pytest_crab.report.judge_text import check_lines
 from pytest_crab.report.loading import trials_file
 from pytest_crab.report.match_sources import stored_reviews
 from pytest_crab.scoring.judges.calibration import calibration_line
@@ -47,6 +49,7 @@ DECISIONS, LOCK = "augmentation.jsonl", "crab.lock"
 @click.option("--votes", type=click.IntRange(min=1), default=5, show_default=True, help="Votes on each pair.")
 @click.option("--out", type=click.Path(path_type=Path), help="The new set; the folder must be new or empty.")
 @judge_options
+@check_option
 def augment(
     folder: Path,
     *,
@@ -55,6 +58,7 @@ def augment(
     votes: int,
     out: Path | None,
     asking: Asking,
+    check: bool,
 ) -> None:
     """Add the findings of several reviewers to SET as comments that people should annotate, without duplicates.
 
@@ -72,14 +76,15 @@ def augment(
         with asking.open({judge: CONCERNS}) as (bench,):
             bench.judge = dataclasses.replace(bench.judge, votes=votes)  # type: ignore[type-var]
             if out is None or asking.plan:
-                print_plan(bench, augmentation_questions(instances, reviews))
+                print_plan(bench, augmentation_questions(instances, reviews), check=check)
                 return
             done = merge_reviews(instances, reviews, bench.decide)
+            checks = bench.check_forms() if check else ()
             known = calibration_line(bench.calibration)
         _write(folder, out, done, [new for new, old in zip(done.instances, instances, strict=True) if new is not old])
     except (CrabError, ValueError) as error:
         raise click.ClickException(str(error)) from error
-    click.echo("\n".join([*_lines(out, done), f"{judge}: {known}", cost_line(bench)]))
+    click.echo("\n".join([*_lines(out, done), f"{judge}: {known}", *check_lines(checks), cost_line(bench)]))
 
 
 def _require_known(reviews: Sequence[StoredReview], known: set[str], folder: Path) -> None:

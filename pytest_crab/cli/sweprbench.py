@@ -14,6 +14,7 @@ from pytest_crab import serialization
 from pytest_crab.cli.choices import embedding_option
 from pytest_crab.cli.choices import load_embedding
 from pytest_crab.cli.judges import Asking
+from pytest_crab.cli.judges import check_option
 from pytest_crab.cli.judges import cost_line
 from pytest_crab.cli.judges import judge_options
 from pytest_crab.cli.judges import labels_option
@@ -23,6 +24,7 @@ from pytest_crab.formats import NOTHING
 from pytest_crab.formats import format_count
 from pytest_crab.formats import format_table
 from pytest_crab.report.files import read_trials
+from pytest_crab.report.judge_text import check_lines
 from pytest_crab.report.judging import labels_of
 from pytest_crab.report.judging import questions_of
 from pytest_crab.report.loading import trials_file
@@ -61,6 +63,7 @@ _HEADS = (
 @embedding_option("Compare texts by this sentence-transformers model, not by their words.")
 @labels_option
 @judge_options
+@check_option
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
 def sweprbench(
     report: Path,
@@ -70,6 +73,7 @@ def sweprbench(
     embedding: str | None,
     labels: str | None,
     asking: Asking,
+    check: bool,
     as_json: bool,
 ) -> None:
     """Score the reviews that REPORT holds by SWE-PRBench's equation 2, with every component.
@@ -86,13 +90,14 @@ def sweprbench(
             if asking.plan:
                 questions = list(questions_of([trial for trial in trials if trial.variant is None], file.parent))
                 for bench in benches:
-                    print_plan(bench, questions)
+                    print_plan(bench, questions, check=check)
                 return
             found = []
             for bench in benches:
                 own = score_trials(bench.name, trials, file.parent, bench.decide, similar, rule=rule, labels=known)
                 bench.keep_calibration(own.calibration)
-                found.append(dataclasses.replace(own, calibration=own.calibration or bench.calibration))
+                checks = bench.check_forms() if check else ()
+                found.append(dataclasses.replace(own, calibration=own.calibration or bench.calibration, checks=checks))
     except CrabError as error:
         raise click.ClickException(str(error)) from error
     agreements = list(label_agreements(found))
@@ -127,6 +132,7 @@ def _lines(found: PrbenchReport) -> Iterator[str]:
                 yield f"  {one_line(one.reviewer)}: {format_count(count, 'review')} {what}"
     for reason, count in found.left_out.items():
         yield f"  {format_count(count, 'review')} not scored: {one_line(reason, 200)}"
+    yield from check_lines(found.checks)
     yield f"  {calibration_line(found.calibration)}"
 
 

@@ -17,7 +17,7 @@ from pytest_crab.formats import parse_share
 from pytest_crab.formats import parse_size
 from pytest_crab.gate.comparable import CONDITIONS
 
-FRESH_STEPS = ("answers", "review", "revision")
+FRESH_STEPS = ("answers", "review", "revision", "judgement")
 
 _SWITCH = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 
@@ -102,5 +102,5 @@ CONDITION = OptionType(_one_of(CONDITIONS), "dataset, agent, agent-version, harn
 SHARD = OptionType(_shard, "i/n, as in 2/4", "I/N")
 ADDRESS = OptionType(address, "an address such as tcp://10.0.0.5:8786", "ADDRESS")
 DAY = OptionType(_day, "a day such as 2024-05-01", "DAY")
-STEP = OptionType(_one_of(FRESH_STEPS), "answers, review or revision", "STEP")
+STEP = OptionType(_one_of(FRESH_STEPS), "answers, review, revision or judgement", "STEP")
 SWITCH = OptionType(_switch, "true or false")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
 
@@ -10,6 +11,7 @@ from pytest_crab.formats import format_percent
 from pytest_crab.formats import format_table
 from pytest_crab.report.judging import JudgeReport
 from pytest_crab.scoring.judges.calibration import calibration_line
+from pytest_crab.scoring.judges.votes import FormCheck
 from pytest_crab.statistics.signal import Measure
 from pytest_crab.statistics.signal import Signal
 from pytest_crab.text import one_line
@@ -31,9 +33,7 @@ def judge_lines(found: JudgeReport, *, by_label: bool = False) -> Iterator[str]:
         if own.unknown_findings or own.unknown_bugs:
             findings, bugs = format_count(own.unknown_findings, "finding"), format_count(own.unknown_bugs, "comment")
             yield f"  {name}: not known of {findings} and {bugs}, which do not count"
-    for check in found.checks:
-        asked = format_count(check.compared, "question")
-        yield f"  the label of {check.changed} of {asked} changes if the question is {check.form}"
+    yield from check_lines(found.checks)
     yield f"  {calibration_line(found.calibration)}"
     for reason, count in list(found.unknown.items())[:_SHOWN]:
         yield f"  {count} unknown: {one_line(reason, 200)}"
@@ -42,6 +42,13 @@ def judge_lines(found: JudgeReport, *, by_label: bool = False) -> Iterator[str]:
             for dimension, labels in own.recall_by_label.items():
                 shares = ", ".join(f"{one_line(label)} {hit} of {known}" for label, (hit, known) in labels.items())
                 yield f"  {name}: recall by {one_line(dimension)}: {shares}"
+
+
+def check_lines(checks: Iterable[FormCheck]) -> Iterator[str]:
+    """Yield how many labels change if a question is put in another form."""
+    for check in checks:
+        asked = format_count(check.compared, "question")
+        yield f"  the label of {check.changed} of {asked} changes if the question is {check.form}"
 
 
 def _signals(judge: str, judged: Sequence[tuple[str, Signal]]) -> Iterator[str]:

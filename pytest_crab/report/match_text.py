@@ -9,6 +9,7 @@ from pytest_crab.formats import NOTHING
 from pytest_crab.formats import format_count
 from pytest_crab.formats import format_percent
 from pytest_crab.formats import format_table
+from pytest_crab.report.judge_text import check_lines
 from pytest_crab.report.matching import MatchReport
 from pytest_crab.report.matching import ReviewerMatches
 from pytest_crab.scoring.judges.calibration import calibration_line
@@ -38,9 +39,7 @@ def match_lines(found: MatchReport, dimensions: Sequence[str] = ()) -> Iterator[
         yield f"  {format_count(found.left_out, 'trial')} without a review on record, which count neither way"
     if found.dropped:
         yield f"  {format_count(found.dropped, 'pull request')} without a finding not counted, as the rule has it"
-    for check in found.checks:
-        asked = format_count(check.compared, "question")
-        yield f"  the answer to {check.changed} of {asked} changes if the question is {check.form}"
+    yield from check_lines(found.checks)
     for judge, calibration in found.calibrations.items():
         yield f"  {one_line(judge, 60)}: {calibration_line(calibration)}"
     for reason, count in list(found.unknown.items())[:_SHOWN]:

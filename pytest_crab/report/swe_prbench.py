@@ -22,6 +22,7 @@ from pytest_crab.scoring.judges.reviews import Cell
 from pytest_crab.scoring.judges.reviews import JudgedFinding
 from pytest_crab.scoring.judges.reviews import label_of_finding
 from pytest_crab.scoring.judges.votes import Decide
+from pytest_crab.scoring.judges.votes import FormCheck
 from pytest_crab.scoring.judges.votes import VotedLabel
 from pytest_crab.scoring.location import Place
 from pytest_crab.scoring.similarity import Similarity
@@ -81,7 +82,8 @@ class PrbenchReviewer:
 class PrbenchReport:
     """All reviews by one judge; ``left_out`` counts the trials that are not scored, by their reason.
 
-    ``findings`` have the judge's own labels, before matching; ``calibration`` holds them against labels by people.
+    ``findings`` have the judge's own labels, before matching; ``calibration`` holds them against labels by people,
+    and ``checks`` against those of other forms of the questions.
     """
 
     judge: str
@@ -91,6 +93,7 @@ class PrbenchReport:
     findings: tuple[JudgedFinding, ...]
     left_out: Mapping[str, int] = field(default_factory=dict)
     calibration: Calibration | None = None
+    checks: tuple[FormCheck, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,14 +26,16 @@ def _advise_fresh(step: str, key: str) -> str:  # noqa: ARG001 - as every advice
 
 @dataclass(frozen=True, kw_only=True)
 class StepCache:
-    """The results of steps in a store; those of the steps named in ``fresh`` are made anew.
+    """The results of steps in a store; those of the steps named in ``fresh`` are made anew, each once.
 
+    ``made`` are the keys of those that are, which all caches of a run share.
     ``cancelled`` ends the wait for a result that another thread or process is making. ``advice`` returns how a paid
     result of another shape is made anew, given its step and key.
     """
 
     store: Store
     fresh: Sequence[str] = ()
+    made: set[str] = field(default_factory=set)
     cancelled: threading.Event = field(default_factory=threading.Event)
     advice: Callable[[str, str], str] = _advise_fresh
 
@@ -56,12 +58,12 @@ class StepCache:
             for subject, result in made.items():
                 if step.lasts(result):
                     self.store.put(step.name, named[subject], serialization.dump(result))
+                    self.made.add(named[subject])
         return StepResults(results={**results, **made}, reused=not missing)
 
     def _find(self, step: Step[R], named: Mapping[str, str]) -> dict[str, R]:
-        if step.name in self.fresh:
-            return {}
-        found = {subject: self._read(step, key) for subject, key in named.items()}
+        kept = {subject: key for subject, key in named.items() if step.name not in self.fresh or key in self.made}
+        found = {subject: self._read(step, key) for subject, key in kept.items()}
         return {subject: result for subject, result in found.items() if result is not None}
 
     def _read(self, step: Step[R], key: str) -> R | None:

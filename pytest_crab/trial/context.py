@@ -234,7 +234,10 @@ class TrialContext:
     def cache(self) -> StepCache:
         """See scoring.protocols.ScoringContext."""
         return StepCache(
-            store=self.run_context.store, fresh=self.run_context.fresh, cancelled=self.run_context.cancelled
+            store=self.run_context.store,
+            fresh=self.run_context.fresh,
+            made=self.run_context.made,
+            cancelled=self.run_context.cancelled,
         )
 
     def _perform_once(self, step: Step[R]) -> StepResults[R]:

@@ -60,7 +60,8 @@ class RunContext:
 
     ``cache`` is the folder of sources and environments, ``run`` has scratch folders that are removed at its end.
     ``resume`` is the token under which results of adapters without an identity are stored, ``fresh`` names the steps
-    whose stored results are not used, and ``cancelled`` is set when the run is stopped. ``no_sandbox`` is why this host
+    whose stored results are not used, ``made`` has the keys of those made since (see StepCache), and ``cancelled`` is
+    set when the run is stopped. ``no_sandbox`` is why this host
     has no sandbox (None: it has one); ``allow_unconfined`` lets any code run without. With ``attribute`` each finding
     is also tried alone. ``seen`` is called, in the trial's thread, with each pull request that contestants are shown.
     ``models`` is the gateway, None if no model is asked; ``secrets`` names the environment variables whose values no
@@ -75,6 +76,7 @@ class RunContext:
     proof_runs: int = 2
     limits: Limits = ORACLE_LIMITS
     fresh: Sequence[str] = ()
+    made: set[str] = field(default_factory=set)
     no_sandbox: str | None = None
     allow_unconfined: bool = False
     attribute: bool = False

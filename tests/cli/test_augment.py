@@ -106,9 +106,11 @@ def test_duplicates_go_and_every_decision_is_on_record(tmp_path: Path, provider:
     code, output = augment("--plan")
     # first hunk: apple, apple, pear, pear, fig with the set's comment first (10 pairs); second: apple and plum
     assert (code, "55 votes, 0 stored" in output) == (0, True), output
+    assert "165 votes, 0 stored" in augment("--plan", "--check-judge")[1]
     code, output = augment("--out", "grown")
     assert code == 0, output
     assert len(provider.asked) == 55
+    assert "pairs: not held against labels by people" in output
     (instance,) = load_instances(tmp_path / "grown")
     bodies = {comment.id: comment.body for comment in instance.comments}
     assert bodies == {
@@ -130,6 +132,9 @@ def test_duplicates_go_and_every_decision_is_on_record(tmp_path: Path, provider:
     assert fates["alpha:1"]["found_by"] == ["alpha", "beta"]
     assert fates["beta:1"]["undecided"] == ["c0", "c1"]
     assert "no file" in fates["alpha:3"]["left_out"]
+    code, again = augment("--out", "checked", "--check-judge")
+    assert (code, len(provider.asked)) == (0, 165), again
+    assert "the label of 0 of 7 questions changes if the question is swapped" in again
     assert "4 by 1, 1 by 2" in output  # apple by alpha, pear by both, and three by one each
 
 

@@ -147,6 +147,9 @@ def test_judges_are_held_against_each_other_and_against_people(tmp_path: Path, p
     assert agreement["kappa"] == pytest.approx((2 / 3 - 1 / 3) / (2 / 3))
     kind, stern = found["reports"]
     assert [(one["calibration"]["agreed"], one["calibration"]["compared"]) for one in (kind, stern)] == [(1, 2), (2, 2)]
+    checked = data(tmp_path, trials, "--judge", "kind", "--check-judge")["reports"][0]["checks"]
+    assert [(check["form"], check["compared"]) for check in checked] == [("swapped", 6), ("padded", 6)]
+    del provider.asked[12:]
     code, output = score(tmp_path, trials, "--judge", "kind", "--judge", "stern")
     assert (code, len(provider.asked)) == (0, 12)
     assert "the same label for 2 of 3 findings, kappa 0.500" in output

@@ -155,6 +155,15 @@ def test_a_judge_that_knows_no_hits_is_no_ruler(lab: Any, provider: ScriptedProv
     assert not provider.asked
 
 
+def test_judgements_are_asked_again_on_request_and_equal_questions_once(lab: Any, provider: ScriptedProvider) -> None:
+    run = ("--reviewer=human", "--crab-score=strict", "--crab-repeat=2", "instances")
+    for options, asked in (((), 8), ((), 8), (("--crab-rerun=judgement",), 16)):
+        lab.run(*options, *run)
+        assert len(provider.asked) == asked
+    plan = lab.run("--crab-rerun=judgement", "--crab-plan", *run)
+    plan.stdout.fnmatch_lines(["*judgement would run (4 of 4)*"])
+
+
 def test_a_judge_alone_decides_and_needs_neither_agent_nor_environment(lab: Any, provider: ScriptedProvider) -> None:
     lab.forget("proof", "revision")
     lab.run("--reviewer=human", "--reviewer=none", "--crab-score=strict", *RUN).assert_outcomes(failed=4)
