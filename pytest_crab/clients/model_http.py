@@ -62,6 +62,15 @@ def post(
         raise model_error(Status.CLIENT_ERROR, f"the connection broke ({error})") from error
 
 
+def post_checked(
+    client: httpx2.Client, provider: str, path: str, document: Mapping[str, Any], token: str, timeout: float
+) -> str:
+    """Send one request to a provider's path and return the text of its good answer. Raises ModelError."""
+    answer = post(client, f"{address(provider)}/{path}", document, token=token, timeout=timeout)
+    require_success(answer.status_code, answer.text)
+    return answer.text
+
+
 def require_success(code: int, body: str) -> None:
     """Raise ModelError for an answer with an error status, in the words of the provider or the gateway."""
     if not 200 <= code < 300:

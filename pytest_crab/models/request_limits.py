@@ -30,11 +30,10 @@ _PART = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|s)")
 class RequestLimit:
     """The limit of requests to one model of one provider that are under way at a time.
 
-    Where half of it is used, it grows by one with each good answer until the first that says too many, and from then on
-    by one with each round of as many good answers as it allows. Too many: it is halved, once for all requests of a
-    round. What waits goes on in order. A provider that asks for a pause, or says that no request is left, is sent none
-    until then, for at most
-    ``longest`` seconds.
+    Where half of it is used, it grows by one with each good answer until the first that says too many, and from
+    then on by one with each round of as many good answers as it allows. Too many: it is halved, once for all
+    requests of a round. What waits goes on in order. A provider that asks for a pause, or says that no request is
+    left, is sent none until then, for at most ``longest`` seconds.
     """
 
     def __init__(self, longest: float) -> None:

@@ -16,6 +16,7 @@ import pytest
 
 from pytest_crab.adapters import AdapterSpec
 from pytest_crab.adapters import Family
+from pytest_crab.adapters import privileged
 from pytest_crab.agents import AGENTS
 from pytest_crab.campaign.access import provider_problems
 from pytest_crab.campaign.placebo import mismatch_reviews
@@ -73,6 +74,11 @@ class Contestants:
         """True if revisions are taken from the instance sets' own recordings."""
         return any("reviewer" in crew.spec.agent_spec.settings for crew in self.by_reviewer.values())
 
+    @property
+    def run_code(self) -> bool:
+        """True unless there are only answerers that ask a model and run nothing."""
+        return any(crew.runs_code for crew in self.by_reviewer.values())
+
     def description(self) -> str:
         """Return reviewers and agent, and answerers, with their labels, for the header."""
         answerers = [name for name, crew in self.by_reviewer.items() if crew.spec.answers]
@@ -120,7 +126,7 @@ def build_contestants(options: Options, settings: Settings, config: pytest.Confi
             )
             for each in (whole, *_variants(whole, options)):
                 crews[each.reviewer] = Crew.build(each)
-        crews |= _answerers(options, settings, crews)
+        crews |= _answerers(options, settings, crews, config)
         problems = [one for crew in crews.values() for one in provider_problems(crew, settings.models)]
         if problems:
             raise pytest.UsageError("\n".join(dict.fromkeys(problems)))
@@ -135,23 +141,37 @@ def build_contestants(options: Options, settings: Settings, config: pytest.Confi
     )
 
 
-def _answerers(options: Options, settings: Settings, reviewers: Mapping[str, Crew]) -> dict[str, Crew]:
+def _answerers(
+    options: Options, settings: Settings, reviewers: Mapping[str, Crew], config: pytest.Config
+) -> dict[str, Crew]:
     """Build a crew for every named answerer. Raises BadInput."""
     crews = {}
     for name in options.answerers:
         if name in reviewers:
             raise BadInput(ANSWERERS.where(name), ["there is a reviewer of this name too; name one of them otherwise"])
-        variant = settings.answerers.get(name)
-        use, own = (name, {}) if variant is None else (variant.use, variant.settings)
+        answerer, by_agent = _answerer_spec(name, settings, config)
         spec = CrewSpec(
             reviewer=name,
-            reviewer_spec=ANSWERERS.spec(use, own, settings.folder, ANSWERERS.where(name), settings.answerers),
+            reviewer_spec=answerer,
             agent=NO_AGENT,
             agent_spec=AGENTS.spec("suggestions", {}, settings.folder),  # asks no model, and is not asked itself
             answers=True,
+            agent_answers=by_agent,
         )
         crews[name] = Crew.build(spec)
+        if by_agent and privileged(crews[name].reviewer):
+            raise BadInput(ANSWERERS.where(name), ["this agent is shown the answer and reads no question"])
     return crews
+
+
+def _answerer_spec(name: str, settings: Settings, config: pytest.Config) -> tuple[AdapterSpec, bool]:
+    """Return the spec of an answerer, and whether it is an agent: one of crab.yaml, or a built-in one."""
+    variant = settings.answerers.get(name)
+    use, own = (name, {}) if variant is None else (variant.use, variant.settings)
+    if use not in ANSWERERS.table and (use in settings.agents or AGENTS.current(use) in AGENTS.table):
+        spec, _ = _spec(AGENTS, use, settings.agents, settings.folder, config.hook.pytest_crab_make_agent, config)
+        return dataclasses.replace(spec, settings={**spec.settings, **own}), True
+    return ANSWERERS.spec(use, own, settings.folder, ANSWERERS.where(name), settings.answerers), False
 
 
 def _scorer_specs(names: Sequence[str], settings: Settings) -> tuple[ScorerSpec, ...]:

@@ -239,7 +239,7 @@ class RunGate:
             privileged=any(crew.privileged_agent for crew in crews),
             simulated=any(crew.simulated for crew in crews),
             defaulted=self._contestants.agent_defaulted,
-            runtime_named=self._options.runtime != "auto" or not self._options.reviewers,  # answerers use none
+            runtime_named=self._options.runtime != "auto" or not self._contestants.run_code,
             gated=any(crew.spec.variant is None for crew in crews),
             baseline=bool(self._options.baselines),
             sharded=self._options.shard is not None,

@@ -50,7 +50,7 @@ def register(config: pytest.Config) -> None:
     contestants = build_contestants(options, settings, config)
     if measures and not is_worker:
         _refuse_forked(config)
-        if options.reviewers:  # answerers run no code of an instance
+        if contestants.run_code:
             require_trust(config, options.store, trust=options.trust)
     resources = Resources(options, contestants.settings, config)
     if measures and not is_worker:

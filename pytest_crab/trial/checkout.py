@@ -46,6 +46,7 @@ class TrialCheckout:
         permit: Callable[[], None] = refuse_unconfined,
     ) -> None:
         hiding.hide_set(instance)
+        self._instance = instance
         self._snapshot = snapshot
         self._run_context = run_context
         self._image = image
@@ -85,6 +86,8 @@ class TrialCheckout:
         self, *, readable: Sequence[Path] = (), models: ModelAccess | None = None
     ) -> AbstractContextManager[Workspace]:
         """See protocols.Checkout."""
+        if self._instance.environment is None:  # a piece of code alone has none, and then a clone is all there is
+            return self.clone(readable=readable, models=models)
         for path in readable:
             self._refuse(path)
         return self._run_context.runtime.workspace(

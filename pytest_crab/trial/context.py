@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 from typing import TypeVar
+from typing import cast
 
 from pytest_crab.adapters import AdapterSpec
 from pytest_crab.clients.services import StepServices
@@ -20,11 +21,13 @@ from pytest_crab.errors import ReviewerError
 from pytest_crab.errors import SourceError
 from pytest_crab.instances.resolved import settings_digest
 from pytest_crab.lazy import lazy
+from pytest_crab.protocols import Agent
 from pytest_crab.protocols import Command
 from pytest_crab.protocols import Completed
 from pytest_crab.protocols import Image
 from pytest_crab.protocols import Limits
 from pytest_crab.protocols import Snapshot
+from pytest_crab.scoring.choices.agent_answers import AgentAnswerer
 from pytest_crab.scoring.choices.answers import Answerer
 from pytest_crab.scoring.protocols import Step
 from pytest_crab.scoring.protocols import StepClock
@@ -152,7 +155,10 @@ class TrialContext:
     @lazy
     def answerer(self) -> Answerer:
         """See scoring.protocols.ScoringContext."""
-        return self.crew.answerer_for(self.instance)
+        if not self.crew.spec.agent_answers:
+            return self.crew.answerer_for(self.instance)
+        agent = cast("Agent", self.crew.reviewer)
+        return AgentAnswerer(agent, lambda: self.pull_request, lambda: self.snapshot, lambda: self.checkout(AgentError))
 
     def contestant_identity(self, who: str, identity: Mapping[str, Any] | None, spec: AdapterSpec) -> Mapping[str, Any]:
         """Return a contestant's identity for a step's key, and note it on the record under ``who``.

@@ -37,6 +37,7 @@ class CrewSpec:
     ``control`` says that the reviewer is there to say nothing, and that its agent runs all the same. ``first`` hands
     the agent so many findings of the review and no more. ``variant`` is None for a contestant (see types.VARIANTS).
     ``answers``: in the reviewer's place is an answerer, which answers questions; the agent is then not asked.
+    ``agent_answers``: that answerer is an agent, which runs code.
     ``scorers`` judge its trials, the first one that applies to an instance decides the outcome.
     """
 
@@ -48,6 +49,7 @@ class CrewSpec:
     first: int | None = None
     variant: str | None = None
     answers: bool = False
+    agent_answers: bool = False
     scorers: tuple[ScorerSpec, ...] = DEFAULT
 
 
@@ -63,13 +65,18 @@ class Crew:
     @classmethod
     def build(cls, spec: CrewSpec) -> Crew:
         """Build both adapters and the scorers. Raises BadInput with every fault of their settings."""
-        family = ANSWERERS if spec.answers else REVIEWERS
+        family = AGENTS if spec.agent_answers else ANSWERERS if spec.answers else REVIEWERS
         return cls(
             spec=spec,
             reviewer=family.build(spec.reviewer_spec, family.where(spec.reviewer)),
             agent=AGENTS.build(spec.agent_spec, AGENTS.where(spec.agent)),
             scorers=build_scorers(spec.scorers),
         )
+
+    @property
+    def runs_code(self) -> bool:
+        """True unless it is an answerer that only asks a model."""
+        return not self.spec.answers or self.spec.agent_answers
 
     @property
     def judges(self) -> tuple[JudgeScorer, ...]:

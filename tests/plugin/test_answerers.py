@@ -143,6 +143,8 @@ def test_a_host_without_a_sandbox_will_do(
         (["--answerer=rigth"], "did you mean right"),
         (["--answerer=letters"], "model"),
         (["--answerer=right", "--reviewer=right"], "right"),
+        (["--answerer=simulated"], "is shown the answer"),
+        (["--answerer=tool-loop"], "model"),
     ],
 )
 def test_a_wrong_answerer_is_a_usage_error(
@@ -184,3 +186,51 @@ def test_an_agent_is_measured_by_exact_match_with_the_reference(probes: Path, py
         (score,) = first["scores"]
         assert (score["scorer"], score["reason"]) == ("refinement", reason), first
         assert sum(score["evidence"].values()) == equal
+
+
+QUIZZED = """\
+import dataclasses
+import re
+from pytest_crab.types import Revision, Usage
+
+DIFF = ["--- /dev/null", "+++ b/answer.txt", "@@ -0,0 +1,1 @@", "+LETTER", ""]
+
+@dataclasses.dataclass(frozen=True)
+class Agent:
+    right: str = "2"
+
+    def identity(self):
+        return {"right": self.right}
+
+    def revise(self, pull_request, findings, checkout):
+        (finding,) = findings
+        assert "answer.txt" in finding.body and "+    return 1" in pull_request.diff
+        deletes = "Drop it." in finding.body
+        wanted = [f"line {self.right}", "2+ sum", "only delete lines" if deletes else "change lines that are there"]
+        (letter,) = [found[1] for found in re.finditer(r"(?m)^([A-D])\\. (.*)$", finding.body) if found[2] in wanted]
+        used = Usage(input_tokens=10, output_tokens=1, cost_usd=0.001, requests=1, models=("m",))
+        if letter == "A":
+            return Revision(notes="A", usage=used)
+        head = ["diff --git a/answer.txt b/answer.txt", "new file mode 100644"]
+        return Revision(diff="\\n".join([*head, *DIFF]).replace("LETTER", letter), usage=used)
+"""
+
+
+@pytest.mark.bubblewrap
+def test_the_agent_of_a_run_answers_by_its_file_or_its_last_message(probes: Path, pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(quizzed=QUIZZED)
+    (probes / "crab.yaml").write_text(
+        'agents: {mender: {use: "quizzed:Agent"}}\nanswerers: {wrong: {use: mender, right: "3"}}'
+    )
+    pytester.syspathinsert()
+    result = pytester.runpytest("--answerer=mender", "--answerer=wrong", "--crab-runtime=local", "probes")
+    result.assert_outcomes(passed=3, failed=3)
+    found = summary(probes)
+    assert (found["mender"]["measure"], found["mender"]["overall"]["caught"]) == ("agent", 13.0)
+    assert found["mender"]["cost_usd"] == pytest.approx((3 * 6 + 10 * 24) * 0.001)
+    assert found["wrong"]["probes"]["lines-easy"]["all"]["mean"] == 0.0
+    assert found["wrong"]["probes"]["change-type"]["all"]["mean"] == 1.0
+    answers = list((probes / ".crab" / "steps" / "answers").glob("*/*.json"))
+    assert len(answers) == 2 * (3 * 6 + 10 * 24)  # each answer of an agent is stored by itself
+    plan = pytester.runpytest("--answerer=mender", "--crab-runtime=local", "--crab-plan", "probes")
+    plan.stdout.fnmatch_lines(["*3 stored*"])

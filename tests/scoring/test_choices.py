@@ -19,8 +19,8 @@ from pytest_crab.errors import ModelUnavailable
 from pytest_crab.models import Gateway
 from pytest_crab.scoring.choices import ANSWERERS
 from pytest_crab.scoring.choices.answers import Answers
+from pytest_crab.scoring.choices.letter_text import read_letter
 from pytest_crab.scoring.choices.letters import LetterAnswerer
-from pytest_crab.scoring.choices.letters import read_letter
 from pytest_crab.scoring.choices.log_probabilities import LogProbabilityAnswerer
 from pytest_crab.scoring.choices.log_probabilities import choose
 from pytest_crab.scoring.choices.log_probabilities import read_log_probabilities
@@ -214,6 +214,7 @@ def ask(answerer: Any, instance: Instance, probe: str, services: StepServices) -
 ASKING = [
     LetterAnswerer(model="m", provider="openai", api=Api.OPENAI),
     LetterAnswerer(model="m", provider="openai", api=Api.OPENAI, constrain="json-schema"),
+    LetterAnswerer(model="m", provider="openai", api=Api.OPENAI, constrain="logit-bias"),
     LogProbabilityAnswerer(model="m", api=Api.OPENAI),
     LogProbabilityAnswerer(model="m", api=Api.OPENAI, endpoint="completions"),
 ]
@@ -225,13 +226,21 @@ def test_a_model_that_knows_is_right_in_every_order(
 ) -> None:
     provider.script = pick("lines 2, 3")
     found = ask(answerer, instance, "lines-easy", services)
-    assert score_of("lines-easy", found, answerer.measure).reason is Reason.CORRECT
+    assert score_of("lines-easy", found.answers, answerer.measure).reason is Reason.CORRECT
     assert found.usage is not None
     assert found.usage.cost_usd == pytest.approx(24 * (100 + 2) / 1e6)
     provider.script = pick("lines 1, 4")
-    wrong = score_of("lines-easy", ask(answerer, instance, "lines-easy", services), answerer.measure)
+    wrong = score_of("lines-easy", ask(answerer, instance, "lines-easy", services).answers, answerer.measure)
     assert (wrong.reason, wrong.value) == (Reason.INCORRECT, 0.0)
     assert wrong.evidence["measure"] == answerer.measure
+
+
+def test_a_bias_is_on_the_letters_of_the_question_and_asks_for_one_token(
+    instance: Instance, provider: ScriptedProvider, services: StepServices
+) -> None:
+    ask(ASKING[2], instance, "change-type", services)
+    (body, *_) = [asked.body for asked in provider.asked]
+    assert (body["logit_bias"], body["max_completion_tokens"]) == ({"32": 100, "33": 100, "34": 100}, 1)
 
 
 @pytest.mark.parametrize("answerer", ASKING)
@@ -255,11 +264,11 @@ def test_refusals_and_prose_are_unknown_and_a_wrong_answer_beside_them_is_missed
     answerer, knows = ASKING[0], pick("2+ B")
     replies = iter([refuse(), say("It is the one with the capital letter.")])
     provider.script = lambda asked: next(replies, None) or knows(asked)
-    found = score_of("solution-hard", ask(answerer, instance, "solution-hard", services), answerer.measure)
+    found = score_of("solution-hard", ask(answerer, instance, "solution-hard", services).answers, answerer.measure)
     assert (found.reason, found.label) == (Reason.NO_ANSWER, None)
     assert found.evidence["letters"].count("-") == 2
     replies = iter([refuse(), say("D"), say("D")])
-    found = score_of("solution-hard", ask(answerer, instance, "solution-hard", services), answerer.measure)
+    found = score_of("solution-hard", ask(answerer, instance, "solution-hard", services).answers, answerer.measure)
     assert found.reason is Reason.INCORRECT
 
 
@@ -267,7 +276,7 @@ def test_a_provider_that_fails_or_gives_no_log_probabilities_books_nothing_wrong
     instance: Instance, provider: ScriptedProvider, services: StepServices
 ) -> None:
     provider.script = lambda _asked: say("A")
-    found = score_of("change-type", ask(ASKING[2], instance, "change-type", services), "log-probabilities")
+    found = score_of("change-type", ask(ASKING[3], instance, "change-type", services).answers, "log-probabilities")
     assert (found.reason, found.evidence["letters"]) == (Reason.NO_ANSWER, "------")
     assert "log-probabilities" in (found.detail or "")
     provider.script = lambda _asked: fail(500)
@@ -280,6 +289,8 @@ def test_a_provider_that_fails_or_gives_no_log_probabilities_books_nothing_wrong
     [
         ("letters", {"model": "m", "constrain": "magic"}, "constrain"),
         ("letters", {"model": "m", "parallel": 0}, "parallel"),
+        ("letters", {"model": "m", "provider": "anthropic", "constrain": "logit-bias"}, "logit bias"),
+        ("letters", {"model": "m", "letter_tokens": ["32", "33"]}, "letter_tokens"),
         ("letters", {}, "model"),
         ("log-probabilities", {"model": "m", "provider": "anthropic"}, "log-probabilities"),
         ("log-probabilities", {"model": "m", "endpoint": "tea"}, "endpoint"),

@@ -38,9 +38,13 @@ class Answers:
 
 
 class Answerer(Protocol):
-    """Chooses among the options of questions; ``measure`` names the way, since two ways are two measures."""
+    """Chooses among the options of questions; ``measure`` names the way, since two ways are two measures.
+
+    ``singly``: it is asked one question at a time, and each answer is stored by itself, since one costs much.
+    """
 
     measure: str
+    singly: bool
 
     def identity(self) -> Mapping[str, Any] | None:
         """Return everything that decides an answer, as plain data; None: answers are kept for this run alone."""

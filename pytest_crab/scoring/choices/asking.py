@@ -21,6 +21,7 @@ from pytest_crab.model_access import Services
 from pytest_crab.scoring.choices.answers import Answers
 from pytest_crab.scoring.choices.answers import ChosenOption
 from pytest_crab.scoring.choices.questions import Question
+from pytest_crab.scoring.choices.questions import option_lines
 
 if TYPE_CHECKING:
     import httpx2
@@ -37,6 +38,7 @@ class QuestionSettings(ChatSettings):
     """
 
     role: ClassVar[str] = "choices"
+    singly: ClassVar[bool] = False
 
     timeout: float = 60.0
     max_tokens: int = 16
@@ -59,12 +61,7 @@ class QuestionSettings(ChatSettings):
         What all orders share comes first, so that a provider may cache it.
         """
         shared = as_data(self.instructions(), questions[0].context)
-        return [f"{shared}\n{as_data(each.text, _option_lines(each))}" for each in questions]
-
-
-def _option_lines(question: Question) -> str:
-    pairs = zip(question.letters, question.options, strict=True)
-    return "\n".join(f"{letter}. {option}" for letter, option in pairs)
+        return [f"{shared}\n{as_data(each.text, option_lines(each))}" for each in questions]
 
 
 def ask_all(settings: QuestionSettings, services: Services, questions: Sequence[Question], ask: Ask) -> Answers:

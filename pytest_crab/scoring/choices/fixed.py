@@ -28,6 +28,7 @@ class ConstantAnswerer:
     letter: str = "A"
 
     measure = FIXED
+    singly = False
     free = True
 
     def __post_init__(self) -> None:
@@ -51,6 +52,7 @@ class RandomAnswerer:
     seed: int = 0
 
     measure = FIXED
+    singly = False
     free = True
 
     def identity(self) -> Mapping[str, Any]:
@@ -84,6 +86,7 @@ class RightAnswerer:
 
 class _Right:
     measure = FIXED
+    singly = False
 
     def __init__(self, correct: frozenset[str]) -> None:
         self._correct = correct

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-import re
 from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -13,37 +11,46 @@ from typing import TYPE_CHECKING
 from typing import Any
 
 from pytest_crab.clients.conversation import start_conversation
+from pytest_crab.clients.model_http import as_json
+from pytest_crab.clients.model_http import post_checked
+from pytest_crab.errors import MalformedAnswer
 from pytest_crab.model_access import ModelAccess
 from pytest_crab.model_access import Services
-from pytest_crab.parsing.json_in_text import pieces
 from pytest_crab.scoring.choices.answers import Answers
 from pytest_crab.scoring.choices.answers import ChosenOption
 from pytest_crab.scoring.choices.asking import QuestionSettings
 from pytest_crab.scoring.choices.asking import ask_all
+from pytest_crab.scoring.choices.letter_text import KEY
+from pytest_crab.scoring.choices.letter_text import read_letter
 from pytest_crab.scoring.choices.questions import Question
+from pytest_crab.settings import Api
+from pytest_crab.statistics.choices import LETTERS
 
 if TYPE_CHECKING:
     import httpx2
-
-_KEY, _LONGEST_QUOTE = "answer", 60
-_LETTER = re.compile(r"[\s*_`(\[\"']*([A-Za-z])[\s*_`)\]\"'.:]*")
 
 
 def _json_schema(letters: str) -> dict[str, Any]:
     schema = {
         "type": "object",
-        "properties": {_KEY: {"type": "string", "enum": list(letters)}},
-        "required": [_KEY],
+        "properties": {KEY: {"type": "string", "enum": list(letters)}},
+        "required": [KEY],
         "additionalProperties": False,
     }
     named = {"name": "choice", "strict": True, "schema": schema}
     return {"response_format": {"type": "json_schema", "json_schema": named}}
 
 
+LOGIT_BIAS = "logit-bias"
+
+#: The bias that leaves a model no other token.
+_BIAS = 100
+
 #: The fields of a request that let a model answer with nothing but a letter, by the server's way.
 CONSTRAINTS: Mapping[str, Callable[[str], dict[str, Any]]] = {
     "none": lambda _letters: {},
     "json-schema": _json_schema,  # OpenAI
+    LOGIT_BIAS: lambda _letters: {},  # OpenAI too; its request is another one
     "guided-choice": lambda letters: {"guided_choice": list(letters)},  # vLLM
     "grammar": lambda letters: {"grammar": f"root ::= [{letters}]"},  # llama.cpp
 }
@@ -53,11 +60,14 @@ CONSTRAINTS: Mapping[str, Callable[[str], dict[str, Any]]] = {
 class LetterAnswerer(QuestionSettings):
     """Asks a model for the letter of an option; an answer that is not exactly one of the letters is no answer.
 
-    ``constrain`` makes the server allow nothing else: ``json-schema`` (OpenAI), ``guided-choice`` (vLLM) or ``grammar``
-    (llama.cpp). The other settings are those of ``single-shot``, ``timeout`` and ``max_tokens`` for one question.
+    ``constrain`` makes the server allow nothing else: ``json-schema`` or ``logit-bias`` (OpenAI), ``guided-choice``
+    (vLLM) or ``grammar`` (llama.cpp). ``letter_tokens`` are the numbers of the tokens A to D for ``logit-bias``, as
+    the tokenizers with GPT-2's order of bytes have them. The other settings are those of ``single-shot``,
+    ``timeout`` and ``max_tokens`` for one question.
     """
 
     constrain: str = "none"
+    letter_tokens: tuple[int, ...] = (32, 33, 34, 35)
 
     measure = "letters"
 
@@ -65,9 +75,15 @@ class LetterAnswerer(QuestionSettings):
         QuestionSettings.__post_init__(self)
         if self.constrain not in CONSTRAINTS:
             raise ValueError(f"constrain is {self.constrain!r}; it should be one of {', '.join(CONSTRAINTS)}")
+        if len(set(self.letter_tokens)) != len(LETTERS):
+            raise ValueError("letter_tokens should be four different numbers, those of the tokens A, B, C and D")
+        if self.constrain == LOGIT_BIAS and self.protocol() is not Api.OPENAI:
+            raise ValueError(f"the provider {self.provider} takes no logit bias; name one whose api is openai")
 
     def answer(self, questions: Sequence[Question], services: Services) -> Answers:
         """See Answerer."""
+        if self.constrain == LOGIT_BIAS:
+            return ask_all(self, services, questions, self._ask_biased)
         fields = CONSTRAINTS[self.constrain](questions[0].letters)
         request = dataclasses.replace(self, api=self.protocol(), options={**(self.options or {}), **fields})
 
@@ -78,14 +94,19 @@ class LetterAnswerer(QuestionSettings):
 
         return ask_all(self, services, questions, ask)
 
-
-def read_letter(text: str, letters: str) -> ChosenOption:
-    """Return the letter that a text is, alone or as the one value of a JSON object; anything else is no answer."""
-    objects = [piece.value for piece in pieces(text) if isinstance(piece.value, dict)]
-    given = str(objects[0].get(_KEY, "")) if len(objects) == 1 else text
-    found = _LETTER.fullmatch(given)
-    letter = None if found is None else found[1].upper()
-    if letter is None or letter not in letters:
-        quoted = json.dumps(" ".join(text.split())[:_LONGEST_QUOTE])
-        return ChosenOption(letter=None, reason=f"the answer is {quoted}; it should be one of {', '.join(letters)}")
-    return ChosenOption(letter=letter)
+    def _ask_biased(self, access: ModelAccess, client: httpx2.Client, question: Question, prompt: str) -> ChosenOption:
+        """Ask for the one token that is a letter: a bias would make a longer answer a row of letters."""
+        bias = {str(token): _BIAS for token in self.letter_tokens[: len(question.letters)]}
+        document = {
+            "model": self.model,
+            **self.typed_options(),
+            "messages": [{"role": "user", "content": prompt}],
+            "max_completion_tokens": 1,
+            "logit_bias": bias,
+        }
+        found = as_json(post_checked(client, self.provider, "chat/completions", document, access.token, self.timeout))
+        try:
+            text = str(found["choices"][0]["message"]["content"])
+        except (LookupError, TypeError) as error:
+            raise MalformedAnswer("its answer is not in its provider's protocol", "bad_output") from error
+        return read_letter(text, question.letters)

@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from typing import Any
 
-from pytest_crab.clients.model_http import address
 from pytest_crab.clients.model_http import as_json
-from pytest_crab.clients.model_http import post
-from pytest_crab.clients.model_http import require_success
+from pytest_crab.clients.model_http import post_checked
 from pytest_crab.errors import MalformedAnswer
 from pytest_crab.model_access import ModelAccess
 from pytest_crab.model_access import Services
@@ -57,10 +55,8 @@ class LogProbabilityAnswerer(QuestionSettings):
 
         def ask(access: ModelAccess, client: httpx2.Client, question: Question, prompt: str) -> ChosenOption:
             path, document = self._request(prompt)
-            url = f"{address(self.provider)}/{path}"
-            answer = post(client, url, document, token=access.token, timeout=self.timeout)
-            require_success(answer.status_code, answer.text)
-            return choose(read_log_probabilities(as_json(answer.text)), question.letters)
+            answer = post_checked(client, self.provider, path, document, access.token, self.timeout)
+            return choose(read_log_probabilities(as_json(answer)), question.letters)
 
         return ask_all(self, services, questions, ask)
 

@@ -43,6 +43,12 @@ class Question:
         return LETTERS[: len(self.options)]
 
 
+def option_lines(question: Question) -> str:
+    """Return the options with their letters, one below the other."""
+    pairs = zip(question.letters, question.options, strict=True)
+    return "\n".join(f"{letter}. {option}" for letter, option in pairs)
+
+
 def probes_of(instance: Instance) -> tuple[Comment, ...]:
     """Return the instance's comment once for each probe, under the probe's name and with it as a label."""
     if instance.probes is None:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_crab.scoring.choices.answers import Answers
 from pytest_crab.scoring.choices.answers import AnswerStep
+from pytest_crab.scoring.choices.answers import ChosenOption
 from pytest_crab.scoring.choices.questions import probes_of
 from pytest_crab.scoring.choices.questions import questions_of
 from pytest_crab.scoring.protocols import ScoringContext
@@ -57,7 +57,8 @@ class ChoiceScorer:
     def foresee(self, context: ScoringContext, review: Review | None, revision: Revision | None) -> Iterator[Step[Any]]:
         """See scoring.protocols.Scorer."""
         if review is None and revision is None:
-            yield from (self._step(context, probe.id) for probe in self.comments(context.instance))
+            for probe in self.comments(context.instance):
+                yield from self._steps(context, probe.id)
 
     def prepare(self, context: ScoringContext) -> ProbeScores:
         """See scoring.protocols.Scorer."""
@@ -66,10 +67,13 @@ class ChoiceScorer:
     def _ask(self, context: ScoringContext) -> Iterator[Score]:
         """Yield the score of each probe. Raises AnswererError, GatewayError."""
         for probe in self.comments(context.instance):
-            results = context.perform(self._step(context, probe.id))
-            found = results[probe.id]
-            context.book(self.name, [found.usage], asked=[] if results.reused else [found.usage], judge=False)
-            yield score_of(probe.id, found, context.answerer.measure)
+            answers: list[ChosenOption] = []
+            for step in self._steps(context, probe.id):
+                results = context.perform(step)
+                found = results[probe.id]
+                context.book(self.name, [found.usage], asked=[] if results.reused else [found.usage], judge=False)
+                answers.extend(found.answers)
+            yield score_of(probe.id, answers, context.answerer.measure)
 
     def score(
         self, context: ScoringContext, evidence: ProbeScores, review: Review, revision: Revision
@@ -78,21 +82,18 @@ class ChoiceScorer:
         del context, evidence, review, revision
         return ()
 
-    def _step(self, context: ScoringContext, probe: str) -> AnswerStep:
-        return AnswerStep(
-            probe,
-            questions_of(context.instance, probe),
-            context.answerer,
-            context.answerer_identity,
-            context.services(),
-            context.repeat,
-        )
+    def _steps(self, context: ScoringContext, probe: str) -> Iterator[AnswerStep]:
+        """Yield the steps that ask a probe's question in every order: one for all, or one for each."""
+        questions = questions_of(context.instance, probe)
+        answerer, identity = context.answerer, context.answerer_identity
+        for some in [(each,) for each in questions] if answerer.singly else [questions]:
+            yield AnswerStep(probe, some, answerer, identity, context.services(), context.repeat)
 
 
-def score_of(probe: str, found: Answers, measure: str) -> Score:
+def score_of(probe: str, answers: Sequence[ChosenOption], measure: str) -> Score:
     """Return a probe's score; its evidence has the letters in the order of the questions, NO_LETTER for no answer."""
-    letters = "".join(answer.letter or NO_LETTER for answer in found.answers)
-    missing = [answer.reason for answer in found.answers if answer.letter is None]
+    letters = "".join(answer.letter or NO_LETTER for answer in answers)
+    missing = [answer.reason for answer in answers if answer.letter is None]
     invariant = is_invariant(chosen_options(letters))
     if invariant is None:
         detail = f"{len(missing)} of {len(letters)} orders have no answer: {missing[0]}"
