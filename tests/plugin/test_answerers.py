@@ -223,14 +223,17 @@ def test_the_agent_of_a_run_answers_by_its_file_or_its_last_message(probes: Path
         'agents: {mender: {use: "quizzed:Agent"}}\nanswerers: {wrong: {use: mender, right: "3"}}'
     )
     pytester.syspathinsert()
-    result = pytester.runpytest("--answerer=mender", "--answerer=wrong", "--crab-runtime=local", "probes")
-    result.assert_outcomes(passed=3, failed=3)
+    file = probes / "row.jsonl"
+    file.write_text(json.dumps(rows(1)[0]))
+    import_codereviewqa(file, probes / "one")
+    result = pytester.runpytest("--answerer=mender", "--answerer=wrong", "--crab-runtime=local", "one")
+    result.assert_outcomes(passed=1, failed=1)
     found = summary(probes)
-    assert (found["mender"]["measure"], found["mender"]["overall"]["caught"]) == ("agent", 13.0)
-    assert found["mender"]["cost_usd"] == pytest.approx((3 * 6 + 10 * 24) * 0.001)
+    assert (found["mender"]["measure"], found["mender"]["overall"]["caught"]) == ("agent", 3.0)
+    assert found["mender"]["cost_usd"] == pytest.approx((6 + 2 * 24) * 0.001)
     assert found["wrong"]["probes"]["lines-easy"]["all"]["mean"] == 0.0
     assert found["wrong"]["probes"]["change-type"]["all"]["mean"] == 1.0
     answers = list((probes / ".crab" / "steps" / "answers").glob("*/*.json"))
-    assert len(answers) == 2 * (3 * 6 + 10 * 24)  # each answer of an agent is stored by itself
-    plan = pytester.runpytest("--answerer=mender", "--crab-runtime=local", "--crab-plan", "probes")
-    plan.stdout.fnmatch_lines(["*3 stored*"])
+    assert len(answers) == 2 * (6 + 24)  # each by itself; the easy and the hard question are the same in this row
+    plan = pytester.runpytest("--answerer=mender", "--crab-runtime=local", "--crab-plan", "one")
+    plan.stdout.fnmatch_lines(["*1 stored*"])
