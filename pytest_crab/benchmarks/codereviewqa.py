@@ -139,8 +139,8 @@ def to_instance(row: QuestionRow, folder: Path) -> Instance:
 
 
 def _files(row: QuestionRow) -> Mapping[str, str]:
-    return {HEAD: _unmarked(row.old), REFERENCE: _unmarked(row.new)}
+    return {HEAD: _strip_marks(row.old), REFERENCE: _strip_marks(row.new)}
 
 
-def _unmarked(marked: str) -> str:
+def _strip_marks(marked: str) -> str:
     return "\n".join(line[1:] for line in marked.split("\n")) + "\n"

@@ -244,7 +244,7 @@ def _check_locks(instances: Iterable[Instance], report: CheckReport, *, write: b
 
 def _audit(instances: Sequence[Instance], runtime: str, store: Path, jobs: int, report: CheckReport) -> None:
     """Audit what is not on record; a fault for each oracle that fails, a line for each set without a lock."""
-    pending = [instance for instance, _ in lock.unaudited(instances)]
+    pending = [instance for instance, _ in lock.find_unaudited(instances)]
     folders = {Path(instance.folder).parent for instance in pending}
     unlocked = {folder for folder in folders if not (folder / lock.FILE).exists()}
     for folder in sorted(unlocked):

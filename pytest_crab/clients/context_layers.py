@@ -99,7 +99,7 @@ def layers(pull_request: PullRequest, summary: str | None, tree: Mapping[str, st
     if tree is not None:
         changed = [file.name for file in files]
         found["Changed code before the pull request"] = list(_changed_code(pull_request.diff, tree, changed))
-        found["Related files"] = list(_related(tree, changed))
+        found["Related files"] = list(_related_files(tree, changed))
         mapped = {path: text for path, text in tree.items() if path in changed and path.endswith(_MAPPED)}
         found["Settings that the code reads"] = _parts(environment_bindings(mapped))
         found["Tests"] = list(_tests(tree, changed))
@@ -134,13 +134,13 @@ def _changed_code(diff: str, tree: Mapping[str, str], changed: Collection[str]) 
         if file.path not in changed or is_test(file.path) or file.old is None:
             continue
         before = old_version(tree.get(file.path, ""), hunks)
-        lines = {line for hunk in hunks for line in _touched(hunk)}
+        lines = {line for hunk in hunks for line in _touched_lines(hunk)}
         extract = enclosing_parts if file.path.endswith(".py") else windows
         for number, text in enumerate(extract(before, lines), 1):
             yield Part(name=f"{file.path}, part {number}", text=f"{file.path}:\n{text}")
 
 
-def _touched(hunk: Hunk) -> Iterator[int]:
+def _touched_lines(hunk: Hunk) -> Iterator[int]:
     """Yield the old lines that a hunk removes, and those behind which it adds."""
     last = hunk.old_start
     for line in hunk.lines:
@@ -149,7 +149,7 @@ def _touched(hunk: Hunk) -> Iterator[int]:
         last = line.old or last
 
 
-def _related(tree: Mapping[str, str], changed: Collection[str]) -> Iterator[Part]:
+def _related_files(tree: Mapping[str, str], changed: Collection[str]) -> Iterator[Part]:
     code = {path: text for path, text in tree.items() if not is_test(path)}
     yield from _parts(importers(code, changed))
     others = {path: text for path, text in code.items() if not path.endswith(".py")}

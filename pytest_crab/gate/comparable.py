@@ -48,14 +48,14 @@ def differences(before: Conditions, after: Conditions) -> dict[str, str]:
     leaky = tuple(dict.fromkeys((*before.leaky, *after.leaky)))
     changed = [name for name, digest in after.digests.items() if before.digests.get(name, digest) != digest]
     found = {
-        "dataset": f"{_listed(changed)} changed since" if changed else "",
+        "dataset": f"{_join_names(changed)} changed since" if changed else "",
         "agent": _change("the agent", *(tuple(map(AGENTS.current, one.agents)) for one in (before, after))),
         "agent-version": _change("the agent's client", *_both(before, after, "agent"))
         or _changed_models("the agent's model", *_both(before, after, "agent-model"))
         or _change("what the agent says of itself (settings, model, files)", *_both(before, after, "agent-identity")),
         "harness": _change("the harness", *_both(before, after, "harness")),
         "runtime": _change("the runtime", before.runtimes, after.runtimes),
-        "leaky": f"{_listed(leaky)} could read the public discussion" if leaky else "",
+        "leaky": f"{_join_names(leaky)} could read the public discussion" if leaky else "",
     }
     return {name: sentence for name, sentence in found.items() if sentence}
 
@@ -82,12 +82,12 @@ def refusal(found: Mapping[str, str], allowed: str | None) -> str | None:
     return "; ".join((*rest.values(), *said)) + "; only one difference can be allowed"
 
 
-def untrusted(own: Conditions) -> str | None:
+def find_distrust(own: Conditions) -> str | None:
     """Return why no gate can be trusted that rules on what was measured so, or None."""
     if own.simulated:
-        return f"the agent {_listed(own.agents)} only compares locations and understands nothing"
+        return f"the agent {_join_names(own.agents)} only compares locations and understands nothing"
     if own.privileged:
-        return f"the agent {_listed(own.privileged)} is shown the answer"
+        return f"the agent {_join_names(own.privileged)} is shown the answer"
     return None
 
 
@@ -98,7 +98,7 @@ def _both(before: Conditions, after: Conditions, part: str) -> tuple[Sequence[st
 def _change(noun: str, before: Sequence[str], after: Sequence[str]) -> str:
     if not before or not after or set(before) == set(after):
         return ""
-    return f"{noun} was {_listed(before)} and is {_listed(after)}"
+    return f"{noun} was {_join_names(before)} and is {_join_names(after)}"
 
 
 def _changed_models(noun: str, before: Sequence[str], after: Sequence[str]) -> str:
@@ -107,5 +107,5 @@ def _changed_models(noun: str, before: Sequence[str], after: Sequence[str]) -> s
     return "" if among else _change(noun, before, after)
 
 
-def _listed(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     return format_names([name if len(name) <= 40 else f"{name[:12]}..." for name in names], _SHOWN)

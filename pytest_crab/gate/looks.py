@@ -13,7 +13,7 @@ from pytest_crab.gate.results import GateResult
 from pytest_crab.report.gate_record import GateLook
 from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.statistics.sequential import parts_in_random_order
-from pytest_crab.statistics.sequential import spent
+from pytest_crab.statistics.sequential import share_spent
 
 
 @dataclass(slots=True, kw_only=True)
@@ -60,7 +60,7 @@ class GateLooks:
             seed=self.seed,
             repositories=sum(part <= self.look for part in self.parts.values()),
             left_out=sum(part > self.look for part in self.parts.values()),
-            spent=spent(self.look, self.looks),
+            spent=share_spent(self.look, self.looks),
         )
 
     @property

@@ -12,9 +12,9 @@ from pytest_crab.gate.baseline import BaselineComparison
 from pytest_crab.gate.baseline import Load
 from pytest_crab.gate.comparable import Conditions
 from pytest_crab.gate.comparable import differences
+from pytest_crab.gate.comparable import find_distrust
 from pytest_crab.gate.comparable import refusal
 from pytest_crab.gate.comparable import remarks
-from pytest_crab.gate.comparable import untrusted
 from pytest_crab.gate.screening import Screen
 from pytest_crab.gate.terms import GateTerms
 from pytest_crab.report.outcomes import oracle_counts
@@ -129,7 +129,7 @@ def pair(
         return BaselineComparison(reviewer=own.reviewer, baseline=name, margin=terms.margin)
     was, now = conditions(before, baseline), conditions(summary, own)
     found = differences(was, now)
-    doubt = (untrusted(was) or untrusted(now)) if terms.gated else None
+    doubt = (find_distrust(was) or find_distrust(now)) if terms.gated else None
     allowed_to_differ = (found[terms.allowed],) if terms.allowed in found else ()
     first, second = oracle_counts(baseline.oracles), oracle_counts(own.oracles)
     complete = with_missing(first, second, planned) if whole else second

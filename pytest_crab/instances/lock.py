@@ -122,7 +122,7 @@ def audit_digests(instance: Instance) -> dict[str, str]:
     return {comment.id: of(comment) for comment in checked}
 
 
-def unaudited(instances: Iterable[Instance]) -> Iterator[tuple[Instance, int]]:
+def find_unaudited(instances: Iterable[Instance]) -> Iterator[tuple[Instance, int]]:
     """Yield the instances with oracles whose audit is not on record or holds no more, and how many they are.
 
     Oracles without checks need no audit. Raises BadInput for a lock or a file that cannot be read.
@@ -141,7 +141,7 @@ def unaudited(instances: Iterable[Instance]) -> Iterator[tuple[Instance, int]]:
 def count_unaudited(instances: Iterable[Instance]) -> dict[Path, int]:
     """Return how many oracles ``unaudited`` finds, by the folder of their set. Raises BadInput."""
     counts: Counter[Path] = Counter()
-    for instance, count in unaudited(instances):
+    for instance, count in find_unaudited(instances):
         counts[Path(instance.folder).parent] += count
     return dict(counts)
 

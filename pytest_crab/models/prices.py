@@ -145,7 +145,7 @@ def dearest_cost(read: int, written: int, price: Price) -> float:
     return (read * dearest + written * price.output) / 1_000_000
 
 
-def bound(document: Mapping[str, Any], price: Price) -> float:
+def bound_cost(document: Mapping[str, Any], price: Price) -> float:
     """Return the US dollars that a request can cost at most, before it is made."""
     limited = any(count(document, name) for name in _LIMITS)
     return estimate(document if limited else {**document, _LIMITS[0]: LONGEST_ANSWER}, price, seconds=0.0)

@@ -25,7 +25,7 @@ from pytest_crab.models.cassettes import Miss
 from pytest_crab.models.ledger import Account
 from pytest_crab.models.ledger import Ledger
 from pytest_crab.models.prices import Prices
-from pytest_crab.models.prices import bound
+from pytest_crab.models.prices import bound_cost
 from pytest_crab.models.request import ModelRequest
 from pytest_crab.models.request import Refusal
 from pytest_crab.models.request import read_document
@@ -164,7 +164,7 @@ class Proxy:
                 "add it to models.prices in crab.yaml"
             )
             raise Refusal(400, sentence, passing=True)
-        most = 0.0 if price is None or request.counts_only else bound(request.document, price)
+        most = 0.0 if price is None or request.counts_only else bound_cost(request.document, price)
         why = self.ledger.beyond_allowance(account, most)
         if why is not None:
             raise Refusal(400, why, lasting=True)

@@ -56,7 +56,7 @@ def enclosing_parts(source: str, lines: Collection[int]) -> list[str]:
     imports = "\n".join(
         "\n".join(texts[node.lineno - 1 : node.end_lineno])
         for node in tree.body
-        if isinstance(node, ast.Import | ast.ImportFrom) and used & set(_bound(node))
+        if isinstance(node, ast.Import | ast.ImportFrom) and used & set(_bound_names(node))
     )
     return [part for part in (imports, *parts, *windows(source, outside)) if part]
 
@@ -133,7 +133,7 @@ def _first(node: _Node) -> int:
     return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
 
 
-def _bound(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
+def _bound_names(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
     for alias in node.names:
         yield alias.asname or alias.name.partition(".")[0]
 
@@ -163,4 +163,4 @@ def _absolute(node: ast.ImportFrom, path: str) -> str:
 def _import_lines(tree: ast.Module, source: str, bound: Collection[str]) -> str:
     texts = source.splitlines()
     nodes = (node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom))
-    return "\n".join(texts[node.lineno - 1] for node in nodes if set(_bound(node)) & set(bound))
+    return "\n".join(texts[node.lineno - 1] for node in nodes if set(_bound_names(node)) & set(bound))

@@ -59,7 +59,7 @@ class Disk:
         """The same on a controller; every worker says the same."""
         recorder = self._recorder
         if recorder is not None and self._budget is None:
-            planned = ((node, recorder.planned(node)) for node in ids)
+            planned = ((node, recorder.find_plan(node)) for node in ids)
             self._expect((node, plan.instance.id, plan.instance.repo) for node, plan in planned if plan is not None)
 
     @pytest.hookimpl(wrapper=True)
@@ -85,7 +85,7 @@ class Disk:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note whether a trial built its environment."""
         recorder = self._recorder
-        trial = None if recorder is None or report.when != "setup" else recorder.reported(report.nodeid)
+        trial = None if recorder is None or report.when != "setup" else recorder.find_trial(report.nodeid)
         if trial is not None and any(step.step == "image" and not step.reused for step in trial.steps):
             self._built.add(report.nodeid)
 

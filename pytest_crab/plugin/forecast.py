@@ -79,7 +79,7 @@ class Forecaster:
         """Make and print the forecast of what the first worker collected; the others collect the same."""
         if self._forecast is not None or self._recorder is None:
             return
-        self._look_ahead([one for one in map(self._recorder.planned, ids) if one is not None])
+        self._look_ahead([one for one in map(self._recorder.find_plan, ids) if one is not None])
         self._write(self._lines())
 
     @pytest.hookimpl(tryfirst=True)

@@ -15,8 +15,8 @@ from pytest_crab.errors import CrabError
 from pytest_crab.gate.baseline import BaselineComparison
 from pytest_crab.gate.comparable import Conditions
 from pytest_crab.gate.comparable import differences
+from pytest_crab.gate.comparable import find_distrust
 from pytest_crab.gate.comparable import refusal
-from pytest_crab.gate.comparable import untrusted
 from pytest_crab.gate.exit import Decision
 from pytest_crab.gate.exit import OracleCounts
 from pytest_crab.gate.exit import RunOutcome
@@ -109,7 +109,7 @@ class RunGate:
         for reference in self._references:
             for own in self._opponents(reference.summary).values():
                 before = conditions(reference.summary, own)
-                sentence = untrusted(before) or refusal(differences(before, after), self._options.terms.allowed)
+                sentence = find_distrust(before) or refusal(differences(before, after), self._options.terms.allowed)
                 if sentence is not None:
                     raise pytest.UsageError(f"--crab-baseline: not comparable with {reference.name}: {sentence}")
 

@@ -103,7 +103,7 @@ class WorkersProgress:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_logstart(self, nodeid: str) -> Generator[None, object, object]:
         """Note that a worker has begun a trial."""
-        planned = self._recorder.planned(nodeid)
+        planned = self._recorder.find_plan(nodeid)
         if planned is not None:
             self._watch.step(planned.trial_id, "runs")
         with self._alone():
@@ -113,7 +113,7 @@ class WorkersProgress:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None, object, object]:
         """Count a trial that has ended; a worker that died took its trial with it."""
         trial = getattr(report, "crab_trial", None)
-        planned = self._recorder.planned(report.nodeid) if hasattr(report, "crab_item") else None
+        planned = self._recorder.find_plan(report.nodeid) if hasattr(report, "crab_item") else None
         if trial is not None:
             self._watch.end(trial.id, done=True, costs=costs_of_run(trial))
         elif planned is not None and report.failed:

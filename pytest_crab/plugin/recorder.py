@@ -95,7 +95,7 @@ class Recorder:
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport) -> None:
         """Note that a worker died and took a trial with it: broken, not missed."""
         self._faults[crashitem] = "the worker process that ran this trial died; run again, finished steps are kept"
-        if self.planned(crashitem) is not None:
+        if self.find_plan(crashitem) is not None:
             report.crab_item = True  # type: ignore[attr-defined]
 
     @pytest.hookimpl(wrapper=True)
@@ -127,7 +127,7 @@ class Recorder:
         """The number of instances in other shards, if this one has none; else 0."""
         return 0 if self._shards is None else self._shards.elsewhere
 
-    def reported(self, node: str) -> Trial | None:
+    def find_trial(self, node: str) -> Trial | None:
         """Return the trial that an item's report carried."""
         return self._reported.get(node)
 
@@ -200,7 +200,7 @@ class Recorder:
         return GateResult.NO_GATE if record is None else GateResult(record.ruling)
 
     def _decide(self, gate: RunGate, status: int, summary: Summary) -> tuple[int, Gate | None]:
-        planned = [one for one in map(self.planned, self._expected) if one is not None]
+        planned = [one for one in map(self.find_plan, self._expected) if one is not None]
         return gate.decide(status, summary, planned, self.problems, tuple(self.given_up))
 
     def _write_junit(self, trials: Sequence[Trial], summary: Summary) -> None:
@@ -218,7 +218,7 @@ class Recorder:
     def _missing(self) -> Iterator[Trial]:
         """Yield a record for each item that has none."""
         for node in self._expected:
-            planned = None if node in self._reported else self.planned(node)
+            planned = None if node in self._reported else self.find_plan(node)
             if planned is None or planned.trial_id in self.trials:
                 continue
             fault = self._faults.get(node)
@@ -245,7 +245,7 @@ class Recorder:
 
     # --- what items stand for ---------------------------------------------------------------------------------------
 
-    def planned(self, node: str) -> Planned | None:
+    def find_plan(self, node: str) -> Planned | None:
         """Return what the item of this id is to run; None for an item that is no trial."""
         planned = self._expected.get(node)
         if planned is not None:

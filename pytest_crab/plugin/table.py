@@ -98,7 +98,7 @@ class Table:
 
     def pytest_report_teststatus(self, report: pytest.TestReport | pytest.CollectReport) -> tuple[str, str, str] | None:
         """Say in verbose output how many oracles were caught; pytest's own categories and letters stay."""
-        trial = self._recorder.reported(report.nodeid)
+        trial = self._recorder.find_trial(report.nodeid)
         if trial is None or report.outcome not in ("passed", "failed"):  # a plugin that runs items again has its own
             return None
         if report.when == "setup" and report.failed:

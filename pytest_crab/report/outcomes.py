@@ -75,7 +75,7 @@ class OracleRecord:
         """The share of repeats that came to this outcome."""
         return share(self.verdicts, outcome)
 
-    def bound(self) -> Fraction:
+    def most_caught(self) -> Fraction:
         """The share that was caught, with everything unknown taken as caught."""
         return _fraction(sum(OUTCOMES[one] != Verdict.MISSED.value for one in self.verdicts), len(self.verdicts))
 

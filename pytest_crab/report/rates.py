@@ -54,7 +54,7 @@ def rate_of(oracles: Sequence[OracleRecord], *, strict: bool) -> Rate:
         micro=_mean(list(values.values())),
         macro=_mean(list(means.values())),
         low=_mean([oracle.share(Verdict.CAUGHT.value) for oracle in oracles]),
-        high=_mean([oracle.bound() for oracle in oracles]),
+        high=_mean([oracle.most_caught() for oracle in oracles]),
         interval=letters.micro_interval(values, repos),
         macro_interval=letters.macro_interval(means, repos),
     )

@@ -40,7 +40,7 @@ class RecordedRuler:
 
 def recorded_rulers(trials: Iterable[Trial]) -> dict[str, RecordedRuler]:
     """Return the rulers that the records of trials name, in their order."""
-    return merged_rulers(map(rulers_of, trials))
+    return merge_rulers(map(rulers_of, trials))
 
 
 def rulers_of(trial: Trial) -> dict[str, RecordedRuler]:
@@ -62,16 +62,16 @@ def rulers_of(trial: Trial) -> dict[str, RecordedRuler]:
     return found
 
 
-def merged_rulers(several: Iterable[Mapping[str, RecordedRuler]]) -> dict[str, RecordedRuler]:
+def merge_rulers(several: Iterable[Mapping[str, RecordedRuler]]) -> dict[str, RecordedRuler]:
     """Return the rulers of several trials as one record each."""
     found: dict[str, RecordedRuler] = {}
     for name, one in ((name, one) for rulers in several for name, one in rulers.items()):
         own = found.get(name)
-        found[name] = one if own is None else _merged(own, one)
+        found[name] = one if own is None else _merge(own, one)
     return found
 
 
-def _merged(one: RecordedRuler, other: RecordedRuler) -> RecordedRuler:
+def _merge(one: RecordedRuler, other: RecordedRuler) -> RecordedRuler:
     costs = [own.cost_usd for own in (one, other) if own.votes]
     known = [cost for cost in costs if cost is not None]
     return dataclasses.replace(

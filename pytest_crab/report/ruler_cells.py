@@ -88,7 +88,7 @@ def cells_of(
         values |= {name: score.value for name, score in own.items()}
         values |= {name: _hit_value(judge, comment.id) for name, judge in judges.items()}
         values |= _similar(text, findings, similarities) if similarities and told else {}
-        found = {**by_place, **_found(comment.id, own, judges, findings)}
+        found = {**by_place, **_hits_by_ruler(comment.id, own, judges, findings)}
         at = next(iter(found.values()), None)
         yield Cell(
             instance=trial.instance,
@@ -103,7 +103,7 @@ def cells_of(
         )
 
 
-def _found(
+def _hits_by_ruler(
     comment: str, own: Mapping[str, Score], judges: Mapping[str, JudgedTrial | None], findings: Sequence[Finding]
 ) -> dict[str, int]:
     """Return the finding that hits a comment by each scorer on record and by each judge that was asked since."""

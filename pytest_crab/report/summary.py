@@ -29,7 +29,7 @@ from pytest_crab.report.rates import Rate
 from pytest_crab.report.rates import rate_of
 from pytest_crab.report.rates import rates_by_label
 from pytest_crab.report.recorded_rulers import RecordedRuler
-from pytest_crab.report.recorded_rulers import merged_rulers
+from pytest_crab.report.recorded_rulers import merge_rulers
 from pytest_crab.report.review_cost import Burden
 from pytest_crab.report.review_cost import CleanReviews
 from pytest_crab.report.review_cost import burden
@@ -235,7 +235,7 @@ class SummaryBuilder:
             superseded=self._superseded,
             reviewers=tuple(_with_comparisons(found)),
             together=together([_contestant(own) for own in honest]),
-            rulers=merged_rulers(row.rulers for row in self._rows.values()),
+            rulers=merge_rulers(row.rulers for row in self._rows.values()),
             digests={row.instance: row.digest for row in rows if row.digest is not None},
         )
 

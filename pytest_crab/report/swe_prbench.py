@@ -189,7 +189,7 @@ def _review(
         humans = [(texts.get(one.id, ""), Place(path=one.path, lines=one.lines)) for one in trial.comments]
         order = {comment.id: at for at, comment in enumerate(trial.comments)}
         findings = [
-            _judged(finding, {order[comment]: voted for (number, comment), voted in cells.items() if number == at})
+            _label_finding(finding, {order[comment]: vote for (number, comment), vote in cells.items() if number == at})
             for at, finding in enumerate(trial.review.findings)
         ]
         matched = match_review(findings, humans, similar, rule)
@@ -208,7 +208,7 @@ def _review(
     )
 
 
-def _judged(finding: Finding, cells: Mapping[int, VotedLabel]) -> LabelledFinding:
+def _label_finding(finding: Finding, cells: Mapping[int, VotedLabel]) -> LabelledFinding:
     """Return a finding with its label; answers that cannot be read make it plausible, of middling actionability."""
     label = label_of_finding([voted for voted in cells.values() if voted.label is not None], LABELS) or PLAUSIBLE
     ratings = [voted.actionability for voted in cells.values() if voted.label == label]

@@ -169,7 +169,7 @@ class ScoringContext(Protocol):
     def cache(self) -> ResultCache:
         """The results of steps in the run's store."""
 
-    def timed(self, name: str) -> AbstractContextManager[StepClock]:
+    def time_part(self, name: str) -> AbstractContextManager[StepClock]:
         """Time a part of the trial and record it. Raises Cancelled."""
 
     def perform(self, step: Step[R]) -> StepResults[R]:

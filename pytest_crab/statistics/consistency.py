@@ -210,7 +210,7 @@ def _one_count(table: PrintedTable, row: PrintedRow, hits: int) -> bool:
     assert row.precision is not None
     if row.hits not in {None, hits}:
         return False
-    precise, useful = _allowed(table, row, hits)
+    precise, useful = _hit_intervals(table, row, hits)
     comments = range(1, MOST_COMMENTS + 1) if row.comments is None else range(row.comments, row.comments + 1)
     totals = RoundingInterval.of_printed(row.precision).totals(hits, comments.stop - 1)
     return any(
@@ -221,7 +221,7 @@ def _one_count(table: PrintedTable, row: PrintedRow, hits: int) -> bool:
 
 def _two_counts(table: PrintedTable, row: PrintedRow, gold_hits: int) -> tuple[int, int] | None:
     """Return hits among the comments and the comments, where hits among the gold comments are another number."""
-    precise, useful = _allowed(table, row, gold_hits)
+    precise, useful = _hit_intervals(table, row, gold_hits)
     if precise.low > precise.high or useful.low > useful.high:
         return None
     totals = range(1, MOST_COMMENTS + 1) if row.comments is None else [row.comments]
@@ -229,7 +229,7 @@ def _two_counts(table: PrintedTable, row: PrintedRow, gold_hits: int) -> tuple[i
     return next((pair for pair in pairs if _useful_counts(useful, *pair)), None)
 
 
-def _allowed(table: PrintedTable, row: PrintedRow, gold_hits: int) -> tuple[RoundingInterval, RoundingInterval]:
+def _hit_intervals(table: PrintedTable, row: PrintedRow, gold_hits: int) -> tuple[RoundingInterval, RoundingInterval]:
     """Return the precision that fits F1 too, and the share of useful comments that fits the signal-to-noise ratio."""
     assert row.precision is not None
     precision, useful = RoundingInterval.of_printed(row.precision), RoundingInterval(low=Fraction(0), high=Fraction(1))

@@ -39,6 +39,6 @@ def union(caught: Mapping[str, Collection[Hashable]]) -> set[Hashable]:
     return set().union(*caught.values())
 
 
-def added(first: Collection[Hashable], second: Collection[Hashable]) -> int:
+def count_added(first: Collection[Hashable], second: Collection[Hashable]) -> int:
     """Return how many more are caught if ``second`` is asked beside ``first``."""
     return len(set(second) - set(first))

@@ -79,7 +79,7 @@ def oracles_to_pass(design: Design, margin: float, chance: float = POWER, shift:
 
     ``shift`` is the rise of its true rate, where it did change.
     """
-    return _fewest(design, lambda count, df: _unchanged(design, margin, count, df, shift) >= chance)
+    return _fewest(design, lambda count, df: _chance_to_pass(design, margin, count, df, shift) >= chance)
 
 
 def clusters_needed(design: Design, oracles: int) -> int:
@@ -105,12 +105,12 @@ def _power(design: Design, drop: float, count: int, df: float) -> float:
     hope = design.unknown * (1 - design.unknown_before) * (1 - design.rate)
     hope += design.unknown_before * (1 - design.unknown) * max(0.0, design.rate - drop)
     hope += design.unknown * design.unknown_before
-    mean = hope - _known(design) * drop
-    second = _known(design) * min(1.0, design.noise + drop) + hope
+    mean = hope - _known_share(design) * drop
+    second = _known_share(design) * min(1.0, design.noise + drop) + hope
     return _chance(design, -mean, second, drop, count, _critical(design, count, df, PRUDENCE_FOR_DROP), df)
 
 
-def _unchanged(design: Design, margin: float, count: int, df: float, shift: float = 0.0) -> float:
+def _chance_to_pass(design: Design, margin: float, count: int, df: float, shift: float = 0.0) -> float:
     doubt = design.unknown * (1 - design.unknown_before) * design.rate
     doubt += design.unknown_before * (1 - design.unknown) * (1 - design.rate)
     doubt += design.unknown * design.unknown_before
@@ -118,8 +118,8 @@ def _unchanged(design: Design, margin: float, count: int, df: float, shift: floa
         return 0.0
     if not doubt and not design.noise and not shift:
         return 1.0
-    mean = _known(design) * shift - doubt
-    second = _known(design) * min(1.0, design.noise + abs(shift)) + doubt
+    mean = _known_share(design) * shift - doubt
+    second = _known_share(design) * min(1.0, design.noise + abs(shift)) + doubt
     critical = _critical(design, count, df, PRUDENCE_AGAINST_DROP)
     return _chance(design, mean, second, max(0.0, -shift), count, critical, df, margin)
 
@@ -140,7 +140,7 @@ def _chance(
     pairs; the interval reaches ``critical`` standard errors.
     """
     own = max(1e-12, second + 2 / count - shift**2)
-    between = _known(design) ** 2 * _between(design, drop)
+    between = _known_share(design) ** 2 * _between(design, drop)
     true = (own + (crowding(design.sizes) - 1) * between) / count
     seen = (own + (_seen_crowd(design) - 1) * between) / count
     spread = true + seen * critical**2 / (2 * max(1.0, df))
@@ -152,7 +152,7 @@ def _critical(design: Design, count: int, df: float, prudence: float) -> float:
     return t_quantile((1 + design.level) / 2, max(1.0, df)) * widening(crowding(design.sizes) / count, prudence)
 
 
-def _known(design: Design) -> float:
+def _known_share(design: Design) -> float:
     return (1 - design.unknown) * (1 - design.unknown_before)
 
 

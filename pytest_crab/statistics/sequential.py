@@ -17,7 +17,7 @@ _POWER = 2
 _POINTS, _LEAST = 120, -8.0
 
 
-def spent(look: int, looks: int) -> float:
+def share_spent(look: int, looks: int) -> float:
     """Return the share of the chance of an error that is spent once this look, from 1 on, was taken."""
     return (look / looks) ** _POWER
 
@@ -36,7 +36,7 @@ def look_chances(chance: float, looks: int) -> tuple[float, ...]:
     width = 1.0
     chances = []
     for look in range(1, looks + 1):
-        due = chance * (spent(look, looks) - spent(look - 1, looks))
+        due = chance * (share_spent(look, looks) - share_spent(look - 1, looks))
         low, high = 0.0, -_LEAST * math.sqrt(look)
         for _ in range(60):
             bound = (low + high) / 2

@@ -122,19 +122,12 @@ def error(api: str, status: int, message: str) -> dict[str, Any]:
 
 def whole(api: str, body: Mapping[str, Any], reply: Reply) -> dict[str, Any]:
     """Return a reply as one document."""
-    makers = {"messages": _message, "responses": _response, "chat": _completion, "completions": _text_completion}
-    return makers[api](body, reply)
+    return _WRITERS[api][0](body, reply)
 
 
 def events(api: str, body: Mapping[str, Any], reply: Reply) -> Iterator[bytes]:
     """Yield a reply as the events of a stream."""
-    makers = {
-        "messages": _message_events,
-        "responses": _response_events,
-        "chat": _chat_events,
-        "completions": _text_completion_events,
-    }
-    return makers[api](body, reply)
+    return _WRITERS[api][1](body, reply)
 
 
 def _id(prefix: str, body: Mapping[str, Any], number: int = 0) -> str:
@@ -146,6 +139,15 @@ def _id(prefix: str, body: Mapping[str, Any], number: int = 0) -> str:
 def _pieces(text: str, count: int) -> list[str]:
     size = max(-(-len(text) // max(count, 1)), 1)
     return [text[start : start + size] for start in range(0, len(text), size)]
+
+
+#: The reasons for an end by a reply's ``stop``, and by calls of tools.
+_MESSAGE_STOPS = {"end": "end_turn", "refusal": "refusal", "length": "max_tokens", "calls": "tool_use"}
+_CHAT_STOPS = {"end": "stop", "refusal": "content_filter", "length": "length", "calls": "tool_calls"}
+
+
+def _stop(reply: Reply, words: Mapping[str, str]) -> str:
+    return words["calls" if reply.calls and reply.stop == "end" else reply.stop]
 
 
 def _event(data: Mapping[str, Any], *, named: bool) -> bytes:
@@ -168,16 +170,10 @@ def _message(body: Mapping[str, Any], reply: Reply) -> dict[str, Any]:
         "role": "assistant",
         "model": body.get("model"),
         "content": content,
-        "stop_reason": _message_stop(reply),
+        "stop_reason": _stop(reply, _MESSAGE_STOPS),
         "stop_sequence": None,
         "usage": _message_usage(reply),
     }
-
-
-def _message_stop(reply: Reply) -> str:
-    if reply.calls and reply.stop == "end":
-        return "tool_use"
-    return {"end": "end_turn", "refusal": "refusal", "length": "max_tokens"}[reply.stop]
 
 
 def _message_usage(reply: Reply) -> dict[str, int]:
@@ -198,12 +194,9 @@ def _message_events(body: Mapping[str, Any], reply: Reply) -> Iterator[bytes]:
         empty = {**block, "text": ""} if is_text else {**block, "input": {}}
         yield _event({"type": "content_block_start", "index": index, "content_block": empty}, named=True)
         text = block["text"] if is_text else json.dumps(block["input"])
+        kind, name = ("text_delta", "text") if is_text else ("input_json_delta", "partial_json")
         for piece in _pieces(text, reply.pieces):
-            delta = (
-                {"type": "text_delta", "text": piece}
-                if is_text
-                else {"type": "input_json_delta", "partial_json": piece}
-            )
+            delta = {"type": kind, name: piece}
             yield _event({"type": "content_block_delta", "index": index, "delta": delta}, named=True)
         yield _event({"type": "content_block_stop", "index": index}, named=True)
     yield _event(
@@ -315,12 +308,6 @@ def _chat_calls(body: Mapping[str, Any], reply: Reply) -> list[dict[str, Any]]:
     ]
 
 
-def _chat_stop(reply: Reply) -> str:
-    if reply.calls and reply.stop == "end":
-        return "tool_calls"
-    return {"end": "stop", "refusal": "content_filter", "length": "length"}[reply.stop]
-
-
 def _completion(body: Mapping[str, Any], reply: Reply) -> dict[str, Any]:
     content = {"content": None, "refusal": reply.text} if reply.stop == "refusal" else {"content": reply.text}
     calls = _chat_calls(body, reply)
@@ -334,7 +321,7 @@ def _completion(body: Mapping[str, Any], reply: Reply) -> dict[str, Any]:
             {
                 "index": 0,
                 "message": message,
-                "finish_reason": _chat_stop(reply),
+                "finish_reason": _stop(reply, _CHAT_STOPS),
                 "logprobs": _token_probabilities(body, reply),
             }
         ],
@@ -366,20 +353,17 @@ def _text_completion(body: Mapping[str, Any], reply: Reply) -> dict[str, Any]:
         "object": "text_completion",
         "created": 0,
         "model": body.get("model"),
-        "choices": [{"index": 0, "text": reply.text, "finish_reason": _chat_stop(reply), "logprobs": known}],
+        "choices": [{"index": 0, "text": reply.text, "finish_reason": _stop(reply, _CHAT_STOPS), "logprobs": known}],
         "usage": _chat_usage(reply),
     }
 
 
 def _text_completion_events(body: Mapping[str, Any], reply: Reply) -> Iterator[bytes]:
-    whole = _text_completion(body, reply)
-    usage = whole.pop("usage")
-    for piece in _pieces(reply.text, reply.pieces):
-        yield _event({**whole, "choices": [{"index": 0, "text": piece, "finish_reason": None}]}, named=False)
-    yield _event({**whole, "choices": [{"index": 0, "text": "", "finish_reason": _chat_stop(reply)}]}, named=False)
-    if (body.get("stream_options") or {}).get("include_usage"):
-        yield _event({**whole, "choices": [], "usage": usage}, named=False)
-    yield b"data: [DONE]\n\n"
+    head = {name: value for name, value in _text_completion(body, reply).items() if name != "usage"}
+    parts = [(piece, None) for piece in _pieces(reply.text, reply.pieces)]
+    for text, stop in (*parts, ("", _stop(reply, _CHAT_STOPS))):
+        yield _event({**head, "choices": [{"index": 0, "text": text, "finish_reason": stop}]}, named=False)
+    yield from _stream_end(head, body, reply)
 
 
 def _chat_events(body: Mapping[str, Any], reply: Reply) -> Iterator[bytes]:
@@ -395,7 +379,21 @@ def _chat_events(body: Mapping[str, Any], reply: Reply) -> Iterator[bytes]:
         yield chunk({word: piece})
     for index, each in enumerate(_chat_calls(body, reply)):
         yield chunk({"tool_calls": [{"index": index, **each}]})
-    yield chunk({}, _chat_stop(reply))
+    yield chunk({}, _stop(reply, _CHAT_STOPS))
+    yield from _stream_end(head, body, reply)
+
+
+def _stream_end(head: Mapping[str, Any], body: Mapping[str, Any], reply: Reply) -> Iterator[bytes]:
+    """Yield the usage where the request asks for it, and the end, as both protocols of completions do."""
     if (body.get("stream_options") or {}).get("include_usage"):
         yield _event({**head, "choices": [], "usage": _chat_usage(reply)}, named=False)
     yield b"data: [DONE]\n\n"
+
+
+#: The writers of a whole reply and of its events, by protocol.
+_WRITERS = {
+    "messages": (_message, _message_events),
+    "responses": (_response, _response_events),
+    "chat": (_completion, _chat_events),
+    "completions": (_text_completion, _text_completion_events),
+}

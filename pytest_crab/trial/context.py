@@ -88,7 +88,7 @@ class TrialContext:
     @lazy
     def snapshot(self) -> Snapshot:
         """The instance's trees. Raises SourceUnreachable or SourceError."""
-        with self.timed("fetch"):
+        with self.time_part("fetch"):
             return fetcher_for(self.instance).fetch(self.instance, self.run_context.cache)
 
     @lazy
@@ -99,7 +99,7 @@ class TrialContext:
     @lazy
     def image(self) -> Image:
         """The image, found or built. Raises ImageError, EngineError."""
-        with self.timed("image") as clock:
+        with self.time_part("image") as clock:
             image = self.run_context.runtime.prepare(self.instance, self.snapshot, self._commits)
             clock.reused = not image.facts.get("built", False)
         self.facts["image"] = image.key
@@ -247,7 +247,7 @@ class TrialContext:
         )
 
     def _perform_once(self, step: Step[R]) -> StepResults[R]:
-        with self.timed(step.name, step=True) as clock:
+        with self.time_part(step.name, step=True) as clock:
             found = self.cache.results(step)
             clock.reused, clock.deadline, clock.reruns = found.reused, step.deadline, step.reruns
         return found
@@ -257,7 +257,7 @@ class TrialContext:
         return isinstance(error, SourceError) and "snapshot" in vars(self) and self.snapshot.damage() is not None
 
     @contextlib.contextmanager
-    def timed(self, name: str, *, step: bool = False) -> Iterator[StepClock]:
+    def time_part(self, name: str, *, step: bool = False) -> Iterator[StepClock]:
         """Time a part of the trial and record it; a stopped run begins none. Raises Cancelled."""
         if self.run_context.cancelled.is_set():
             raise Cancelled(f"the run was stopped before {name}")

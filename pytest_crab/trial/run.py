@@ -211,7 +211,7 @@ class TrialRun:
     def _review(self) -> Review:
         step = ReviewStep(self.context, self.reviewer, self.repeat)
         done = self.context.perform(step)
-        review = step.finished(done[""])
+        review = step.finish(done[""])
         if done.reused and review.usage is not None:  # so that the limit is the same however often a run is made
             self.context.spent = review.usage.cost_usd or 0.0
         return self.first_findings(review)
@@ -223,7 +223,7 @@ class TrialRun:
 
     def _revise(self, findings: Sequence[Finding]) -> Revision:
         step = RevisionStep(self.context, self.agent, findings, self.repeat)
-        revision = step.finished(self.context.perform(step)[""])
+        revision = step.finish(self.context.perform(step)[""])
         if revision.rejected is not None:
             self.context.wasted.append(revision.usage)
         return revision

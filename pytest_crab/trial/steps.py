@@ -45,7 +45,7 @@ class _AdapterStep(Generic[R]):
         seconds = getattr(self._adapter, "seconds", getattr(self._adapter, "timeout", None))
         return float(seconds) if isinstance(seconds, (int, float)) else None
 
-    def finished(self, result: R) -> R:
+    def finish(self, result: R) -> R:
         """The result, with the usage of nothing where its maker asks no model and did not report any."""
         return dataclasses.replace(result, usage=FREE) if result.usage is None and self._is_free else result
 

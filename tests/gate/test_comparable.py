@@ -5,9 +5,9 @@ import pytest
 from pytest_crab.gate.comparable import CONDITIONS
 from pytest_crab.gate.comparable import Conditions
 from pytest_crab.gate.comparable import differences
+from pytest_crab.gate.comparable import find_distrust
 from pytest_crab.gate.comparable import refusal
 from pytest_crab.gate.comparable import remarks
-from pytest_crab.gate.comparable import untrusted
 
 BEFORE = Conditions(
     agents=("mini",),
@@ -71,9 +71,9 @@ def test_an_agent_that_says_something_else_of_itself_is_another() -> None:
 
 
 def test_nobody_gates_on_who_understands_nothing_or_is_shown_the_answer() -> None:
-    assert untrusted(changed()) is None
-    assert "only compares locations" in (untrusted(changed(simulated=True)) or "")
-    assert "told is shown the answer" in (untrusted(changed(privileged=("told",))) or "")
+    assert find_distrust(changed()) is None
+    assert "only compares locations" in (find_distrust(changed(simulated=True)) or "")
+    assert "told is shown the answer" in (find_distrust(changed(privileged=("told",))) or "")
 
 
 def test_the_same_and_what_is_not_on_record_are_comparable() -> None:

@@ -17,7 +17,7 @@ def test_union_is_what_the_first_has_and_what_each_adds(caught: dict[str, frozen
     so_far: set[int] = set()
     for own in caught.values():
         before = len(so_far)
-        added = overlap.added(so_far, own)
+        added = overlap.count_added(so_far, own)
         so_far |= own
         assert len(so_far) == before + added
     assert overlap.union(caught) == so_far

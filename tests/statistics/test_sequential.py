@@ -7,7 +7,7 @@ import pytest
 
 from pytest_crab.statistics.sequential import look_chances
 from pytest_crab.statistics.sequential import parts_in_random_order
-from pytest_crab.statistics.sequential import spent
+from pytest_crab.statistics.sequential import share_spent
 
 
 def test_one_look_has_the_whole_chance() -> None:
@@ -17,7 +17,7 @@ def test_one_look_has_the_whole_chance() -> None:
 def test_the_first_look_has_what_is_spent_by_then() -> None:
     for looks in (2, 5):
         assert look_chances(0.025, looks)[0] == pytest.approx(0.025 / looks**2, rel=1e-3)
-        assert spent(looks, looks) == 1
+        assert share_spent(looks, looks) == 1
 
 
 def test_any_of_five_looks_errs_as_often_as_one_would() -> None:

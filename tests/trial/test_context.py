@@ -48,7 +48,7 @@ def test_a_wait_for_a_slot_is_said_and_is_no_part_of_a_step(lab: Any, monkeypatc
     now, steps = [0.0], []
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     stage = TrialContext(lab.instance(), lab.crew(), lab.run_context(), steps.append)
-    with stage.timed("proof"), stage.timed("image"):
+    with stage.time_part("proof"), stage.time_part("image"):
         now[0] += 3
         with waiting():
             now[0] += 50

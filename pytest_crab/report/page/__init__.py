@@ -21,11 +21,11 @@ from pytest_crab.report.page.charts import heat_map
 from pytest_crab.report.page.charts import overlap_plot
 from pytest_crab.report.page.charts import timeline
 from pytest_crab.report.page.figures import bar_of
+from pytest_crab.report.page.figures import find_priced
 from pytest_crab.report.page.figures import findings_table
 from pytest_crab.report.page.figures import label_tables
 from pytest_crab.report.page.figures import near_words
 from pytest_crab.report.page.figures import overlaps_table
-from pytest_crab.report.page.figures import priced
 from pytest_crab.report.page.figures import repositories_table
 from pytest_crab.report.page.headline import Clock
 from pytest_crab.report.page.headline import banners
@@ -163,14 +163,14 @@ class Page:
 
 def _charts(summary: Summary, bars: Iterable[Bar]) -> dict[str, Any]:
     """Return the page's pictures by the names that the templates have for them."""
-    names = [label(one) for one in summary.reviewers]
+    names, priced = [label(one) for one in summary.reviewers], list(find_priced(summary.reviewers))
     return {
         "forest": forest_plot({label(one): one.overall for one in summary.reviewers}),
         "heat": {
             dimension: heat_map(names, [(row["word"], row["cells"]) for row in rows])
             for dimension, rows in label_tables(summary).items()
         },
-        "costs": cost_plot(list(priced(summary.reviewers))) if any(one.cost_usd for one in summary.reviewers) else "",
+        "costs": cost_plot(priced) if any(one.cost_usd for one in summary.reviewers) else "",
         "upset": overlap_plot(summary.together.reviewers, overlaps_table(summary)),
         "timeline": timeline(bars),
     }

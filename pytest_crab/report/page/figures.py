@@ -89,7 +89,7 @@ def overlaps_table(summary: Summary) -> list[Overlap]:
     return [*(one for one in found if one.reviewers), nobody] if together.oracles else []
 
 
-def priced(reviewers: Sequence[ReviewerSummary]) -> Iterator[Priced]:
+def find_priced(reviewers: Sequence[ReviewerSummary]) -> Iterator[Priced]:
     """Yield the reviewers whose cost and rate are known, with the cost per trial."""
     for one in reviewers:
         if one.cost_usd is not None and one.overall.micro is not None and one.trials:

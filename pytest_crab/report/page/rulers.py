@@ -11,7 +11,7 @@ from pytest_crab.formats import NOTHING
 from pytest_crab.formats import format_percent
 from pytest_crab.report.pull_requests import Subject
 from pytest_crab.report.recorded_rulers import RecordedRuler
-from pytest_crab.report.recorded_rulers import merged_rulers
+from pytest_crab.report.recorded_rulers import merge_rulers
 from pytest_crab.report.recorded_rulers import rulers_of
 from pytest_crab.report.ruler_cells import Cell
 from pytest_crab.report.ruler_cells import cells_of
@@ -61,7 +61,7 @@ class RulersSection:
         return f"{pair.ranks.tau:.2f}{between}"
 
     @property
-    def listed(self) -> tuple[Cell, ...]:
+    def shown_cells(self) -> tuple[Cell, ...]:
         """The comments on which rulers differ, as many as the page lists."""
         return self.found.differing[:LISTED]
 
@@ -106,18 +106,18 @@ class RulersBuilder:
         rulers = hit_rulers_of(trial)
         self._hit_rulers.update(dict.fromkeys(rulers))
         texts = self._texts.get(trial.instance, {})
-        self._cells[trial.id] = [_shortened(cell, rulers) for cell in cells_of(trial, texts)]
+        self._cells[trial.id] = [_shorten(cell, rulers) for cell in cells_of(trial, texts)]
 
     def section(self) -> RulersSection | None:
         """Return the section; None where no two rulers measured one comment."""
         cells = [cell for own in self._cells.values() for cell in own]
         if not any(sum(value is not None for value in cell.values.values()) > 1 for cell in cells):
             return None
-        recorded = merged_rulers(self._recorded.values())
+        recorded = merge_rulers(self._recorded.values())
         return RulersSection(compare_cells(cells, hit_rulers=list(self._hit_rulers), recorded=recorded))
 
 
-def _shortened(cell: Cell, hit_rulers: tuple[str, ...]) -> Cell:
+def _shorten(cell: Cell, hit_rulers: tuple[str, ...]) -> Cell:
     differs = {0.0, 1.0} <= {cell.values.get(ruler) for ruler in hit_rulers}
     matched = None if cell.matched is None or not differs else cell.matched[:LONGEST]
     return dataclasses.replace(cell, text=cell.text if differs else None, matched=matched)

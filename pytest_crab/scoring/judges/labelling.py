@@ -62,7 +62,7 @@ class LabelJudge(ChatSettings):
         Raises ModelError, GatewayError.
         """
         with self.chat(services) as chat:
-            data = shown(question, self.headings, self.code(question))
+            data = write_question(question, self.headings, self.code(question))
             content = as_data(self.instructions(), data, " and from its review")
             rating = None
             try:
@@ -116,7 +116,7 @@ _PADDING = (
 )
 
 
-def shown(question: JudgeQuestion, headings: tuple[str, str], code: str) -> str:
+def write_question(question: JudgeQuestion, headings: tuple[str, str], code: str) -> str:
     """Return a question as text, in its form: the known issue, the finding, and the code that both are about."""
     gold, finding = question.gold, question.finding
     lines = None if finding.start is None else (finding.start, finding.end or finding.start)

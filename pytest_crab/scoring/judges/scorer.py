@@ -84,7 +84,7 @@ class JudgeScorer(UnpreparedScorer):
         bench = self._bench(context)
         found: Mapping[str, VotedLabel] = {}
         if questions:
-            with context.timed(VoteStep.name) as clock:
+            with context.time_part(VoteStep.name) as clock:
                 found = bench.decide(questions.values())
                 clock.reused = not bench.asked
             votes = [vote.usage for decision in found.values() for vote in decision.votes]

@@ -14,7 +14,7 @@ from pytest_crab.clients.prompting import as_data
 from pytest_crab.scoring.judges.cr_evaluator import CrEvaluator
 from pytest_crab.scoring.judges.labelling import LONGEST_TEXT
 from pytest_crab.scoring.judges.labelling import read_label
-from pytest_crab.scoring.judges.labelling import shown
+from pytest_crab.scoring.judges.labelling import write_question
 from pytest_crab.scoring.judges.votes import Gold
 from pytest_crab.scoring.judges.votes import JudgeQuestion
 from pytest_crab.statistics.signal import LABELS
@@ -41,7 +41,7 @@ def question(body: str) -> JudgeQuestion:
 
 def prompt(body: str) -> str:
     """The whole prompt of a judge that is shown this finding."""
-    return as_data(TOLD, shown(question(body), CrEvaluator.headings, ""), " and from its review")
+    return as_data(TOLD, write_question(question(body), CrEvaluator.headings, ""), " and from its review")
 
 
 def obeys(told: str, end: str) -> str:
@@ -85,7 +85,7 @@ def parts_of(told: str) -> list[str]:
 
 def posing(_: Path) -> str:
     """A finding with an issue of its own, which it would hit, is one part all the same."""
-    issue, comment = parts_of(shown(question(POSING), CrEvaluator.headings, ""))
+    issue, comment = parts_of(write_question(question(POSING), CrEvaluator.headings, ""))
     assert ISSUE in issue
     assert POSING in comment
     return "two parts"
