@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -11,14 +13,20 @@ import click
 from pytest_crab.benchmarks.swebench import BASE
 from pytest_crab.benchmarks.swebench import has_issue_rows
 from pytest_crab.benchmarks.swebench import issue_candidates
+from pytest_crab.clients.github_pulls import API
+from pytest_crab.clients.github_pulls import TOKENS
+from pytest_crab.clients.github_pulls import GitHubPulls
 from pytest_crab.curation.collect import CandidateSource
 from pytest_crab.curation.discussion import read_discussions
+from pytest_crab.curation.github_repository import GitHubRepository
 from pytest_crab.curation.introducing import FixedBugs
 from pytest_crab.curation.known_set import KnownSet
 from pytest_crab.curation.local_clone import LocalClone
 from pytest_crab.instances.loading import find_instances
 from pytest_crab.sources.remotes import address_of
 from pytest_crab.sources.remotes import is_repository
+
+_REPOSITORY = re.compile(r"(?:https://github\.com/)?([\w.-]+/[\w.-]+?)(?:\.git)?/?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +62,11 @@ def open_source(wanted: SourceArguments) -> CandidateSource:
             raise click.UsageError(f"{place} has no https origin; say with --url where the repository can be found")
         discussions = read_discussions(wanted.comments) if wanted.comments is not None else {}
         return LocalClone(folder=place, url=url, discussions=discussions, only=wanted.numbers, since=wanted.day)
+    if not place.exists() and (match := _REPOSITORY.fullmatch(wanted.source)):
+        api = os.environ.get("GITHUB_API_URL", API)
+        token = next((os.environ[name] for name in TOKENS if os.environ.get(name)), None)
+        pulls = GitHubPulls(repo=match[1], api=api, token=token)
+        return GitHubRepository(pulls=pulls, only=wanted.numbers, since=wanted.day)
     for option, value in (("--comments", wanted.comments), ("--url", wanted.url), ("--since", wanted.since)):
         if value is not None:
             raise click.UsageError(f"{option} is for a repository, and {wanted.source} is none on this machine")
@@ -63,5 +76,6 @@ def open_source(wanted: SourceArguments) -> CandidateSource:
         repos = None if wanted.only is None else frozenset(wanted.only.split(","))
         return FixedBugs(rows=tuple(issue_candidates(place)), fixed_on=BASE, only=repos)
     raise click.UsageError(
-        f"{wanted.source} is no repository on this machine, no set of instances and no file of SWE-bench's rows"
+        f"{wanted.source} is no repository on this machine or on GitHub (as OWNER/NAME), no set of instances and no "
+        "file of SWE-bench's rows"
     )

@@ -158,9 +158,9 @@ def run(
 ) -> None:
     """Make a set of instances of the merged pull requests of SOURCE.
 
-    SOURCE is a repository's folder with refs/pull, a set of instances (import makes one of another benchmark), or a
-    file of SWE-bench's rows. Each pull request passes the stages in their order; each decision is stored with its
-    reason, so an interrupted command goes on where it was.
+    SOURCE is a repository's folder with refs/pull, a repository on GitHub (OWNER/NAME), a set of instances (import
+    makes one of another benchmark), or a file of SWE-bench's rows. Each pull request passes the stages in their order;
+    each decision is stored with its reason, so an interrupted command goes on where it was.
     """
     if source is None and not status:
         raise click.UsageError("name a source, or ask for the funnel of an earlier run with --status")

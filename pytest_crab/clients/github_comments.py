@@ -104,9 +104,9 @@ class GitHubComments:
             raise ForgeError(f"GitHub's answer on {self._place.text} cannot be read") from error
 
     def _error(self, error: github.GithubException, doing: str) -> ForgeError:
-        place, status, said = self._place.text, error.status, self._redactor.text(one_line(_message(error)))
+        place, status, said = self._place.text, error.status, self._redactor.text(one_line(error_message(error)))
         headers = {name.lower(): str(value) for name, value in (error.headers or {}).items()}
-        pause = _rate_limit_pause(status, said, headers)
+        pause = rate_limit_pause(status, said, headers)
         if pause is not None:
             return ForgeError(
                 f"GitHub's rate limit is used up: it takes requests again in {format_duration(pause)}", pause
@@ -134,12 +134,13 @@ def _is_own(comment: Mapping[str, Any], login: str | None) -> bool:
     return bool(user.get("type") == "Bot" if login is None else user.get("login") == login)
 
 
-def _message(error: github.GithubException) -> str:
+def error_message(error: github.GithubException) -> str:
+    """Return GitHub's own words on a failure."""
     data = error.data
     return str(data.get("message", "")) if isinstance(data, dict) else str(data or "")
 
 
-def _rate_limit_pause(status: int, said: str, headers: Mapping[str, str]) -> float | None:
+def rate_limit_pause(status: int, said: str, headers: Mapping[str, str]) -> float | None:
     """Return the seconds until GitHub takes requests again; None: its rate limit is not what is the matter."""
     if status not in (_FORBIDDEN, _TOO_MANY):
         return None

@@ -1,0 +1,121 @@
+"""Closed pull requests of a repository on GitHub with their reviews, through PyGithub; only reads."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from collections.abc import Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from dataclasses import field
+from typing import Any
+
+from pytest_crab.clients.forge_comments import ANSWER_SECONDS
+from pytest_crab.clients.github import open_hub
+from pytest_crab.clients.github import read_pages
+from pytest_crab.clients.github_comments import error_message
+from pytest_crab.clients.github_comments import rate_limit_pause
+from pytest_crab.errors import ForgeError
+from pytest_crab.formats import format_duration
+from pytest_crab.redaction import Redactor
+from pytest_crab.text import one_line
+
+#: The variables that may hold a token, and the address of the public API.
+TOKENS, API = ("GITHUB_TOKEN", "GH_TOKEN"), "https://api.github.com"
+
+_HIDDEN = (401, 403, 404)
+_PER_PAGE, _MOST_PAGES = 100, 1000
+
+
+@dataclass(kw_only=True)
+class GitHubPulls:
+    """The pull requests of ``repo`` (owner/name) on the API at ``api``; ``token`` None: only what everyone may read.
+
+    Once a rate limit is used up, nothing is asked until it is given back: each call fails at once.
+    """
+
+    repo: str
+    api: str = API
+    token: str | None = None
+    _until: float = field(default=0.0, init=False)
+
+    def __post_init__(self) -> None:
+        self._hub = open_hub(self.api, self.token, ANSWER_SECONDS)
+        self._redactor = Redactor({self.token: "[token]"} if self.token else {})
+
+    def closed(self, since: str | None = None) -> Iterator[Mapping[str, Any]]:
+        """Yield closed pull requests, the one that was updated last first; none that was not since a day.
+
+        Raises ForgeError.
+        """
+        for page in range(1, _MOST_PAGES + 1):
+            parameters = {
+                "state": "closed",
+                "sort": "updated",
+                "direction": "desc",
+                "per_page": _PER_PAGE,
+                "page": page,
+            }
+            with self._errors():
+                found = self._hub.requester.requestJsonAndCheck("GET", f"/repos/{self.repo}/pulls", parameters)
+                headers, entries = found[0], list(found[1])
+            for entry in entries:
+                if since is not None and str(entry.get("updated_at", ""))[:10] < since:
+                    return
+                yield entry
+            if 'rel="next"' not in str(headers.get("link", "")):
+                return
+
+    def comments(self, number: int) -> list[Mapping[str, Any]]:
+        """Return the review comments of a pull request. Raises ForgeError."""
+        with self._errors():
+            return read_pages(self._hub, f"/repos/{self.repo}/pulls/{number}/comments")
+
+    def reviews(self, number: int) -> list[Mapping[str, Any]]:
+        """Return the reviews of a pull request. Raises ForgeError."""
+        with self._errors():
+            return read_pages(self._hub, f"/repos/{self.repo}/pulls/{number}/reviews")
+
+    def merge_base(self, base: str, head: str) -> str:
+        """Return the merge base of two commits. Raises ForgeError."""
+        with self._errors():
+            path = f"/repos/{self.repo}/compare/{base}...{head}"
+            return str(self._hub.requester.requestJsonAndCheck("GET", path)[1]["merge_base_commit"]["sha"])
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Turn errors of PyGithub and of the network into ForgeErrors without the token."""
+        import github
+        import requests
+
+        if time.time() < self._until:
+            raise self._limited(self._until - time.time())
+        try:
+            yield
+        except github.GithubException as error:
+            raise self._error(error) from error
+        except requests.RequestException as error:
+            text = self._redactor.text(one_line(str(error)))
+            raise ForgeError(f"GitHub cannot be reached at {self.api}: {text}", 0.0) from error
+        except (LookupError, TypeError, ValueError, AttributeError, AssertionError) as error:
+            raise ForgeError(f"GitHub's answer on {self.repo} cannot be read") from error
+
+    def _error(self, error: Any) -> ForgeError:
+        said = self._redactor.text(one_line(error_message(error)))
+        headers = {name.lower(): str(value) for name, value in (error.headers or {}).items()}
+        pause = rate_limit_pause(error.status, said, headers)
+        if pause is not None:
+            self._until = time.time() + pause
+            return self._limited(pause)
+        if error.status in _HIDDEN:
+            how = "the token may not read it" if self.token else f"a private one needs a token in {TOKENS[0]}"
+            return ForgeError(f"GitHub shows no repository {self.repo}, or not all of it ({said}): {how}")
+        return ForgeError(f"GitHub answered {error.status} for {self.repo}: {said}", 0.0)
+
+    def _limited(self, pause: float) -> ForgeError:
+        more = "" if self.token else f"; with a token in {TOKENS[0]} it is larger"
+        return ForgeError(
+            f"GitHub's rate limit is used up: call this again in {format_duration(pause)}, what is collected is kept"
+            f"{more}",
+            pause,
+        )

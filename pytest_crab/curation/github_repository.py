@@ -1,0 +1,142 @@
+"""Candidates from a repository on GitHub: the API tells of reviews, and git brings the code."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field
+from pathlib import Path
+from typing import Any
+
+from pytest_crab import diffs
+from pytest_crab.clients.github_pulls import GitHubPulls
+from pytest_crab.curation import licences
+from pytest_crab.curation.discussion import most_discussed
+from pytest_crab.curation.discussion import to_comment
+from pytest_crab.curation.publish import to_instance
+from pytest_crab.curation.stages import CurationContext
+from pytest_crab.curation.stages import Rejection
+from pytest_crab.curation.template import language_of
+from pytest_crab.errors import ForgeError
+from pytest_crab.errors import SourceError
+from pytest_crab.protocols import Snapshot
+from pytest_crab.sources.git import GitFetcher
+from pytest_crab.types import CandidateComment
+from pytest_crab.types import GitSource
+from pytest_crab.types import PullCandidate
+from pytest_crab.types import PullRequestFacts
+from pytest_crab.types import ReviewActivity
+
+#: The tags that a listed candidate has: when it was updated, and the commits that the API names.
+UPDATED, LAST, MERGED, TARGET = "updated", "last_commit", "merge_commit", "target_commit"
+
+
+@dataclass(kw_only=True)
+class GitHubRepository:
+    """The closed pull requests that ``pulls`` lists; ``only`` are numbers, ``since`` a day of their last update."""
+
+    pulls: GitHubPulls
+    only: frozenset[int] | None = None
+    since: str | None = None
+    kind: str = "github"
+    _fetcher: GitFetcher = field(default_factory=GitFetcher)
+
+    def identity(self) -> Mapping[str, Any]:
+        """See curation.collect.CandidateSource."""
+        return {"kind": self.kind, "repo": self.pulls.repo}
+
+    def list_candidates(self) -> Iterator[PullCandidate]:
+        """See curation.collect.CandidateSource; the oldest number first. Raises ForgeError."""
+        wanted = (entry for entry in self.pulls.closed(self.since) if self.only is None or entry["number"] in self.only)
+        try:
+            yield from map(self._listed, sorted(wanted, key=lambda entry: int(entry["number"])))
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            raise ForgeError(f"GitHub's list of pull requests of {self.pulls.repo} cannot be read ({error})") from error
+
+    def _listed(self, entry: Mapping[str, Any]) -> PullCandidate:
+        number = int(entry["number"])
+        merged = entry.get("merged_at")
+        fork = (entry.get("head") or {}).get("repo")
+        return PullCandidate(
+            id=f"{self.pulls.repo.replace('/', '__')}-{number}",
+            origin=self.kind,
+            repo=self.pulls.repo,
+            pull_request=PullRequestFacts(
+                number=number,
+                title=str(entry.get("title") or f"Pull request {number}"),
+                body=str(entry.get("body") or "").replace("\r\n", "\n"),
+                url=f"https://github.com/{self.pulls.repo}/pull/{number}",
+                merged_at=str(merged)[:10] if merged else None,
+            ),
+            activity=ReviewActivity(
+                author=str((entry.get("user") or {}).get("login", "")),
+                merged=merged is not None,
+                public=not entry["base"]["repo"].get("private", False),
+                labels=tuple(str(label["name"]) for label in entry.get("labels") or ()),
+                opened=entry.get("created_at"),
+            ),
+            tags={
+                UPDATED: str(entry["updated_at"]),
+                LAST: str(entry["head"]["sha"]),
+                TARGET: str(entry["base"]["sha"]),
+                **({MERGED: str(entry["merge_commit_sha"])} if entry.get("merge_commit_sha") else {}),
+            },
+            flags=() if fork else ("its fork is deleted",),
+        )
+
+    def complete(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
+        """See curation.collect.CandidateSource. Raises ForgeError, SourceUnreachable."""
+        number, tags = candidate.pull_request.number, candidate.tags
+        if not candidate.activity.merged or MERGED not in tags:
+            return Rejection(reason="not merged")
+        comments = tuple(self._comments(number))
+        if not comments:
+            return Rejection(reason="no review comment is known")
+        head = most_discussed(comments) or tags[LAST]
+        base = self.pulls.merge_base(tags[TARGET], head)
+        source = GitSource(url=f"https://github.com/{self.pulls.repo}", base=base, head=head, merged=tags[MERGED])
+        known = dataclasses.replace(
+            candidate, source=source, comments=comments, activity=self._activity(candidate, comments)
+        )
+        try:
+            snapshot = self._fetcher.fetch(to_instance(known, Path(known.id)), context.folder)
+        except SourceError as error:
+            return Rejection(
+                reason="the reviewed commit is gone",
+                detail=f"its branch was force-pushed, or its fork was deleted: {error}",
+            )
+        return _with_code(known, snapshot, head)
+
+    def _comments(self, number: int) -> Iterator[CandidateComment]:
+        for row in self.pulls.comments(number):
+            try:
+                yield to_comment(row, "c0")
+            except (ValueError, TypeError, AttributeError) as error:
+                raise ForgeError(f"GitHub's comments on #{number} cannot be read ({error})") from error
+
+    def _activity(self, candidate: PullCandidate, comments: tuple[CandidateComment, ...]) -> ReviewActivity:
+        reviews = self.pulls.reviews(candidate.pull_request.number)
+        people = [str((one.get("user") or {}).get("login", "")) for one in reviews]
+        people += [one.author for one in comments]
+        return dataclasses.replace(
+            candidate.activity,
+            change_requests=sum(one.get("state") == "CHANGES_REQUESTED" for one in reviews),
+            reviewers=tuple(dict.fromkeys(name for name in people if name)),
+        )
+
+
+def _with_code(candidate: PullCandidate, snapshot: Snapshot, head: str) -> PullCandidate:
+    diff = snapshot.pull_request_diff()
+    elsewhere = {
+        one.comment.id: "written on another revision"
+        for one in candidate.comments
+        if one.written_on not in (None, head)
+    }
+    return dataclasses.replace(
+        candidate,
+        diff=diff,
+        language=language_of(sorted(diffs.touched_paths(diff))),
+        license=licences.detect_licence(lambda path: snapshot.read(snapshot.head_tree, path)),
+    ).drop(elsewhere)

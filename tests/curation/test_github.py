@@ -1,0 +1,130 @@
+"""GitHub as a source: PyGithub asks a scripted forge, and the code comes from a mirror."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+from pytest_crab.instances import load_instances
+from pytest_crab.testing.forge import ForgeAnswer
+from pytest_crab.testing.forge import ScriptedForge
+from tests.curation.conftest import Shop
+
+Curate = Callable[..., Result]
+
+
+@pytest.fixture
+def forge(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedForge]:
+    """A forge that has the shop's pull requests, and a mirror with its code."""
+    Path("mirror/owner").mkdir(parents=True)
+    shop.folder.rename("mirror/owner/shop")
+    shop.folder = Path("mirror/owner/shop").absolute()
+    monkeypatch.setenv("CRAB_GIT_MIRROR", str(Path("mirror").absolute()))
+    for name in ("GITHUB_TOKEN", "GH_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    with ScriptedForge() as forge:
+        monkeypatch.setenv("GITHUB_API_URL", forge.url)
+        yield forge
+
+
+def listed(shop: Shop, number: int, **changes: Any) -> dict[str, Any]:
+    merge = shop.git("log", "--format=%H", f"--grep=#{number}\\b", "main").partition("\n")[0]
+    return {
+        "number": number, "title": f"Fix number {number}", "body": "It\r\nis.", "updated_at": "2026-11-02T00:00:00Z",
+        "merged_at": "2026-11-01T00:00:00Z", "merge_commit_sha": merge, "user": {"login": "dev"},
+        "labels": [{"name": "bug"}],
+        "head": {"sha": shop.git("rev-parse", f"refs/pull/{number}/head"), "repo": {"id": 1}},
+        "base": {"sha": shop.git("rev-parse", "main~5"), "repo": {"private": False}}, **changes,
+    }  # fmt: skip
+
+
+def answers(shop: Shop, number: int) -> list[ForgeAnswer]:
+    """The answers on one pull request, in the order in which they are asked for."""
+    comments = [row for row in shop.comments if row["pull_request_url"].endswith(f"/{number}")]
+    reviewed = comments[0]["original_commit_id"]
+    return [
+        ForgeAnswer(200, comments),
+        ForgeAnswer(200, {"merge_base_commit": {"sha": shop.git("rev-parse", f"{reviewed}~1")}}),
+        ForgeAnswer(200, [{"user": {"login": "person0"}, "state": "CHANGES_REQUESTED"}]),
+    ]
+
+
+def stages(result: Result) -> dict[str, Any]:
+    assert result.exit_code == 0, result.output
+    return {one["stage"]: one for one in json.loads(result.stdout)}
+
+
+def test_merged_pull_requests_with_their_reviews(shop: Shop, forge: ScriptedForge, curate: Curate) -> None:
+    unmerged = listed(shop, 4, merged_at=None, merge_commit_sha=None)
+    forge.script = [ForgeAnswer(200, [listed(shop, 1), unmerged]), *answers(shop, 1)]
+    found = stages(curate("--json", "--jobs", "1", source="owner/shop"))
+    assert found["collect"]["pull_requests"]["reasons"] == {"not merged": 1}
+    (instance,) = load_instances(Path("set"))
+    assert (instance.id, instance.license, len(instance.comments)) == ("owner__shop-1", "MIT", 2)
+    assert instance.pull_request.body == "It\nis."
+    assert "doubts" not in instance.tags  # the forge tells all
+    asked = len(forge.requests)
+    assert asked == 4
+    forge.script = [ForgeAnswer(200, [listed(shop, 1), unmerged])]
+    assert stages(curate("--json", source="https://github.com/owner/shop")) == found
+    assert len(forge.requests) == asked + 1  # the list alone
+
+
+def test_a_deleted_fork_is_a_doubt(shop: Shop, forge: ScriptedForge, curate: Curate) -> None:
+    gone = listed(shop, 2)
+    gone["head"]["repo"] = None
+    forge.script = [ForgeAnswer(200, [gone]), *answers(shop, 2)]
+    stages(curate("--json", source="owner/shop"))
+    (instance,) = load_instances(Path("set"))
+    assert instance.tags["doubts"] == "its fork is deleted"
+
+
+def test_a_force_pushed_head_is_rejected(shop: Shop, forge: ScriptedForge, curate: Curate) -> None:
+    comments, base, reviews = answers(shop, 1)
+    comments = ForgeAnswer(200, [{**row, "original_commit_id": "e" * 40} for row in comments.data])
+    forge.script = [ForgeAnswer(200, [listed(shop, 1)]), comments, base, reviews]
+    found = stages(curate("--json", source="owner/shop"))
+    assert found["collect"]["pull_requests"]["reasons"] == {"the reviewed commit is gone": 1}
+
+
+def test_a_rate_limit_keeps_what_is_there_and_asks_no_more(shop: Shop, forge: ScriptedForge, curate: Curate) -> None:
+    limit = {"x-ratelimit-remaining": "0", "x-ratelimit-reset": str(int(time.time()) + 600)}
+    forge.script = [
+        ForgeAnswer(200, [listed(shop, 1), listed(shop, 2), listed(shop, 6)]),
+        *answers(shop, 1),
+        ForgeAnswer(403, {"message": "API rate limit exceeded"}, limit),
+    ]
+    found = stages(curate("--json", "--jobs", "1", source="owner/shop"))["collect"]
+    assert (found["pull_requests"]["kept"], found["pull_requests"]["failed"]) == (1, 2)
+    assert "rate limit is used up: call this again in 10 min" in found["failures"]["owner__shop-2"]
+    assert len(forge.requests) == 5  # the third was not asked for
+
+
+@pytest.mark.parametrize(
+    ("status", "telling"), [(404, "a private one needs a token in GITHUB_TOKEN"), (500, "GitHub answered 500")]
+)
+def test_what_github_does_not_show_is_one_sentence(
+    forge: ScriptedForge, curate: Curate, status: int, telling: str
+) -> None:
+    forge.script = [ForgeAnswer(status, {"message": "No"})]
+    refused = curate(source="owner/shop")
+    assert refused.exit_code == 1
+    assert telling in refused.output
+    assert not Path("set").exists()
+
+
+def test_a_token_is_sent_and_never_told(
+    shop: Shop, forge: ScriptedForge, curate: Curate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_TOKEN", "ghp_planted_token")
+    forge.script = [ForgeAnswer(404, {"message": "ghp_planted_token is no good"})]
+    refused = curate(source="owner/shop")
+    assert "the token may not read it" in refused.output
+    assert "ghp_planted" not in refused.output
