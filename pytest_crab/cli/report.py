@@ -19,7 +19,10 @@ from pytest_crab.benchmarks.cr_bench import read_judged_bugs
 from pytest_crab.benchmarks.judged import is_judged
 from pytest_crab.benchmarks.judged import read_judged
 from pytest_crab.benchmarks.recorded import Recording
+from pytest_crab.benchmarks.sweprbench_reports import has_reports
+from pytest_crab.benchmarks.sweprbench_reports import read_reports
 from pytest_crab.errors import BadInput
+from pytest_crab.report import swe_prbench as prbench
 from pytest_crab.report.agreement import agreement_lines
 from pytest_crab.report.agreement import agreements
 from pytest_crab.report.files import read_summary
@@ -37,6 +40,7 @@ from pytest_crab.report.page import FILE as PAGE
 from pytest_crab.report.recorded_results import recorded_lines
 from pytest_crab.report.recorded_results import summarise_recording
 from pytest_crab.report.summary import Summary
+from pytest_crab.report.swe_prbench_text import prbench_lines
 from pytest_crab.report.terminal import summary_lines
 from pytest_crab.report.write_report import remake
 
@@ -104,8 +108,13 @@ def _recorded(folder: Path, trials: Path | None) -> tuple[Any, Iterable[str]]:
     if has_submissions(folder) and trials is None:
         matched = match_reviews(read_submissions(folder), "paper")
         return matched, match_lines(matched)
-    if trials is not None and (is_judged(folder) or has_judged_bugs(folder)):
+    if trials is not None and (is_judged(folder) or has_judged_bugs(folder) or has_reports(folder)):
         raise click.UsageError(f"--against compares verdicts of oracles, and {folder} holds judgements only")
+    if has_reports(folder):
+        scores = read_reports(folder)
+        scored = prbench.recorded_report(scores)
+        heading = "SWE-PRBench: recorded judgements, scored anew; nothing was run"
+        return scored, [heading, *prbench_lines(scored), *prbench.recorded_lines(scores, scored)]
     if has_judged_bugs(folder):
         bugs = summarise_judged_bugs(read_judged_bugs(folder))
         return bugs, judged_bugs_lines(bugs)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -20,32 +18,20 @@ from pytest_crab.cli.judges import judge_options
 from pytest_crab.cli.judges import labels_option
 from pytest_crab.cli.judges import print_plan
 from pytest_crab.errors import CrabError
-from pytest_crab.formats import NOTHING
 from pytest_crab.formats import format_count
-from pytest_crab.formats import format_table
 from pytest_crab.report.files import read_trials
-from pytest_crab.report.judge_text import check_lines
 from pytest_crab.report.judging import labels_of
 from pytest_crab.report.judging import questions_of
 from pytest_crab.report.loading import trials_file
 from pytest_crab.report.swe_prbench import LabelAgreement
-from pytest_crab.report.swe_prbench import PrbenchReport
-from pytest_crab.report.swe_prbench import PrbenchReviewer
 from pytest_crab.report.swe_prbench import label_agreements
 from pytest_crab.report.swe_prbench import score_trials
-from pytest_crab.scoring.judges.calibration import calibration_line
+from pytest_crab.report.swe_prbench_text import prbench_lines
 from pytest_crab.scoring.similarity import Similarity
 from pytest_crab.scoring.swe_prbench import word_overlap
 from pytest_crab.statistics.swe_prbench import LABELS
-from pytest_crab.statistics.swe_prbench import RELEASE
 from pytest_crab.statistics.swe_prbench import RULES
-from pytest_crab.statistics.swe_prbench import ScoreSummary
 from pytest_crab.text import one_line
-
-_HEADS = (
-    "reviewer", "reviews", "weighted", "95%", "mean", "recall", "precision", "alignment", "actionability",
-    "hallucination", "redundancy", "plausible", "F1",
-)  # fmt: skip
 
 
 @click.command("sweprbench")
@@ -107,51 +93,12 @@ def sweprbench(
         return
     click.echo(f"rule {rule}; texts compared by {embedding or 'their common words'}; numbers from 0 to 1")
     for own, bench in zip(found, benches, strict=True):
-        click.echo("\n".join([*_lines(own), cost_line(bench)]))
+        click.echo("\n".join([*prbench_lines(own), cost_line(bench)]))
     click.echo("\n".join(map(_agreement_line, agreements)), nl=bool(agreements))
 
 
 def _similarity(embedding: str | None) -> Similarity:
     return word_overlap if embedding is None else load_embedding(embedding)
-
-
-def _lines(found: PrbenchReport) -> Iterator[str]:
-    reviews = format_count(len(found.reviews), "review")
-    headline = "mean" if found.rule == RELEASE else "weighted"
-    yield f"{one_line(found.judge)}: {reviews}; {headline} is the rule's result"
-    rows = [row for one in found.reviewers for row in _rows(one)]
-    yield from format_table([_HEADS, *rows])
-    for one in found.reviewers:
-        counts = {
-            "without a finding, which score 0": one.silent,
-            "that could not be read, which score 0": one.unreadable,
-            "with an answer of the judge that could not be read, which score half": one.fallbacks,
-        }
-        for what, count in counts.items():
-            if count:
-                yield f"  {one_line(one.reviewer)}: {format_count(count, 'review')} {what}"
-    for reason, count in found.left_out.items():
-        yield f"  {format_count(count, 'review')} not scored: {one_line(reason, 200)}"
-    yield from check_lines(found.checks)
-    yield f"  {calibration_line(found.calibration)}"
-
-
-def _rows(one: PrbenchReviewer) -> Iterator[list[str]]:
-    yield [one_line(one.reviewer, 60), *_cells(one.summary)]
-    for difficulty, summary in one.by_difficulty.items():
-        yield [f"- {one_line(difficulty, 60)}", *_cells(summary)]
-
-
-def _cells(own: ScoreSummary) -> Iterator[str]:
-    yield str(own.reviews)
-    yield f"{own.weighted:.3f}"
-    yield NOTHING if own.low is None else f"{own.low:.3f} to {own.high:.3f}"
-    means = own.means
-    numbers: Sequence[float] = (
-        means.overall, means.recall, means.precision, means.alignment, means.actionability, means.hallucination,
-        means.redundancy, means.plausible_penalty, means.f1,
-    )  # fmt: skip
-    yield from (f"{number:.3f}" for number in numbers)
 
 
 def _agreement_line(own: LabelAgreement) -> str:

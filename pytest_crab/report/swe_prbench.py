@@ -12,6 +12,7 @@ from dataclasses import field
 from pathlib import Path
 from statistics import fmean
 
+from pytest_crab.benchmarks.sweprbench_reports import RecordedScore
 from pytest_crab.clients.status_table import Status
 from pytest_crab.diffs import changed_lines
 from pytest_crab.report.judging import calibrate_findings
@@ -34,12 +35,14 @@ from pytest_crab.statistics.swe_prbench import CONFIRMED
 from pytest_crab.statistics.swe_prbench import LABELS
 from pytest_crab.statistics.swe_prbench import PAPER
 from pytest_crab.statistics.swe_prbench import PLAUSIBLE
+from pytest_crab.statistics.swe_prbench import RELEASE
 from pytest_crab.statistics.swe_prbench import ReviewCounts
 from pytest_crab.statistics.swe_prbench import ReviewScore
 from pytest_crab.statistics.swe_prbench import ScoreSummary
 from pytest_crab.statistics.swe_prbench import adjacent_detection
 from pytest_crab.statistics.swe_prbench import score_review
 from pytest_crab.statistics.swe_prbench import summarise_scores
+from pytest_crab.text import one_line
 from pytest_crab.types import Finding
 from pytest_crab.types import Trial
 from pytest_crab.types import TrialId
@@ -145,6 +148,44 @@ def score_trials(
         left_out=dict(left_out.most_common()),
         calibration=None if labels is None else calibrate_findings(findings, labels),
     )
+
+
+def recorded_report(recorded: Sequence[RecordedScore]) -> PrbenchReport:
+    """Return the report of judged reviews that SWE-PRBench's harness recorded, scored anew by the release's rule."""
+    reviews = tuple(
+        PrbenchReview(
+            trial=f"{one.instance}::{one.reviewer}",
+            instance=one.instance,
+            reviewer=one.reviewer,
+            difficulty=one.difficulty,
+            labels=(),
+            counts=one.counts,
+            score=score_review(one.counts, RELEASE),
+            adjacent=one.adjacent,
+        )
+        for one in recorded
+    )
+    names = dict.fromkeys(review.reviewer for review in reviews)
+    return PrbenchReport(
+        judge="the recorded judge",
+        rule=RELEASE,
+        reviewers=tuple(_reviewer(name, [one for one in reviews if one.reviewer == name], RELEASE) for name in names),
+        reviews=reviews,
+        findings=(),
+    )
+
+
+def recorded_lines(recorded: Sequence[RecordedScore], found: PrbenchReport) -> Iterator[str]:
+    """Yield whether recorded scores follow from their counts, with the first that does not."""
+    pairs = [(own, review.score.overall) for own, review in zip(recorded, found.reviews, strict=True)]
+    other = [(own, score) for own, score in pairs if abs(own.overall - score) > _SAME]
+    yield f"{len(pairs) - len(other)} of {len(pairs)} recorded scores follow from their counts by the release's rule"
+    for own, score in other[:1]:
+        yield f"  {one_line(own.instance)}: recorded {own.overall:.6f}, its counts give {score:.6f}"
+
+
+#: Scores that differ by less are the same.
+_SAME = 1e-9
 
 
 def label_agreements(reports: Sequence[PrbenchReport]) -> Iterator[LabelAgreement]:
