@@ -12,6 +12,7 @@ from typing import Any
 from pytest_crab.agents import AGENTS
 from pytest_crab.instances import load_instances
 from pytest_crab.report.files import read_trials
+from pytest_crab.report.loading import trials_file
 from pytest_crab.report.tables import COLUMNS
 from pytest_crab.report.tables import oracle_rows
 from pytest_crab.reviewers import REVIEWERS
@@ -65,9 +66,8 @@ def run_trial(
 
 
 def load_trials(path: Path | str) -> Iterator[Trial]:
-    """Yield the records of a trials.jsonl, or of the one in a report's folder. Raises BadInput."""
-    path = Path(path)
-    return read_trials(path / "trials.jsonl" if path.is_dir() else path)
+    """Yield the records of a trials.jsonl, or of the one in a report's folder or a store. Raises BadInput."""
+    return read_trials(trials_file(Path(path)))
 
 
 def load_frame(path: Path | str) -> pandas.DataFrame:

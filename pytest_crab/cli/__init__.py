@@ -33,7 +33,7 @@ COMMANDS = {
     "merge": Subcommand("pytest_crab.cli.merge:merge", "Make one report of those of several shards."),
     "new": Subcommand("pytest_crab.cli.new:new", "Write the skeleton of an instance."),
     "prune": Subcommand("pytest_crab.cli.prune:prune", "Remove what dead runs left, and on request what is stored."),
-    "export": Subcommand("pytest_crab.cli.export:export", "Write the reviews of a run in another benchmark's format."),
+    "export": Subcommand("pytest_crab.cli.export:export", "Write a run as a table, leaderboard, badge or submission."),
     "init": Subcommand("pytest_crab.cli.init:init", "Write crab.yaml and a workflow of CI."),
     "import": Subcommand("pytest_crab.cli.import_:import_", "Make a native set of another benchmark's release."),
     "quickstart": Subcommand("pytest_crab.cli.quickstart:quickstart", "Copy the quickstart set to a new folder."),

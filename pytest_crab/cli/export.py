@@ -1,7 +1,11 @@
-"""The export command: the reviews of a run in the format of another benchmark's leaderboard."""
+"""The export command: a run as tables, a leaderboard, a badge, or in the format of another benchmark."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -11,8 +15,16 @@ from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_count
 from pytest_crab.formats import format_names
 from pytest_crab.instances import load_instances
+from pytest_crab.report.files import read_trials
+from pytest_crab.report.files import write_report_file
+from pytest_crab.report.leaderboard import badge as badge_of
+from pytest_crab.report.leaderboard import badge_svg
+from pytest_crab.report.leaderboard import leaderboard_lines
+from pytest_crab.report.loading import load_summary
 from pytest_crab.report.loading import trials_file
 from pytest_crab.report.rulers import reviews_of
+from pytest_crab.report.tables import write_csv
+from pytest_crab.report.tables import write_parquet
 from pytest_crab.types import Trial
 
 #: So many names of pull requests without a review are printed.
@@ -21,7 +33,7 @@ _SHOWN = 3
 
 @click.group()
 def export() -> None:
-    """Write the reviews of a run in another benchmark's format."""
+    """Write a run as a table, a leaderboard or a badge, or its reviews in another benchmark's format."""
 
 
 @export.command()
@@ -44,6 +56,75 @@ def aacr(report: Path, folder: Path, reviewer: str, repeat: int, out: Path) -> N
         click.echo(f"no review of {format_names(done.missing, _SHOWN)}: each counts as missed there")
     if done.without_usage:
         click.echo(f"tokens of {format_count(done.without_usage, 'review')} were not measured, and 0 stands for them")
+
+
+_REPORT = click.argument("report", type=click.Path(exists=True, path_type=Path))
+_OUT = click.option("--out", required=True, type=click.Path(dir_okay=False, path_type=Path), help="The file to write.")
+_WRITERS: Mapping[str, Callable[[Path, Iterable[Trial]], None]] = {"csv": write_csv, "parquet": write_parquet}
+
+
+@export.command()
+@_REPORT
+@_OUT
+def csv(report: Path, out: Path) -> None:
+    """Write one row per oracle and trial of REPORT as CSV; columns are those of load_frame."""
+    _write_table("csv", report, out)
+
+
+@export.command()
+@_REPORT
+@_OUT
+def parquet(report: Path, out: Path) -> None:
+    """Write one row per oracle and trial of REPORT as Parquet; needs pytest-crab[frames]."""
+    _write_table("parquet", report, out)
+
+
+@export.command()
+@click.argument("reports", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+def leaderboard(reports: tuple[Path, ...]) -> None:
+    """Print a Markdown table of the reviewers of all REPORTS, the highest rate first."""
+    try:
+        click.echo("\n".join(leaderboard_lines([load_summary(path) for path in reports])))
+    except BadInput as error:
+        raise click.ClickException(str(error)) from error
+
+
+@export.command()
+@_REPORT
+@click.option("--reviewer", metavar="NAME", help="Whose rate to show; needed where REPORT has several reviewers.")
+@_OUT
+def badge(report: Path, reviewer: str | None, out: Path) -> None:
+    """Write a badge with a reviewer's rate: an SVG, or for a name in .json the JSON of a shields.io endpoint."""
+    try:
+        found = {own.reviewer: own for own in load_summary(report).reviewers if own.variant is None}
+    except BadInput as error:
+        raise click.ClickException(str(error)) from error
+    name = next(iter(found)) if reviewer is None and len(found) == 1 else reviewer
+    if name not in found:
+        known = format_names(sorted(found), 20)
+        raise click.ClickException(f"{report}: its reviewers are {known}; name one with --reviewer")
+    told = badge_of(found[name])
+    _write(out, json.dumps(told) + "\n" if out.suffix == ".json" else badge_svg(told))
+
+
+def _write_table(name: str, report: Path, out: Path) -> None:
+    try:
+        _WRITERS[name](out, read_trials(trials_file(report)))
+    except BadInput as error:
+        raise click.ClickException(str(error)) from error
+    except ImportError as error:
+        raise click.ClickException(f"{name} needs pyarrow ({error}); install pytest-crab[frames]") from error
+    except OSError as error:
+        raise click.ClickException(f"{out} cannot be written: {error.strerror or error}") from error
+    click.echo(f"{out}: written")
+
+
+def _write(out: Path, text: str) -> None:
+    try:
+        write_report_file(out, [text.encode(errors="backslashreplace")])
+    except OSError as error:
+        raise click.ClickException(f"{out} cannot be written: {error.strerror or error}") from error
+    click.echo(f"{out}: written")
 
 
 def _reviews_by(reviewer: str, repeat: int, report: Path) -> list[Trial]:

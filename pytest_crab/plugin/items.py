@@ -30,6 +30,7 @@ from pytest_crab.plugin.paths import is_set
 from pytest_crab.plugin.paths import is_shared
 from pytest_crab.report.explain import explain
 from pytest_crab.store import FileStore
+from pytest_crab.text import one_line
 from pytest_crab.types import Comment
 from pytest_crab.types import Instance
 from pytest_crab.types import Provenance
@@ -42,7 +43,7 @@ class Unmeasured(Exception):
     """Some oracle of the item is unknown; raised in setup, so that it is an error and not a failure."""
 
 
-class Missed(Exception):
+class Missed(AssertionError):
     """Some oracle of the item was missed; raised in the call phase."""
 
 
@@ -309,7 +310,8 @@ class TrialItem(ParentHooksMixin, pytest.Item):
         if self.trial.having(Verdict.MISSED):
             if not self._named:
                 pytest.xfail(f"{self.trial.variant}: an oracle was missed")
-            raise Missed
+            names = ", ".join(result.comment for result in self.trial.having(Verdict.MISSED))
+            raise Missed(f"missed: {one_line(names)}")
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Describe the result of each oracle, without its source."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_crab.errors import BadInput
+from pytest_crab.plugin.attachments import Attachments
 from pytest_crab.plugin.contestants import Contestants
 from pytest_crab.plugin.contestants import build_contestants
 from pytest_crab.plugin.experiments import collect_set
@@ -79,6 +80,7 @@ def register(config: pytest.Config) -> None:
         "recorder": recorder,
         "workers-progress": _workers_progress(options, recorder, config),
         "runner": runner,
+        "attachments": Attachments(config) if measures else None,
         "early-end": None if gate is None or looks is None or recorder is None else EarlyEnd(looks, gate, recorder),
     }
     for name, plugin in plugins.items():

@@ -82,6 +82,20 @@ def explain(trial: Trial) -> list[str]:
     return lines
 
 
+def attachments(trial: Trial) -> dict[str, str]:
+    """Return the texts that go with a trial into other tools' reports: outcome, findings, and the revision as a diff.
+
+    What there is not is left out. Control characters are escaped.
+    """
+    findings = () if trial.review is None else trial.review.findings
+    texts = {
+        "outcome": "\n".join(explain(trial)),
+        "findings": "\n\n".join(f"{_finding_place(finding)}\n{finding.body}" for finding in findings),
+        "revision": "" if trial.revision is None else trial.revision.diff or "",
+    }
+    return {name: "\n".join(map(escape_controls, text.split("\n"))) for name, text in texts.items() if text}
+
+
 def explain_result(result: CommentResult, trial: Trial) -> list[str]:
     """Return a line for one oracle, and indented ones for the findings near it."""
     lines = [f"{one_line(result.comment)} {_place(result)}: {result.verdict} ({why(result)})"]

@@ -67,6 +67,18 @@ def write_csv(path: Path, trials: Iterable[Trial]) -> None:
     write_report_file(path, itertools.chain([_line(COLUMNS)], lines))
 
 
+def write_parquet(path: Path, trials: Iterable[Trial]) -> None:
+    """Write the same rows as Parquet; what was not measured is null. Raises OSError, ImportError without pyarrow."""
+    import pyarrow
+    from pyarrow import parquet
+
+    rows = list(oracle_rows(trials))
+    columns = {name: [row[name] for row in rows] for name in COLUMNS}
+    buffer = io.BytesIO()
+    parquet.write_table(pyarrow.table(columns), buffer)
+    write_report_file(path, [buffer.getvalue()])
+
+
 def _of_latest(trials: Iterable[Trial], value: Callable[[Trial], T]) -> Iterable[T]:
     """Return the value of the last record of each trial; no trial is kept."""
     found: dict[TrialId, T] = {}

@@ -1,0 +1,73 @@
+"""A leaderboard in Markdown, and a badge, from the summaries of runs."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable
+from collections.abc import Iterator
+
+from pytest_crab.formats import format_interval
+from pytest_crab.formats import format_mean
+from pytest_crab.formats import format_percent
+from pytest_crab.report.markdown import escape_markdown
+from pytest_crab.report.markdown import table
+from pytest_crab.report.summary import ReviewerSummary
+from pytest_crab.report.summary import Summary
+from pytest_crab.report.summary_tables import label
+from pytest_crab.report.summary_tables import rate_cell
+
+_HEADS = ("Reviewer", "Agent", "Pass rate %", "95% interval", "Caught / known", "Unknown", "Comments per PR", "USD")
+#: Badges are green from the first rate on, yellow from the second, else red; grey without a rate.
+_GREEN, _YELLOW = 0.6, 0.3
+_COLORS = {"brightgreen": "#3a7d1f", "yellow": "#8a6d00", "red": "#b3261e", "lightgrey": "#6b6b6b"}
+
+
+def leaderboard_lines(summaries: Iterable[Summary]) -> Iterator[str]:
+    """Yield a Markdown table of all reviewers that are no controls, the highest rate first, and notes on its marks."""
+    found = [own for summary in summaries for own in summary.reviewers if own.variant is None]
+    found.sort(key=lambda own: -1.0 if own.overall.micro is None else own.overall.micro, reverse=True)
+    yield from table(_HEADS, [_cells(own) for own in found])
+    notes = dict.fromkeys(note for own in found for note in own.notes)
+    if notes:
+        yield ""
+        yield from (f"- {escape_markdown(note)}" for note in notes)
+
+
+def _cells(own: ReviewerSummary) -> list[str]:
+    return [
+        escape_markdown(label(own)),
+        escape_markdown(", ".join(own.agents)),
+        format_percent(own.overall.micro),
+        format_interval(own.overall.interval, " to "),
+        rate_cell(own.overall),
+        str(own.overall.unknown),
+        format_mean(own.comments_per_pull_request),
+        "-" if own.cost_usd is None else f"{own.cost_usd:.2f}",
+    ]
+
+
+def badge(own: ReviewerSummary) -> dict[str, object]:
+    """Return the JSON of a shields.io endpoint: a reviewer's rate with its interval; simulated agents are named."""
+    rate = own.overall.micro
+    color = "lightgrey" if rate is None else "brightgreen" if rate >= _GREEN else "yellow" if rate >= _YELLOW else "red"
+    bounds = format_interval(own.overall.interval, " to ")
+    message = "no rate" if rate is None else f"{format_percent(rate)}% ({bounds})"
+    said = f"{message}, simulated agent" if own.simulated else message
+    return {"schemaVersion": 1, "label": f"crab: {own.reviewer}", "message": said, "color": color}
+
+
+def badge_svg(told: dict[str, object]) -> str:
+    """Return a badge as an SVG that needs no network, with its text as its accessible name."""
+    left, right = str(told["label"]), str(told["message"])
+    widths = [round(6.6 * len(text)) + 12 for text in (left, right)]
+    name, whole = html.escape(f"{left}: {right}"), sum(widths)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{whole}" height="20" role="img" aria-label="{name}">'
+        f"<title>{name}</title>"
+        f'<rect width="{whole}" height="20" rx="3" fill="#444"/>'
+        f'<rect x="{widths[0]}" width="{widths[1]}" height="20" rx="3" fill="{_COLORS[str(told["color"])]}"/>'
+        '<g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11" text-anchor="middle">'
+        f'<text x="{widths[0] / 2:g}" y="14" textLength="{widths[0] - 12}">{html.escape(left)}</text>'
+        f'<text x="{widths[0] + widths[1] / 2:g}" y="14" textLength="{widths[1] - 12}">{html.escape(right)}</text>'
+        "</g></svg>\n"
+    )
