@@ -78,12 +78,14 @@ class QuestionRow:
         options = (self.loc_correct, *self.loc_wrong_easy, *self.loc_wrong_hard)
         if not all(lines and 0 <= min(lines) <= max(lines) <= count for lines in options):
             raise ValueError(f"a line number is missing or not one of old, which has {count} lines")
-        if (self.type_correct is ChangeType.DELETE) == bool(self.solution_correct):
-            raise ValueError("solution_correct should be there unless lines are only deleted")
+        if self.solution_correct and self.type_correct is ChangeType.DELETE:
+            raise ValueError("solution_correct should not be there where lines are only deleted")
+        if not self.solution_correct and (self.solution_wrong_easy or self.solution_wrong_hard):
+            raise ValueError("solution_correct is missing beside the wrong solutions")
 
     @property
     def solution(self) -> TextOptions | None:
-        """The options of the question on the solution; None where lines are only deleted."""
+        """The options of the question on the solution; None where there is none, as where lines are only deleted."""
         if not self.solution_correct:
             return None
         return TextOptions(correct=self.solution_correct, easy=self.solution_wrong_easy, hard=self.solution_wrong_hard)

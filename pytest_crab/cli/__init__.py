@@ -16,6 +16,7 @@ class Subcommand(NamedTuple):
 
 
 COMMANDS = {
+    "distractors": Subcommand("pytest_crab.cli.distractors:distractors", "Make questions for your own reviewed code."),
     "audit-table": Subcommand("pytest_crab.cli.audit_table:audit_table", "Check printed results for counts that fit."),
     "augment": Subcommand("pytest_crab.cli.augment:augment", "Add findings of reviews to a set, but for duplicates."),
     "certify": Subcommand(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import random
 from collections.abc import Callable
 from collections.abc import Iterator
 from dataclasses import replace
@@ -233,6 +234,32 @@ def test_a_model_that_knows_is_right_in_every_order(
     wrong = score_of("lines-easy", ask(answerer, instance, "lines-easy", services).answers, answerer.measure)
     assert (wrong.reason, wrong.value) == (Reason.INCORRECT, 0.0)
     assert wrong.evidence["measure"] == answerer.measure
+
+
+@pytest.mark.parametrize("answerer", ASKING[3:], ids=lambda answerer: answerer.endpoint)
+@pytest.mark.parametrize("probe", PROBES)
+def test_log_probabilities_choose_what_one_finds_by_hand(
+    answerer: Any, probe: str, instance: Instance, provider: ScriptedProvider, services: StepServices
+) -> None:
+    """The truth is made from what the provider said: the letter whose likeliest spelling is the highest."""
+    draw, said = random.Random(f"{probe} {answerer.endpoint}"), {}
+
+    def script(asked: Asked) -> Reply:
+        shown = tuple(options_of(asked))
+        spellings = [letter + end for letter in "ABCD" for end in ("", " ")]
+        likely = {(" " + each[0] if each.endswith(" ") else each): draw.uniform(-9, 0) for each in spellings}
+        said[shown] = {letter: max(likely[letter], likely[f" {letter}"]) for letter in "ABCD"[: len(shown)]}
+        return say("?", log_probabilities={**likely, "the": 0.0, "AB": -0.01})
+
+    provider.script = script
+    questions = questions_of(instance, probe)
+    answers = answerer.answer(questions, services).answers
+    for question, found in zip(questions, answers, strict=True):
+        by_hand = said[question.options]
+        (highest,) = [letter for letter in by_hand if by_hand[letter] == max(by_hand.values())]
+        assert found.letter == highest
+        assert found.log_probabilities == by_hand
+    assert {answer.letter for answer in answers} > {"A"}  # what was drawn is not all alike
 
 
 def test_a_bias_is_on_the_letters_of_the_question_and_asks_for_one_token(
