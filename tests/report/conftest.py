@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +17,8 @@ from pytest_crab.types import Provenance
 from pytest_crab.types import Reason
 from pytest_crab.types import Review
 from pytest_crab.types import Trial
+
+sys.path.insert(0, str(Path(__file__).parent))  # for report_reading
 
 
 def _make_result(comment: str, reason: Reason, **fields: Any) -> CommentResult:

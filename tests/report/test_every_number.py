@@ -15,6 +15,9 @@ from xml.etree import ElementTree
 
 import numpy
 import pytest
+from report_reading import percent
+from report_reading import results
+from report_reading import tables
 from scipy import stats
 
 from pytest_crab.report.files import read_summary
@@ -49,7 +52,6 @@ STEPS = ("image", "review", "revision", "verdict")
 DIFF = "diff --git a/m.py b/m.py\n--- a/m.py\n+++ b/m.py\n@@ -1,2 +1,3 @@\n one\n-two\n+three\n+four\n"
 
 Line = dict[str, Any]
-Rows = list[list[str]]
 
 
 @pytest.fixture(scope="module")
@@ -96,17 +98,6 @@ def folder(
     write_junit(tmp_path / "crab.xml", trials, summary)
     render(tmp_path, summary)
     return tmp_path
-
-
-def results(trial: dict[str, Any]) -> list[dict[str, Any]]:
-    """The scores of a trial's comments, each with the comment's own fields and labels beside it."""
-    places = {one["id"]: {"comment": one["id"], **one, **one["labels"]} for one in trial["comments"]}
-    scores = [score for score in trial["scores"] if score["unit"] == "comment"]
-    return [{**places[score["subject"]], "verdict": "unknown", **score, **_verdict(score)} for score in scores]
-
-
-def _verdict(score: dict[str, Any]) -> dict[str, str]:
-    return {"verdict": score["label"]} if "label" in score else {}
 
 
 class Clustered:
@@ -234,25 +225,8 @@ class Both:
         return ((self.count(1, 1) + self.count(0, 0)) / size - chance) / (1 - chance)
 
 
-def percent(rate: float) -> str:
-    return f"{100 * rate:.1f}"
-
-
 def span(interval: tuple[float, float], sign: str = "") -> str:
     return " to ".join(f"{100 * end:{sign}.1f}" for end in interval)
-
-
-def tables(folder: Path) -> dict[str, Rows]:
-    """The cells of the page's tables by name, heads first."""
-    found = {}
-    page = (folder / "index.html").read_text()
-    for name, body in re.findall(r'<table data-table="([^"]+)">(.*?)</table>', page, re.DOTALL):
-        rows = re.findall(r"<tr>(.*?)</tr>", body, re.DOTALL)
-        cells = (
-            [re.sub(r"<[^>]+>", " ", cell) for cell in re.findall(r"<t[hd].*?</t[hd]>", row, re.DOTALL)] for row in rows
-        )
-        found[name] = [[" ".join(cell.split()) for cell in row] for row in cells]
-    return found
 
 
 def lift(folder: Path, name: str) -> Both:

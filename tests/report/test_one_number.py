@@ -6,13 +6,15 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Callable
-from html.parser import HTMLParser
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from report_reading import percent
+from report_reading import results
+from report_reading import tables
 
 from pytest_crab.report.files import read_summary
 from pytest_crab.report.files import read_trials
@@ -35,34 +37,6 @@ from pytest_crab.types import Usage
 
 REVIEWERS = ("codex", "pr-agent", "quiet")
 REASONS = (Reason.GREEN, Reason.FAILED, Reason.NO_FINDINGS, Reason.REVIEWER_ERROR, Reason.GREEN, Reason.BROKEN)
-
-
-class Tables(HTMLParser):
-    """The cells of each table of a page that has a name, row by row."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.rows: dict[str, list[list[str]]] = {}
-        self._table: str | None = None
-        self._cell: list[str] | None = None
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag == "table":
-            self._table = dict(attrs).get("data-table")
-        if self._table and tag == "tr":
-            self.rows.setdefault(self._table, []).append([])
-        if self._table and tag in ("td", "th"):
-            self._cell = []
-
-    def handle_data(self, data: str) -> None:
-        if self._cell is not None:
-            self._cell.append(data)
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag in ("td", "th") and self._cell is not None and self._table:
-            self.rows[self._table][-1].append(" ".join("".join(self._cell).split()))
-            self._cell = None
 
 
 @pytest.fixture
@@ -92,17 +66,6 @@ def folder(tmp_path: Path, make_trial: Callable[..., Trial], make_result: Callab
     write_junit(tmp_path / "crab.xml", list(read_trials(tmp_path / "trials.jsonl")), summary)
     render(tmp_path, summary)
     return tmp_path
-
-
-def results(trial: dict[str, Any]) -> list[dict[str, Any]]:
-    """The scores of a trial's comments, each with the comment's own fields and labels beside it."""
-    places = {one["id"]: {"comment": one["id"], **one, **one["labels"]} for one in trial["comments"]}
-    scores = [score for score in trial["scores"] if score["unit"] == "comment"]
-    return [{**places[score["subject"]], "verdict": "unknown", **score, **_verdict(score)} for score in scores]
-
-
-def _verdict(score: dict[str, Any]) -> dict[str, str]:
-    return {"verdict": score["label"]} if "label" in score else {}
 
 
 def recomputed(folder: Path, reviewer: str, **only: str) -> dict[str, Any]:
@@ -157,10 +120,6 @@ def table_of(lines: list[str]) -> list[str]:
     return lines[next(at for at, line in enumerate(lines) if line.startswith("Reviewer ")) :]
 
 
-def percent(rate: float | None) -> str:
-    return "-" if rate is None else f"{100 * rate:.1f}"
-
-
 def count(value: float) -> str:
     return str(round(value)) if abs(value - round(value)) < 1e-9 else f"{value:.1f}"
 
@@ -179,8 +138,8 @@ def test_rates_are_the_same_everywhere(folder: Path, reviewer: str) -> None:
     terminal = next(line for line in table_of(lines) if line.startswith(reviewer))
     assert [cell for cell in terminal.split() if cell in wanted] == wanted
 
-    page = Tables((folder / "index.html").read_text())
-    heads, *rows = page.rows["rates"]
+    page = tables(folder)
+    heads, *rows = page["rates"]
     shown = dict(zip(heads, next(row for row in rows if row[0] == reviewer), strict=True))
     assert [shown["Rate %"], shown["Mean over PRs %"], shown["Caught / known"]] == wanted
     assert shown["Comments"] == count(truth["comments"])
@@ -219,18 +178,18 @@ def test_rates_are_the_same_everywhere(folder: Path, reviewer: str) -> None:
 @pytest.mark.parametrize("reviewer", REVIEWERS)
 def test_categories_and_repositories_are_the_same_everywhere(folder: Path, reviewer: str) -> None:
     summary = read_summary(folder / "summary.json")
-    page = Tables((folder / "index.html").read_text())
+    page = tables(folder)
     lines = [line.text for line in summary_lines(summary)]
     column = REVIEWERS.index(reviewer)
-    assert len(page.rows["categories"]) == 5
-    for word, *cells in page.rows["categories"][1:]:
+    assert len(page["categories"]) == 5
+    for word, *cells in page["categories"][1:]:
         truth = recomputed(folder, reviewer, category=word)
         ratio = f"{count(truth['caught'])}/{truth['known']}"
         assert cells[column].startswith(f"{ratio} {percent(truth['micro'])}%")
         shown = re.findall(r"[\d.]+/\d+ [\d.]+%", next(line for line in lines if line.startswith(word)))
         assert shown[column] == f"{ratio} {percent(truth['micro'])}%"
-    assert len(page.rows["repositories"]) == 5
-    for repo, *cells in page.rows["repositories"][1:]:
+    assert len(page["repositories"]) == 5
+    for repo, *cells in page["repositories"][1:]:
         truth = recomputed(folder, reviewer, repo=repo)
         assert cells[column] == f"{count(truth['caught'])}/{truth['known']} {percent(truth['micro'])}%"
 
@@ -268,18 +227,8 @@ def test_net_lift_and_cost_are_those_of_one_run(tmp_path: Path, make_trial: Call
         assert "mine: net lift +50.0 points" in text
         assert "1.50 USD per net caught oracle" in text
         assert "12 findings in all 2 repeats, 4 in reviews that led to no catch" in text
-    rows = Tables((tmp_path / "index.html").read_text()).rows
+    rows = tables(tmp_path)
     heads, *rates = rows["rates"]
     shown = dict(zip(heads, next(row for row in rates if row[0] == "mine"), strict=True))
     assert shown["Net lift, points"].startswith("+50.0 (95%: ")
     assert "1.125" in (tmp_path / "index.html").read_text(), "4.50 USD a run for 4 caught oracles"
-
-
-def test_overlaps_add_up_to_the_oracles_that_are_known_of_all(folder: Path) -> None:
-    summary = read_summary(folder / "summary.json")
-    rows = Tables((folder / "index.html").read_text()).rows["overlap"][1:]
-    assert sum(int(row[1]) for row in rows) == summary.together.oracles
-    assert (
-        int(next(row[1] for row in rows if row[0] == "none of them"))
-        == summary.together.oracles - summary.together.union
-    )

@@ -1,0 +1,34 @@
+"""Reads the files of a report as a person would, without the package: trials.jsonl by lines, the page by its tables."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+Rows = list[list[str]]
+
+
+def results(trial: dict[str, Any]) -> list[dict[str, Any]]:
+    """The scores of a trial's comments, each with the comment's own fields and labels beside it."""
+    places = {one["id"]: {"comment": one["id"], **one, **one["labels"]} for one in trial["comments"]}
+    scores = [score for score in trial["scores"] if score["unit"] == "comment"]
+    return [{**places[one["subject"]], **one, "verdict": one.get("label", "unknown")} for one in scores]
+
+
+def tables(folder: Path) -> dict[str, Rows]:
+    """The cells of the page's tables by name, heads first."""
+    found = {}
+    page = (folder / "index.html").read_text()
+    for name, body in re.findall(r'<table data-table="([^"]+)">(.*?)</table>', page, re.DOTALL):
+        rows = re.findall(r"<tr>(.*?)</tr>", body, re.DOTALL)
+        cells = (
+            [re.sub(r"<[^>]+>", " ", cell) for cell in re.findall(r"<t[hd].*?</t[hd]>", row, re.DOTALL)] for row in rows
+        )
+        found[name] = [[" ".join(cell.split()) for cell in row] for row in cells]
+    return found
+
+
+def percent(rate: float | None) -> str:
+    """A rate in percent with one digit; a dash for none."""
+    return "-" if rate is None else f"{100 * rate:.1f}"
