@@ -248,15 +248,11 @@ def _caught_by_control(reviewers: Iterable[Sequence[TrialRow]]) -> AbstractSet[K
 
 def _reviewer(name: str, rows: Sequence[TrialRow], unasked: AbstractSet[Key], *, strict: bool) -> ReviewerSummary:
     oracles = oracles_of(rows)
-    instances = {row.instance: row.provenance for row in rows}
     privileged = _distinct(word for row in rows for word in row.privileged)
     leaky = _distinct(word for row in rows for word in row.leaky)
     simulated = any(row.simulated for row in rows)
     resolvable = [oracle for oracle in oracles if oracle.resolvable]
     comments, reviewed = comments_of(rows)
-    costs = [cost for row in rows for cost in row.costs]
-    known_costs = [cost for cost in costs if cost is not None]
-    failed_costs = [cost for row in rows for cost in row.failed_costs if cost is not None]
     return ReviewerSummary(
         reviewer=name,
         agents=tuple({AGENTS.current(row.agent): row.agent for row in rows}.values()),
@@ -266,9 +262,6 @@ def _reviewer(name: str, rows: Sequence[TrialRow], unasked: AbstractSet[Key], *,
         simulated=simulated,
         notes=_notes(privileged, leaky, simulated=simulated),
         trials=len(rows),
-        instances=len(instances),
-        authored=sum(provenance is Provenance.AUTHORED for provenance in instances.values()),
-        github=sum(provenance is Provenance.GITHUB for provenance in instances.values()),
         repeats=max(Counter(row.instance for row in rows).values()),
         skipped=dict(Counter(row.skipped for row in rows if row.skipped is not None)),
         comments=float(comments) if reviewed else None,
@@ -278,12 +271,6 @@ def _reviewer(name: str, rows: Sequence[TrialRow], unasked: AbstractSet[Key], *,
         by_label=rates_by_label(oracles, strict=strict),
         outcomes={outcome: float(letters.total(oracle.share(outcome) for oracle in oracles)) for outcome in OUTCOMES},
         regressions=_regressions(rows),
-        cost_usd=sum(known_costs) if known_costs else None,
-        failed_usd=sum(failed_costs) if failed_costs else None,
-        unpriced=len(costs) - len(known_costs),
-        seconds=sum(row.seconds for row in rows),
-        cost_per_run=per_run(rows, cost) if known_costs else None,
-        seconds_per_run=per_run(rows, lambda row: row.own_seconds),
         variant=rows[0].variant,
         versions=_versions(rows),
         burden=burden((row.load for row in rows), unasked),
@@ -292,6 +279,8 @@ def _reviewer(name: str, rows: Sequence[TrialRow], unasked: AbstractSet[Key], *,
         findings_by_label=_findings_by_label(rows),
         usage=sum_usages(usage for row in rows for usage in row.usages),
         unknown_causes=dict(Counter(cause for row in rows for cause in row.causes).most_common()),
+        **_origins(rows),
+        **_costs(rows),
         **_answers(rows),
         oracles=tuple(oracles),
         **measured_by(rows),
@@ -330,6 +319,30 @@ def _contestant(own: ReviewerSummary) -> Contestant:
         seconds=own.seconds_per_run,
         variant=own.variant,
     )
+
+
+def _origins(rows: Iterable[TrialRow]) -> dict[str, Any]:
+    """Return the fields that count instances, by where their pull requests come from."""
+    origins = {row.instance: row.provenance for row in rows}
+    counts = Counter(origins.values())
+    return {
+        "instances": len(origins), "authored": counts[Provenance.AUTHORED], "github": counts[Provenance.GITHUB],
+    }  # fmt: skip
+
+
+def _costs(rows: Sequence[TrialRow]) -> dict[str, Any]:
+    """Return the fields in US dollars and seconds, and how many steps have no known cost."""
+    costs = [cost for row in rows for cost in row.costs]
+    known = [cost for cost in costs if cost is not None]
+    failed = [cost for row in rows for cost in row.failed_costs if cost is not None]
+    return {
+        "cost_usd": sum(known) if known else None,
+        "failed_usd": sum(failed) if failed else None,
+        "unpriced": len(costs) - len(known),
+        "cost_per_run": per_run(rows, cost) if known else None,
+        "seconds": sum(row.seconds for row in rows),
+        "seconds_per_run": per_run(rows, lambda row: row.own_seconds),
+    }
 
 
 def _answers(rows: Iterable[TrialRow]) -> dict[str, Any]:

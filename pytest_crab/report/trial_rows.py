@@ -103,17 +103,7 @@ def row_of(trial: Trial) -> TrialRow:
         own_seconds=_seconds(trial),
         versions=_versions(trial),
         digest=trial.versions.get("instance"),
-        oracles=tuple(
-            OracleRecord(
-                instance=trial.instance,
-                comment=result.comment,
-                repo=trial.repo,
-                labels=result.labels,
-                verdicts=letters.letter(result.reason),
-                resolvable=result.resolvable,
-            )
-            for result in trial.results
-        ),
+        oracles=tuple(_oracles(trial)),
         causes=tuple(map(why, trial.having(Verdict.UNKNOWN))),
         usages=tuple(usages_of(trial)),
         finding_labels=_finding_labels(trial),
@@ -122,6 +112,18 @@ def row_of(trial: Trial) -> TrialRow:
         ruler_values=tuple((one.scorer, one.subject, one.value) for one in trial.scores if one.unit is Unit.COMMENT),
         rulers=rulers_of(trial),
     )
+
+
+def _oracles(trial: Trial) -> Iterator[OracleRecord]:
+    for result in trial.results:
+        yield OracleRecord(
+            instance=trial.instance,
+            comment=result.comment,
+            repo=trial.repo,
+            labels=result.labels,
+            verdicts=letters.letter(result.reason),
+            resolvable=result.resolvable,
+        )
 
 
 def _answers(trial: Trial) -> Iterator[ProbeAnswers]:
