@@ -13,6 +13,7 @@ from pathlib import Path
 from pathlib import PurePosixPath
 
 from pytest_crab.benchmarks.archives import results
+from pytest_crab.benchmarks.ccrab_funnel import funnel_notes
 from pytest_crab.benchmarks.inferred import kind_of
 from pytest_crab.benchmarks.recorded import HUMAN
 from pytest_crab.benchmarks.recorded import Recording
@@ -294,4 +295,9 @@ def recording(release: Release, texts: Mapping[str, Sequence[str]] | None = None
     for tool in sorted(release.outcomes):
         results_of = {name: release.result(tool, name, own) for name, own in texts.items()}
         found[tool] = {name: result for name, result in results_of.items() if result is not None}
-    return Recording(results=found, notes=(*release.place.parts(), *release.notes))
+    attempts = {
+        name: (outcome.findings or 0, sum(map(bool, outcome.verdicts.values())))
+        for name, outcome in release.outcomes.get(HUMAN, {}).items()
+    }
+    funnel = funnel_notes(release.place.stages.values(), attempts)
+    return Recording(results=found, notes=(*release.place.parts(), *release.notes, *funnel))

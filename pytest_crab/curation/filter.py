@@ -79,7 +79,7 @@ class Filter(SettingsStage):
             found = _label_comments(found, dimension, context.judge(name))
         for dimension, name in self.pull_labels.items():
             bench = context.judge(name)
-            (decision,) = _ask(bench, [_pull_question(found)])
+            (decision,) = ask_judge(bench, [_pull_question(found)])
             if decision.label is not None:
                 found = dataclasses.replace(found, tags={**found.tags, dimension: decision.label})
         return found
@@ -149,7 +149,7 @@ def _pull_question(candidate: PullCandidate) -> JudgeQuestion:
     )
 
 
-def _ask(bench: JudgeBench, questions: Sequence[JudgeQuestion]) -> list[VotedLabel]:
+def ask_judge(bench: JudgeBench, questions: Sequence[JudgeQuestion]) -> list[VotedLabel]:
     """Return the decision on each question. Raises ModelUnavailable where a vote could not be had."""
     found = bench.decide(questions)
     decisions = [found[question.digest] for question in questions]
@@ -161,7 +161,7 @@ def _ask(bench: JudgeBench, questions: Sequence[JudgeQuestion]) -> list[VotedLab
 
 def _decide(candidate: PullCandidate, bench: JudgeBench) -> Iterator[tuple[CandidateComment, VotedLabel]]:
     questions = list(comment_questions(candidate, candidate.comments, bench.judge))
-    yield from zip(candidate.comments, _ask(bench, questions), strict=True)
+    yield from zip(candidate.comments, ask_judge(bench, questions), strict=True)
 
 
 def _doubt(judge: str, decision: VotedLabel) -> str:

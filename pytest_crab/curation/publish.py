@@ -11,14 +11,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
 from pathlib import Path
+from typing import Any
 
+from pytest_crab import serialization
 from pytest_crab.curation import template
+from pytest_crab.curation.filter import ask_judge
+from pytest_crab.curation.filter import comment_questions
+from pytest_crab.curation.filter import judge_identity
 from pytest_crab.curation.stages import CurationContext
 from pytest_crab.curation.stages import Rejection
 from pytest_crab.curation.stages import SettingsStage
 from pytest_crab.instances import FILE
 from pytest_crab.instances import load_instance
 from pytest_crab.instances.writing import instance_yaml
+from pytest_crab.scoring.judges.bench import JudgeBench
+from pytest_crab.scoring.judges.curation_labels import CONCERN
 from pytest_crab.types import CandidateComment
 from pytest_crab.types import Comment
 from pytest_crab.types import Instance
@@ -34,6 +41,9 @@ PERMISSIVE = (
 #: The dimension of labels that says on which side of a model's cut-off a pull request was merged.
 CONTAMINATION = "contamination-"
 
+#: So many words in a row are a copy.
+COPIED = 8
+
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -43,11 +53,15 @@ class Publication(SettingsStage):
 
     ``licences`` are those of projects whose review comments may be passed on as they stand, under the project's
     licence. ``cutoffs`` are the days (YYYY-MM-DD) up to which models say that they have seen the world, by the model's
-    name: a pull request that was merged on or before it may have been seen.
+    name: a pull request that was merged on or before it may have been seen. ``own_words`` names a judge of crab.yaml
+    that restates each comment: then the comment itself is linked and not passed on, whatever the licence, and without
+    such a licence neither is the description of the pull request.
     """
 
     licences: tuple[str, ...] = PERMISSIVE
     cutoffs: Mapping[str, str] = field(default_factory=dict)
+    own_words: str = ""
+    folder: str = "."
 
     name = "publish"
     version = 1
@@ -57,20 +71,52 @@ class Publication(SettingsStage):
             if not _DAY.fullmatch(day):
                 raise ValueError(f"cutoffs.{model} is {day!r}; it should be a day such as 2025-08-31")
 
+    def identity(self) -> Mapping[str, Any]:
+        """Return the settings with the identity of the judge that restates. Raises BadInput."""
+        settings = {name: value for name, value in serialization.dump(self).items() if name != "folder"}
+        judge = judge_identity(self.own_words, Path(self.folder)) if self.own_words else None
+        return {"version": self.version, "settings": settings, "judge": judge}
+
     def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
         """See curation.stages.Stage."""
-        del context
         if candidate.source is None:
             return Rejection(reason="its commits are not known")
         if not candidate.comments:
             return Rejection(reason="it has no comment")
-        if candidate.license not in self.licences:
+        permitted = candidate.license in self.licences
+        if not permitted and not self.own_words:
             return Rejection(reason="its licence lets no text be passed on", detail=f"{candidate.license}")
+        found = restate(candidate, context.judge(self.own_words)) if self.own_words else candidate
+        if not permitted:
+            found = dataclasses.replace(found, pull_request=dataclasses.replace(found.pull_request, body=""))
         labels = {
             f"{CONTAMINATION}{model}": seen_before(candidate.pull_request.merged_at, day)
             for model, day in sorted(self.cutoffs.items())
         }
-        return dataclasses.replace(candidate, comments=tuple(_published(one, labels) for one in candidate.comments))
+        return dataclasses.replace(found, comments=tuple(_published(one, labels) for one in found.comments))
+
+
+def restate(candidate: PullCandidate, bench: JudgeBench) -> PullCandidate:
+    """Return the candidate with its comments restated; one that could not be, or that was copied, is taken out.
+
+    Raises ModelUnavailable.
+    """
+    questions = list(comment_questions(candidate, candidate.comments, bench.judge))
+    restated, gone = [], {}
+    for one, decision in zip(candidate.comments, ask_judge(bench, questions), strict=True):
+        if decision.label != CONCERN or not decision.reason.strip():
+            gone[one.comment.id] = "no concern that could be restated"
+        elif copies(one.comment.body, decision.reason):
+            gone[one.comment.id] = "the restatement copies the comment"
+        restated.append(dataclasses.replace(one, comment=dataclasses.replace(one.comment, body=decision.reason)))
+    return dataclasses.replace(candidate, comments=tuple(restated)).drop(gone)
+
+
+def copies(text: str, restatement: str) -> bool:
+    """Return whether a restatement has COPIED words of the text in a row, in letters of whichever case."""
+    words, own = (re.findall(r"\w+", one.lower()) for one in (text, restatement))
+    known = {tuple(words[at : at + COPIED]) for at in range(len(words) - COPIED + 1)}
+    return any(tuple(own[at : at + COPIED]) in known for at in range(len(own) - COPIED + 1))
 
 
 def seen_before(merged: str | None, cutoff: str) -> str:

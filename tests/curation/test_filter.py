@@ -25,6 +25,7 @@ from pytest_crab.curation.gold import disagreements
 from pytest_crab.curation.gold import gold_labels
 from pytest_crab.curation.gold import part_of
 from pytest_crab.curation.pipeline import DecisionStep
+from pytest_crab.curation.publish import copies
 from pytest_crab.errors import Cancelled
 from pytest_crab.instances import load_instances
 from pytest_crab.testing.dialogue import Reply
@@ -32,6 +33,7 @@ from pytest_crab.testing.provider import Asked
 from pytest_crab.testing.provider import ScriptedProvider
 from pytest_crab.testing.provider import fail
 from pytest_crab.testing.provider import say
+from tests.curation.conftest import Shop
 
 pytestmark = pytest.mark.usefixtures("shop")
 
@@ -220,3 +222,44 @@ def test_precision_is_of_what_is_kept_and_parts_do_not_overlap() -> None:
         right = sum(gold[key] == "HIGH" for key in kept)
         assert confusion(gold, found, part).precision(["HIGH"]) == right / len(kept)
     assert confusion(gold, dict.fromkeys(KEYS, None), TEST).precision(["HIGH"]) is None
+
+
+def test_a_set_in_own_words_has_no_text_of_others(shop: Shop, curate: Curate, provider: ScriptedProvider) -> None:
+    def restated(asked: Asked) -> Reply:
+        text = words(asked)
+        reason = (
+            "Let a wrong price fail." if "hides a bug" in text else "an empty list should not break the total at all"
+        )
+        return say(json.dumps({"classification": "CONCERN", "reason": reason}), pieces=1)
+
+    provider.script = restated
+    text = CRAB_YAML.partition("curate:")[0].format(url=provider.anthropic_url, votes=1)
+    text += "  words: {use: own-words, model: scripted}\n"
+    rules = "publish: {own_words: words, licences: [ISC], cutoffs: {old: 2020-01-01, new: 2999-01-01}}"
+    Path("crab.yaml").write_text(f"{text}curate:\n  select: {{rvs: 0.05}}\n  {rules}\n")
+    found = stage(curate("--json"), "publish")
+    assert found["comments"]["reasons"] == {"the restatement copies the comment": 3}
+    instances = load_instances(Path("set"))
+    assert {one.body for each in instances for one in each.comments} == {"Let a wrong price fail."}
+    assert {one.pull_request.body for one in instances} == {""}
+    comment = instances[0].comments[0]
+    assert comment.url == shop.comments[0]["html_url"]
+    assert comment.labels["contamination-old"] == "after"
+    assert comment.labels["contamination-new"] == "before"
+    without = rules.replace("own_words: words, ", "")
+    Path("crab.yaml").write_text(f"{text}curate:\n  select: {{rvs: 0.05}}\n  {without}\n")
+    assert stage(curate("--json"), "publish")["pull_requests"]["reasons"] == {
+        "its licence lets no text be passed on": 3
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "restatement", "copied"),
+    [
+        ("one two three four five six seven eight", "So: one, two three four five six seven EIGHT!", True),
+        ("one two three four five six seven eight", "one two three four five six seven nine", False),
+        ("one two", "one two", False),
+    ],
+)
+def test_eight_words_in_a_row_are_a_copy(text: str, restatement: str, *, copied: bool) -> None:
+    assert copies(text, restatement) is copied

@@ -19,6 +19,7 @@ JUDGES = Family(
         "cr-evaluator": "pytest_crab.scoring.judges.cr_evaluator:CrEvaluator",
         "detectable-bug": "pytest_crab.scoring.judges.curation_labels:DetectableBug",
         "issue-category": "pytest_crab.scoring.judges.issue_category:IssueCategory",
+        "own-words": "pytest_crab.scoring.judges.curation_labels:OwnWords",
         "problem-domain": "pytest_crab.scoring.judges.curation_labels:ProblemDomain",
         "review-filter": "pytest_crab.scoring.judges.curation_labels:ReviewFilter",
         "same-concern": "pytest_crab.scoring.judges.same_concern:SameConcern",

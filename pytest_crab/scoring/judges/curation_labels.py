@@ -14,6 +14,9 @@ from pytest_crab.statistics.pull_classes import DOMAINS
 #: The labels of c-CRAB's filter (arXiv 2603.23448, section 4.2.1): fit for an oracle, or not.
 HIGH, LOW = "HIGH", "LOW"
 
+#: The label of a comment whose concern is restated.
+CONCERN = "CONCERN"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewFilter(LabelJudge):
@@ -22,6 +25,15 @@ class ReviewFilter(LabelJudge):
     role: ClassVar[str] = "review-filter"
     labels: ClassVar[tuple[str, ...]] = (HIGH, LOW)
     headings: ClassVar[tuple[str, str]] = ("", "Comment to label, on")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnWords(LabelJudge):
+    """Restates the concern of a comment: the reason of the label is the restatement (arXiv 2603.11078, step 11)."""
+
+    role: ClassVar[str] = "own-words"
+    labels: ClassVar[tuple[str, ...]] = (CONCERN, "NONE")
+    headings: ClassVar[tuple[str, str]] = ("", "Comment to restate, on")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
