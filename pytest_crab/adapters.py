@@ -7,6 +7,7 @@ import difflib
 import importlib
 import re
 from collections.abc import Container
+from collections.abc import Iterable
 from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
@@ -66,15 +67,18 @@ class Family:
         folder: Path,
         where: str | None = None,
         entries: Container[str] = (),
+        others: Iterable[str] = (),
     ) -> AdapterSpec:
         """The spec of a built-in member, or of a "module:Class". Raises BadInput for any other name.
 
         ``entries`` are the names that crab.yaml gives, which the error can then explain: no entry uses another.
+        ``others`` are names that would do here too.
         """
         path = self.table.get(self.current(name), name)
         if not _CLASS_PATH.fullmatch(path):
-            known = ", ".join(sorted(self.table))
-            near = [] if name in entries else difflib.get_close_matches(name, self.table, n=1)
+            names = sorted({*self.table, *others})
+            known = ", ".join(names)
+            near = [] if name in entries else difflib.get_close_matches(name, names, n=1)
             hint = f" (did you mean {near[0]}?)" if near else ""
             what = f"an entry of crab.yaml and no {self.noun} itself" if name in entries else f"no {self.noun}{hint}"
             problem = f"{name!r} is {what}; use one of {known}, or your own class as module:Class"

@@ -19,6 +19,7 @@ from pytest_crab.types import Side
 #: The most that a revision's new and changed files may hold together; what works on one holds several copies of it.
 MOST_MIB_CHANGED = 48
 
+_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _ESCAPE = re.compile(rb'\\([0-7]{3}|[abtnvfr"\\])')
 _LETTERS = {b"a": b"\a", b"b": b"\b", b"t": b"\t", b"n": b"\n", b"v": b"\v", b"f": b"\f", b"r": b"\r"}
 
@@ -147,7 +148,27 @@ def excerpt(
             if known and known[0] <= lines[1] and lines[0] <= known[-1]:
                 near = [at for at, n in enumerate(numbers) if n and lines[0] - EXCERPT <= n <= lines[1] + EXCERPT]
                 shown += hunk.lines[near[0] : near[-1] + 1]
-    return "\n".join(f"{(line.old if left else line.new) or '':>6} {line.mark}{line.text}" for line in shown)
+    return "\n".join(_numbered(line.old if left else line.new, f"{line.mark}{line.text}") for line in shown)
+
+
+def number_lines(diff: str) -> str:
+    """Return a git diff with each line of its hunks behind its number in the new version; removed ones have none."""
+    shown, new, left_old, left_new = [], 0, 0, 0
+    for line in diff.split("\n"):
+        head = _HUNK.match(line) if left_old <= 0 and left_new <= 0 else None
+        if head is not None:
+            new, left_old, left_new = int(head[2]), int(head[1] or 1), int(head[3] or 1)
+        elif (left_old > 0 or left_new > 0) and not line.startswith("\\"):
+            is_new, is_old = not line.startswith("-"), not line.startswith("+")
+            shown.append(_numbered(new if is_new else None, line))
+            new, left_old, left_new = new + is_new, left_old - is_old, left_new - is_new
+            continue
+        shown.append(line)
+    return "\n".join(shown)
+
+
+def _numbered(number: int | None, text: str) -> str:
+    return f"{number or '':>6} {text}"
 
 
 def outside_paths(diff: str) -> Iterator[str]:

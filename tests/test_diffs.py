@@ -159,3 +159,43 @@ def test_git_agrees_on_names_and_counts(tmp_path: Path) -> None:
     assert diffs.touched_paths(text) == {f"{side}/{name}" for side in ("old", "new") for name in names}
     assert diffs.counts(text) == (2 * len(names), len(names))
     assert diffs.changed_lines(text)["new/tab\there.py"] == {2, 3}
+
+
+DASHES = """\
+diff --git a/notes.sql b/notes.sql
+--- a/notes.sql
++++ b/notes.sql
+@@ -8,4 +8,5 @@ heading
+ one
+--- a comment of SQL
+-two
++++ plus
++@@ -1 +1 @@ no header
++
+ three
+\\ No newline at end of file
+@@ -40 +42 @@
+-old
++new
+"""
+
+
+def test_lines_stand_behind_their_number_in_the_new_version() -> None:
+    shown = diffs.number_lines(DASHES).split("\n")
+    assert shown[:4] == DASHES.split("\n")[:4]
+    assert shown[4:11] == [
+        "     8  one",
+        "       --- a comment of SQL",
+        "       -two",
+        "     9 +++ plus",
+        "    10 +@@ -1 +1 @@ no header",
+        "    11 +",
+        "    12  three",
+    ]
+    assert shown[11:] == ["\\ No newline at end of file", "@@ -40 +42 @@", "       -old", "    42 +new", ""]
+
+
+def test_numbers_are_those_of_the_parsed_diff() -> None:
+    added = next(iter(diffs.parse(DASHES))).added
+    lines = diffs.number_lines(DASHES).split("\n")
+    assert {int(line[:6]) for line in lines if line[7:8] == "+" and line[:6].strip().isdigit()} == added

@@ -70,7 +70,10 @@ def init(
     if file:
         click.echo(f"put the address of pytest-crab's repository into {file}")
     if next(find_instances(Path(folder)), None) is None:
-        click.echo(f"no instance lies in {folder} yet: pytest-crab new OWNER/NAME#7 --into {folder} writes one")
+        click.echo(
+            f"no instance lies in {folder} yet: pytest-crab quickstart {folder} copies some to try, "
+            f"pytest-crab new OWNER/NAME#7 --into {folder} writes one"
+        )
     click.echo("first: pytest --experiment nightly --crab-plan")
 
 
@@ -89,9 +92,7 @@ def _settings_of(reviewer: str, pairs: Sequence[str]) -> dict[str, Any]:
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals:
-            raise click.UsageError(
-                f"--setting is {pair!r}; it should be KEY=VALUE, as in model=anthropic:claude-sonnet-5"
-            )
+            raise click.UsageError(f"--setting is {pair!r}; it should be KEY=VALUE, as in model=claude-sonnet-4-6")
         settings[key.strip()] = yaml.safe_load(value) if value.startswith(("[", "{")) else value.strip()
     while (missing := _check(REVIEWERS, reviewer, settings, "--reviewer")) is not None:
         if not sys.stdin.isatty():

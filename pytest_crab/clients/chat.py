@@ -49,6 +49,8 @@ class ChatSettings:
     """
 
     role: ClassVar[str]
+    #: The diff is shown with numbers, which the answer is to give. Part of the identity, so that reviews are made anew.
+    numbered: ClassVar[bool] = False
 
     model: str
     provider: str = "anthropic"
@@ -79,6 +81,7 @@ class ChatSettings:
             "endpoint": endpoint_of(self.provider, Path(self.folder)),
             "prompt": digest_of(self.instructions()),
             "settings": settings,
+            **({"diff": "numbered"} if self.numbered else {}),
         }
 
     def typed_options(self) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from importlib import resources
 from pathlib import Path
 
 from pytest_crab import serialization
+from pytest_crab.diffs import number_lines
 from pytest_crab.types import Finding
 from pytest_crab.types import PullRequest
 
@@ -36,9 +37,14 @@ def instructions(role: str, file: str | None, folder: str) -> str:
     return (resources.files("pytest_crab") / "clients" / "prompts" / f"{role}.md").read_text("utf-8").strip()
 
 
-def prompt(told: str, pull_request: PullRequest, findings: Sequence[Finding] | None = None) -> str:
-    """The whole prompt: instructions, then the pull request, and the findings on it, as data."""
-    data = [f"Title: {pull_request.title}", "", pull_request.body, "", _diff(pull_request)]
+def prompt(
+    told: str, pull_request: PullRequest, findings: Sequence[Finding] | None = None, *, numbered: bool = False
+) -> str:
+    """The whole prompt: instructions, then the pull request, and the findings on it, as data.
+
+    ``numbered``: each line of the diff stands behind its number, for those who cannot look it up.
+    """
+    data = [f"Title: {pull_request.title}", "", pull_request.body, "", _diff(pull_request, numbered=numbered)]
     if findings is not None:
         data += ["", "Findings:", *_finding_lines(findings)]
     return as_data(told, "\n".join(data), "" if findings is None else " and from its review")
@@ -72,13 +78,16 @@ def _configures(section: str) -> bool:
     return any(_CONFIGURATION.search(path) for path in (*paths, *(head.groups() if head else ())))
 
 
-def _diff(pull_request: PullRequest) -> str:
+def _diff(pull_request: PullRequest, *, numbered: bool) -> str:
     diff = shown_diff(pull_request.diff)
+    name = "Diff"
+    if numbered:
+        diff, name = number_lines(diff), "Diff, each line behind its number in the new version of the file"
     if len(diff) <= LONGEST_DIFF:
-        return f"Diff:\n{diff}"
+        return f"{name}:\n{diff}"
     cut = diff[:LONGEST_DIFF].rpartition("\n")[0]
     rest = f"git diff {pull_request.base} {pull_request.head}"
-    return f"Diff, of which the first {len(cut)} of {len(diff)} characters follow (`{rest}` shows all of it):\n{cut}"
+    return f"{name}, of which the first {len(cut)} of {len(diff)} characters follow (`{rest}` shows all of it):\n{cut}"
 
 
 def _finding_lines(findings: Sequence[Finding]) -> list[str]:

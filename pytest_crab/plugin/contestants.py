@@ -125,7 +125,11 @@ def build_contestants(options: Options, settings: Settings, config: pytest.Confi
                 scorers=scorers,
             )
             for each in (whole, *_variants(whole, options)):
-                crews[each.reviewer] = Crew.build(each)
+                crews[each.reviewer] = Crew.build(
+                    each,
+                    reviewer_at=_place(REVIEWERS, name, settings.reviewers),
+                    agent_at=_place(AGENTS, agent, settings.agents),
+                )
         crews |= _answerers(options, settings, crews, config)
         problems = [one for crew in crews.values() for one in provider_problems(crew, settings.models)]
         if problems:
@@ -244,6 +248,11 @@ def _reviewer_spec(name: str, settings: Settings, config: pytest.Config, *, reco
     return _spec(REVIEWERS, name, settings.reviewers, settings.folder, make, config)
 
 
+def _place(family: Family, name: str, variants: Mapping[str, Variant]) -> str:
+    """Return the place that errors name: the entry of crab.yaml, or the option where there is no such entry."""
+    return family.where(name) if name in variants else f"--{family.noun}={name}"
+
+
 def _spec(
     family: Family, name: str, variants: Mapping[str, Variant], folder: Path, hook: Any, config: pytest.Config
 ) -> tuple[AdapterSpec, str]:
@@ -252,8 +261,8 @@ def _spec(
     use = variant.use if variant else name
     spec: AdapterSpec | None = hook(name=use, config=config)
     if spec is None:
-        where = family.where(name) if variant else f"--{family.noun}={name}"
-        spec = family.spec(use, variant.settings if variant else {}, folder, where, variants)
+        own = variant.settings if variant else {}
+        spec = family.spec(use, own, folder, _place(family, name, variants), variants, () if variant else variants)
         renaming = family.renaming(use)
         if renaming is not None:
             config.issue_config_time_warning(pytest.PytestDeprecationWarning(renaming), stacklevel=2)

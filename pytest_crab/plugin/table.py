@@ -75,9 +75,8 @@ class Header:
         reporter = self._config.pluginmanager.get_plugin("terminalreporter")
         if items or reporter is None or reporter.stats.get("deselected") or reporter.stats.get("error"):
             return []
-        return [
-            "crab: no instance was found: an instance is a folder with an instance.yaml (pytest-crab new writes one)"
-        ]
+        advice = "pytest-crab quickstart DIR copies some to try, pytest-crab new writes one"
+        return [f"crab: no instance was found: an instance is a folder with an instance.yaml ({advice})"]
 
     def _runtime(self) -> str:
         workers = None if self._runner is None else self._runner.workers

@@ -28,6 +28,7 @@ class ReflexionReviewer(ChatSettings):
     """
 
     role: ClassVar[str] = "single-shot"
+    numbered: ClassVar[bool] = True
 
     timeout: float = 1800.0
     iterations: int = 2
@@ -51,7 +52,7 @@ class ReflexionReviewer(ChatSettings):
     def review(self, pull_request: PullRequest, checkout: Checkout) -> Review:
         """Ask, and ask again for a better list. Raises ModelError, GatewayError, Cancelled."""
         with self.chat(checkout.services) as chat:
-            messages = [{"role": "user", "content": prompt(self.instructions(), pull_request)}]
+            messages = [{"role": "user", "content": prompt(self.instructions(), pull_request, numbered=True)}]
             files = touched_paths(pull_request.diff)
             text, review = ask_for_findings(chat, messages, files=files)
             for _ in range(self.iterations):

@@ -20,10 +20,11 @@ class SingleShotReviewer(ChatSettings):
     """Asks once, and takes the findings in the answer."""
 
     role: ClassVar[str] = "single-shot"
+    numbered: ClassVar[bool] = True
 
     def review(self, pull_request: PullRequest, checkout: Checkout) -> Review:
         """Ask for all findings at once. Raises ModelError, GatewayError, Cancelled."""
         with self.chat(checkout.services) as chat:
-            asked = {"role": "user", "content": prompt(self.instructions(), pull_request)}
+            asked = {"role": "user", "content": prompt(self.instructions(), pull_request, numbered=True)}
             _, review = ask_for_findings(chat, [asked], files=touched_paths(pull_request.diff))
             return with_usage(review, chat, self.model)

@@ -63,13 +63,16 @@ class Crew:
     scorers: tuple[Scorer, ...] = field(default_factory=lambda: build_scorers(DEFAULT))
 
     @classmethod
-    def build(cls, spec: CrewSpec) -> Crew:
-        """Build both adapters and the scorers. Raises BadInput with every fault of their settings."""
+    def build(cls, spec: CrewSpec, *, reviewer_at: str | None = None, agent_at: str | None = None) -> Crew:
+        """Build both adapters and the scorers. Raises BadInput with every fault of their settings.
+
+        ``reviewer_at`` and ``agent_at`` are the places that errors name; None: their entries in crab.yaml.
+        """
         family = AGENTS if spec.agent_answers else ANSWERERS if spec.answers else REVIEWERS
         return cls(
             spec=spec,
-            reviewer=family.build(spec.reviewer_spec, family.where(spec.reviewer)),
-            agent=AGENTS.build(spec.agent_spec, AGENTS.where(spec.agent)),
+            reviewer=family.build(spec.reviewer_spec, reviewer_at or family.where(spec.reviewer)),
+            agent=AGENTS.build(spec.agent_spec, agent_at or AGENTS.where(spec.agent)),
             scorers=build_scorers(spec.scorers),
         )
 

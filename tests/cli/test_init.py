@@ -6,6 +6,7 @@ import os
 import pty
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,10 @@ from click.testing import Result
 from pytest_crab.cli import main
 from pytest_crab.settings import load_settings
 
-WHOLE = ("--reviewer=single-shot", "--setting=model=anthropic:m", "--set=instances/mine", "--ci=github")
+#: Imported before tests run pytest within this process, which takes away the modules that it brought.
+IMPORTED = [import_module(f"pytest_crab.{name}") for name in ("agents.claude_code", "reviewers.single_shot")]
+
+WHOLE = ("--reviewer=single-shot", "--setting=model=claude-m", "--set=instances/mine", "--ci=github")
 
 
 @pytest.fixture(autouse=True)
@@ -32,11 +36,11 @@ def test_without_a_terminal_options_answer(here: Path) -> None:
     done = init(*WHOLE)
     assert done.exit_code == 0
     assert done.output.splitlines()[-1] == "first: pytest --experiment nightly --crab-plan"
-    assert "no instance lies in instances/mine yet: pytest-crab new " in done.output
+    assert "no instance lies in instances/mine yet: pytest-crab quickstart " in done.output
     settings = load_settings(here)
     assert (settings.reviewers["mine"].use, settings.reviewers["mine"].settings) == (
         "single-shot",
-        {"model": "anthropic:m"},
+        {"model": "claude-m"},
     )
     nightly, gate = settings.experiments["nightly"], settings.experiments["gate"]
     assert nightly.set == ("instances/mine",)
@@ -91,13 +95,13 @@ def test_at_a_terminal_it_asks(here: Path) -> None:
     argv = [str(Path(sys.executable).with_name("pytest-crab")), "init"]
     process = subprocess.Popen(argv, stdin=slave, stdout=slave, stderr=slave, cwd=here)
     os.close(slave)
-    os.write(master, b"single-shot\nopenai:m\nsets/own\ngitlab\n")
+    os.write(master, b"single-shot\ngpt-m\nsets/own\ngitlab\n")
     assert process.wait(60) == 0
     text = os.read(master, 65536).decode()
     os.close(master)
     for question in ("Which reviewer", "needs model", "In which folder", "Whose CI"):
         assert question in text
     settings = load_settings(here)
-    assert settings.reviewers["mine"].settings == {"model": "openai:m"}
+    assert settings.reviewers["mine"].settings == {"model": "gpt-m"}
     assert settings.experiments["gate"].set == ("sets/own",)
     assert (here / ".gitlab-ci.yml").is_file()

@@ -143,11 +143,14 @@ def test_a_prompt_of_ones_own_is_asked_and_decides_the_review(desk: Any) -> None
     (desk.folder / "mine.md").write_text("Look for dragons. Answer with a JSON array.")
     desk.review("single-shot", turns(say("[]")), prompt="mine.md")
     assert "Look for dragons" in desk.bodies
+    assert "each line behind its number" in desk.bodies
     mine, ours = (
         reviewers.make("single-shot", {"model": "m", **own}, desk.folder).identity()  # type: ignore[union-attr]
         for own in ({"prompt": "mine.md"}, {})
     )
     assert mine != ours
+    assert mine is not None
+    assert mine["diff"] == "numbered", "reviews of the diff without numbers have another key"
 
 
 @pytest.mark.parametrize("provider", ["anthropic", "openai"])

@@ -78,3 +78,10 @@ def test_what_configures_agents_is_left_out_of_the_diff() -> None:
 
 def test_the_digest_follows_the_instructions() -> None:
     assert digest_of("a") != digest_of("b")
+
+
+def test_a_diff_can_have_the_numbers_of_its_lines() -> None:
+    assert "\nDiff:\ndiff --git a/x.py" in prompt("Do it.", pull_request())
+    text = prompt("Do it.", pull_request(), numbered=True)
+    assert "Diff, each line behind its number in the new version of the file:\ndiff --git a/x.py" in text
+    assert "\n       -a\n     1 +b\n" in text

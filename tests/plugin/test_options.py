@@ -60,7 +60,7 @@ def test_the_default_agent_is_said_with_the_reason(bare: Any) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("--reviewer=nobody",), "ERROR: --reviewer=nobody: 'nobody' is no reviewer; use one of *human*"),
+        (("--reviewer=nobody",), "ERROR: --reviewer=nobody: 'nobody' is no reviewer*; use one of *human*"),
         (("--reviewer=human", "--agent=nobody"), "ERROR: --agent=nobody: 'nobody' is no agent; use one of *"),
         (("--reviewer=no.module:Class",), "ERROR: *no.module:Class cannot be imported *"),
         (("--reviewer=human", "--crab-jobs=0"), "ERROR: --crab-jobs is '0'; it should be a whole number from 1"),
@@ -95,7 +95,19 @@ def test_a_setting_that_is_missing_is_told_with_its_place(bare: Any) -> None:
     result = bare.pytester.runpytest("instances", "--reviewer=single-shot")
     assert result.ret == USAGE
     result.stderr.fnmatch_lines(
-        ["*model is missing; give it in crab.yaml: reviewers: {NAME: {use: single-shot, model: *"]
+        ["ERROR: --reviewer=single-shot: model is missing; give it in crab.yaml: *: {use: single-shot, model: *"]
+    )
+    bare.write({"crab.yaml": "reviewers: {mine: {use: single-shot}}\n"})
+    result = bare.pytester.runpytest("instances", "--reviewer=mine")
+    result.stderr.fnmatch_lines(["ERROR: crab.yaml: reviewers.mine: model is missing; *"])
+
+
+def test_a_typo_is_held_against_the_names_of_crab_yaml_too(bare: Any) -> None:
+    bare.write({"crab.yaml": "reviewers: {mine: {use: ruff}}\n"})
+    result = bare.pytester.runpytest("instances", "--reviewer=mien")
+    assert result.ret == USAGE
+    result.stderr.fnmatch_lines(
+        ["ERROR: --reviewer=mien: 'mien' is no reviewer (did you mean mine?); use one of *, mine, *"]
     )
 
 
@@ -127,7 +139,7 @@ def test_a_folder_without_instances_is_told(bare: Any) -> None:
     (bare.path / "empty").mkdir()
     result = bare.pytester.runpytest("empty", "--reviewer=human")
     assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
-    result.stdout.fnmatch_lines(["crab: no instance was found*instance.yaml*"])
+    result.stdout.fnmatch_lines(["crab: no instance was found*instance.yaml*pytest-crab quickstart*"])
 
 
 @pytest.mark.parametrize(
