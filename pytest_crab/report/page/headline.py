@@ -95,8 +95,8 @@ def _with_version(one: ReviewerSummary) -> str:
 def _agents(reviewers: Iterable[ReviewerSummary]) -> str:
     found: dict[str, dict[str, None]] = {}
     for one in reviewers:
-        simulated = " (simulated)" if one.simulated else ""
         for agent in one.agents:
+            simulated = " (simulated)" if one.simulated and agent != "simulated" else ""
             found.setdefault(f"{agent}{simulated}", {}).update(dict.fromkeys(one.versions.get("agent", ())))
     return ", ".join(f"{name}{', version ' if own else ''}{' and '.join(own)}" for name, own in found.items())
 
