@@ -28,6 +28,7 @@ from pytest_crab.trial import Crew
 from pytest_crab.trial import RunContext
 from pytest_crab.trial.plan import JUDGEMENT
 from pytest_crab.trial.plan import RUNS
+from pytest_crab.trial.plan import SHARED
 from pytest_crab.trial.plan import TrialPlan
 from pytest_crab.trial.plan import nothing_stored
 from pytest_crab.trial.plan import plan_contestants
@@ -128,7 +129,7 @@ def forecast(
     taken to be like them; nothing is fetched, built or run. ``whole`` looks up every step of every trial, and fetches
     sources for that. ``stock`` None: what is built is not known.
     """
-    plans = _all_plans(trials, run_context) if whole else _some_plans(trials, run_context)
+    plans = share_reviews(trials, _all_plans(trials, run_context) if whole else _some_plans(trials, run_context))
     share = len(trials) / len(plans) if plans else 0.0
     made = {step: round(share * sum(one.runs(step) for one in plans.values())) for step in PAID}
     instances = {instance.id: instance for instance, _, _ in trials}
@@ -171,6 +172,19 @@ def _some_plans(trials: Sequence[PlannedTrial], run_context: RunContext) -> dict
         if time.monotonic() > until:
             break
     return plans
+
+
+def share_reviews(trials: Iterable[PlannedTrial], plans: Mapping[TrialId, TrialPlan]) -> dict[TrialId, TrialPlan]:
+    """Return the plans with each review that several trials share made for the first of them alone."""
+    found, asked = dict(plans), set()
+    for instance, crew, repeat in trials:
+        plan, review = plans.get(_id((instance, crew, repeat))), crew.spec.review_id(instance.id, repeat)
+        if plan is None or plan.steps.get("review") != RUNS:
+            continue
+        if review in asked:
+            found[_id((instance, crew, repeat))] = replace(plan, steps={**plan.steps, "review": SHARED})
+        asked.add(review)
+    return found
 
 
 def contestants_plan(trial: PlannedTrial, run_context: RunContext) -> TrialPlan:
@@ -272,11 +286,8 @@ def _add_times(found: StepTimes, trial: Mapping[str, Any]) -> None:
         if step["step"] == "proof":
             found.proved.add(trial["instance"])
         if not step["reused"]:
-            asked = {
-                "answers": trial["reviewer"],
-                "review": trial["reviewer"],
-                "revision": AGENTS.current(trial["agent"]),
-            }
+            reviewer = trial.get("review_by") or trial["reviewer"]
+            asked = {"answers": reviewer, "review": reviewer, "revision": AGENTS.current(trial["agent"])}
             contestant = asked.get(step["step"], "")
             found.seconds.setdefault((step["step"], contestant), []).append(float(step["seconds"]))
 
@@ -290,7 +301,7 @@ def duration(known: StepTimes, trials: Sequence[PlannedTrial], told: Forecast, t
     parts = [
         (to_build, [known.mean("image")]),
         (unproved, [known.mean("proof")]),
-        (told.reviews, [known.mean("review", crew.spec.reviewer) for _, crew in reviewed]),
+        (told.reviews, [known.mean("review", crew.spec.review_name) for _, crew in reviewed]),
         (told.revisions, [known.mean("revision", AGENTS.current(crew.spec.agent)) for _, crew in reviewed]),
         (told.answers, [known.mean("answers", crew.spec.reviewer) for _, crew, _ in trials if crew.spec.answers]),
         (told.revisions, [known.mean("verdict")]),

@@ -23,6 +23,7 @@ from pytest_crab.errors import CrabError
 from pytest_crab.errors import ForgeError
 from pytest_crab.gate.pairing import contestants
 from pytest_crab.gate.pairing import counterpart
+from pytest_crab.gate.pairing import full_names
 from pytest_crab.instances.loading import find_instances
 from pytest_crab.instances.loading import load_instance
 from pytest_crab.report.loading import load_summary
@@ -100,7 +101,8 @@ def _comparisons(summary: Summary, baseline: Path | None) -> dict[str, Compariso
         found = {} if summary.gate is None else summary.gate.comparisons
         return {name: one for name, one in found.items() if name in names}
     before, after = contestants(load_summary(baseline)), contestants(summary)
-    pairs = {name: counterpart(name, list(before), list(after)) for name in after}
+    was, now = full_names(before.values()), full_names(after.values())
+    pairs = {name: counterpart(name, was, now) for name in after}
     return {
         name: compare(oracle_counts(before[other].oracles), oracle_counts(after[name].oracles))
         for name, other in pairs.items()

@@ -28,6 +28,7 @@ from pytest_crab.gate.exit import decide
 from pytest_crab.gate.pairing import ANCHOR
 from pytest_crab.gate.pairing import contestants
 from pytest_crab.gate.pairing import counterpart
+from pytest_crab.gate.pairing import full_names
 from pytest_crab.gate.pairing import pair
 from pytest_crab.gate.references import Reference
 from pytest_crab.gate.references import load_reference
@@ -264,7 +265,7 @@ def _pairs(
             raise BadInput("--reviewer", problems)
         yield before[was], after[now]
     for name, own in after.items() if not names else ():
-        other = counterpart(name, list(before), list(after))
+        other = counterpart(name, full_names(before.values()), full_names(after.values()))
         yield (None if other is None else before[other]), own
     if not after:
         raise BadInput("AFTER", ["it has no reviewer to compare"])

@@ -32,6 +32,7 @@ from pytest_crab.report.judging import calibrate_findings
 from pytest_crab.report.judging import labels_of
 from pytest_crab.report.judging import questions_of
 from pytest_crab.report.loading import trials_file
+from pytest_crab.report.mediator_text import ranks_text
 from pytest_crab.report.recorded_rulers import ruler_lines
 from pytest_crab.report.ruler_cells import BINARY
 from pytest_crab.report.ruler_cells import Cell
@@ -148,12 +149,10 @@ def _rate_table(found: RulerComparison) -> Iterator[str]:
 
 
 def _pair_line(pair: RulerPair) -> str:
-    tau = pair.ranks.tau
-    if tau is None:
+    if pair.ranks.tau is None:
         ranks = f"no rank agreement of {format_count(pair.reviewers, 'reviewer')}"
     else:
-        between = f" ({pair.ranks.low:.2f} to {pair.ranks.high:.2f})" if pair.ranks.low is not None else ""
-        ranks = f"tau-b {tau:.2f}{between} over {format_count(pair.reviewers, 'reviewer')}"
+        ranks = f"tau-b {ranks_text(pair.ranks)} over {format_count(pair.reviewers, 'reviewer')}"
     if pair.both is None or pair.only_one is None or pair.only_other is None:
         return f"{pair.one} and {pair.other}: {ranks}"
     agree = "" if pair.kappa is None else f", kappa {pair.kappa:.2f}"

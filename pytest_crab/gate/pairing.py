@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
-from collections.abc import Sequence
 
+from pytest_crab.agents import AGENTS
 from pytest_crab.gate.baseline import BaselineComparison
 from pytest_crab.gate.baseline import Load
 from pytest_crab.gate.comparable import Conditions
@@ -29,6 +29,7 @@ from pytest_crab.statistics.comparison import design_of
 from pytest_crab.statistics.labels import absent_labels
 from pytest_crab.statistics.labels import compare_labels
 from pytest_crab.statistics.power import Design
+from pytest_crab.types import full_name
 
 #: What stands before the name of a pinned run.
 ANCHOR = "the anchor "
@@ -90,9 +91,16 @@ def design(
     )
 
 
+def known_flips(baseline: ReviewerSummary) -> float | None:
+    """Return the baseline's noise floor; None where it does not show the noise of reviewer and agent together."""
+    steady = baseline.stability
+    return None if steady is None or steady.reviews == 1 else steady.flips
+
+
 def flips(baseline: ReviewerSummary) -> float:
     """Return the share of verdicts that changes between single runs: the baseline's noise floor, or ASSUMED_FLIPS."""
-    return ASSUMED_FLIPS if baseline.stability is None else baseline.stability.flips
+    known = known_flips(baseline)
+    return ASSUMED_FLIPS if known is None else known
 
 
 def load(own: ReviewerSummary) -> Load:
@@ -101,11 +109,24 @@ def load(own: ReviewerSummary) -> Load:
     return Load(comments=own.comments_per_pull_request, cost_usd=(own.cost_usd or 0.0) / own.trials if priced else None)
 
 
-def counterpart(reviewer: str, before: Sequence[str], after: Sequence[str]) -> str | None:
-    """Return the baseline reviewer of the same name; if both runs have exactly one reviewer, pair those; else None."""
+def full_names(reviewers: Iterable[ReviewerSummary]) -> dict[str, str]:
+    """Return each reviewer's name with that of its agent, by the name that its run has for it."""
+    return {
+        own.reviewer: full_name(own.review_by or own.reviewer, map(AGENTS.current, own.agents)) for own in reviewers
+    }
+
+
+def counterpart(reviewer: str, before: Mapping[str, str], after: Mapping[str, str]) -> str | None:
+    """Return the baseline reviewer of the same name, or else the one with the same full name.
+
+    Both runs' reviewers have full names: see ``full_names``. If both have exactly one, pair those; else None.
+    """
     if reviewer in before:
         return reviewer
-    return before[0] if len(before) == 1 and list(after) == [reviewer] else None
+    same = [name for name, full in before.items() if full == after[reviewer]]
+    if not same and list(after) == [reviewer]:
+        same = list(before)
+    return same[0] if len(same) == 1 else None
 
 
 def pair(

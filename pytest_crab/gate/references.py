@@ -84,8 +84,17 @@ def _pool_oracles(several: Sequence[ReviewerSummary]) -> tuple[OracleRecord, ...
         for oracle in own.oracles:
             before = found.get(oracle.key)
             verdicts = oracle.verdicts if before is None else before.verdicts + oracle.verdicts
-            found[oracle.key] = dataclasses.replace(oracle, verdicts=verdicts, repeats=())
+            reviews = oracle.reviews if before is None else _pool_reviews(before, oracle)
+            found[oracle.key] = dataclasses.replace(oracle, verdicts=verdicts, repeats=(), reviews=reviews)
     return tuple(found.values())
+
+
+def _pool_reviews(one: OracleRecord, other: OracleRecord) -> tuple[int, ...]:
+    """Return the numbers of both runs' reviews, each of its own; none where every verdict has one of its own."""
+    if not one.reviews and not other.reviews:
+        return ()
+    first = one.review_numbers
+    return (*first, *(max(first) + number for number in other.review_numbers))
 
 
 def _union(several: Sequence[Mapping[str, tuple[str, ...]]]) -> dict[str, tuple[str, ...]]:

@@ -44,6 +44,7 @@ from pytest_crab.trial import CrewSpec
 from pytest_crab.types import CONTROL
 from pytest_crab.types import FIRST
 from pytest_crab.types import PLACEBO
+from pytest_crab.types import full_name
 
 #: The control: a reviewer without findings, whose agent runs all the same.
 NOTHING = "none"
@@ -61,10 +62,13 @@ _LIVE = ("command", "human", NOTHING, "replay")
 
 @dataclass(frozen=True, kw_only=True)
 class Contestants:
-    """The crews of a run by reviewer name, their agent and why it was chosen, and the settings of crab.yaml."""
+    """The crews of a run by reviewer name, their agents and why they were chosen, and the settings of crab.yaml.
+
+    With several agents a crew's name is that of both, such as ``mine+codex``.
+    """
 
     by_reviewer: Mapping[str, Crew]
-    agent: str
+    agents: tuple[str, ...]
     agent_defaulted: bool
     why_agent: str
     settings: Settings
@@ -91,45 +95,33 @@ class Contestants:
         answering = f"answerers {', '.join(answerers)}" if answerers else ""
         if not reviewers:
             return answering
-        crew = next(crew for crew in self.by_reviewer.values() if not crew.spec.answers)
+        crews = {crew.spec.agent: crew for crew in self.by_reviewer.values() if not crew.spec.answers}
+        agents = ", ".join(name + self._agent_labels(crew) for name, crew in crews.items())
+        described = f"reviewers {reviewers}; {'agents' if len(crews) > 1 else 'agent'} {agents}"
+        return "; ".join(filter(None, [described, answering]))
+
+    def _agent_labels(self, crew: Crew) -> str:
         labels = [
-            *(["simulated"] if crew.simulated and self.agent != "simulated" else []),
+            *(["simulated"] if crew.simulated and crew.spec.agent != "simulated" else []),
             *(["privileged"] if crew.privileged_agent else []),
             *([self.why_agent] if self.why_agent else []),
         ]
-        described = f"reviewers {reviewers}; agent {self.agent}" + (f" ({'; '.join(labels)})" if labels else "")
-        return "; ".join(filter(None, [described, answering]))
+        return f" ({'; '.join(labels)})" if labels else ""
 
 
 def build_contestants(options: Options, settings: Settings, config: pytest.Config) -> Contestants:
     """Build a crew for every named reviewer. Raises pytest.UsageError with every fault."""
     try:
-        agent, why = (options.agent, "") if options.agent else _default_agent(settings)
-        agent_spec, use = _spec(
-            AGENTS, agent, settings.agents, settings.folder, config.hook.pytest_crab_make_agent, config
-        )
-        agent = agent if agent in settings.agents else use
-        scorers = _scorer_specs(options.score, settings)
-        crews = {}
-        for name in dict.fromkeys((*options.reviewers, *([NOTHING] if options.control else []))):
-            of = _replaying(agent_spec, name)
-            spec, use = _reviewer_spec(name, settings, config, recorded=of is not agent_spec)
-            is_control = use == NOTHING
-            whole = CrewSpec(
-                reviewer=name,
-                reviewer_spec=spec,
-                agent=agent,
-                agent_spec=of,
-                control=is_control,
-                variant=CONTROL if is_control else None,
-                scorers=scorers,
+        names, why = (options.agents, "") if options.agents else _default_agent(settings)
+        agents = _agent_specs(names, settings, config)
+        crews = {
+            each.reviewer: Crew.build(
+                each,
+                reviewer_at=_place(REVIEWERS, each.review_name, settings.reviewers),
+                agent_at=_place(AGENTS, each.agent, settings.agents),
             )
-            for each in (whole, *_variants(whole, options)):
-                crews[each.reviewer] = Crew.build(
-                    each,
-                    reviewer_at=_place(REVIEWERS, name, settings.reviewers),
-                    agent_at=_place(AGENTS, agent, settings.agents),
-                )
+            for each in _crew_specs(agents, options, settings, config)
+        }
         crews |= _answerers(options, settings, crews, config)
         problems = [one for crew in crews.values() for one in provider_problems(crew, settings.models)]
         if problems:
@@ -138,11 +130,46 @@ def build_contestants(options: Options, settings: Settings, config: pytest.Confi
         raise pytest.UsageError(str(error)) from error
     return Contestants(
         by_reviewer=crews,
-        agent=agent if options.reviewers else NO_AGENT,
-        agent_defaulted=options.agent is None and bool(options.reviewers),
+        agents=tuple(agents) if options.reviewers else (NO_AGENT,),
+        agent_defaulted=not options.agents and bool(options.reviewers),
         why_agent=why,
         settings=settings,
     )
+
+
+def _agent_specs(names: Sequence[str], settings: Settings, config: pytest.Config) -> dict[str, AdapterSpec]:
+    """Return the specs of the named agents by their present names. Raises BadInput."""
+    found = {}
+    for name in names:
+        make = config.hook.pytest_crab_make_agent
+        spec, use = _spec(AGENTS, name, settings.agents, settings.folder, make, config)
+        found[name if name in settings.agents else use] = spec
+    return found
+
+
+def _crew_specs(
+    agents: Mapping[str, AdapterSpec], options: Options, settings: Settings, config: pytest.Config
+) -> Iterator[CrewSpec]:
+    """Yield the crews of every reviewer with every agent, each with its variants. Raises BadInput."""
+    scorers = _scorer_specs(options.score, settings)
+    for name in dict.fromkeys((*options.reviewers, *([NOTHING] if options.control else []))):
+        for agent, agent_spec in agents.items():
+            of = _replaying(agent_spec, name)
+            spec, use = _reviewer_spec(name, settings, config, recorded=of is not agent_spec)
+            is_control = use == NOTHING
+            whole = CrewSpec(
+                reviewer=name if len(agents) == 1 else full_name(name, [agent]),
+                reviewer_spec=spec,
+                agent=agent,
+                agent_spec=of,
+                control=is_control,
+                variant=CONTROL if is_control else None,
+                scorers=scorers,
+                review_by=None if len(agents) == 1 else name,
+                reviews=None if options.revisions == 1 else options.repeat,
+            )
+            yield whole
+            yield from _variants(whole, options)
 
 
 def _answerers(
@@ -209,27 +236,29 @@ def _variants(whole: CrewSpec, options: Options) -> Iterator[CrewSpec]:
     """Yield what is run beside a contestant: its first findings alone, and findings of other pull requests."""
     if whole.control:
         return
+    name = whole.review_name
+    whole = dataclasses.replace(whole, review_by=None)
     for count in sorted(set(options.top_n)):
         yield dataclasses.replace(whole, reviewer=f"{whole.reviewer}@{count}", first=count, variant=FIRST)
     if options.placebo is not None:
         folder = options.store / "placebo" / hashlib.sha256(str(options.placebo).encode()).hexdigest()[:16]
-        folder = folder / whole.reviewer
-        reviews = mismatch_reviews(read_trials(trials_file(options.placebo)), whole.reviewer)
+        folder = folder / name
+        reviews = mismatch_reviews(read_trials(trials_file(options.placebo)), name)
         if not reviews:
-            raise BadInput(str(options.placebo), [f"it has no two reviews of {whole.reviewer} to exchange"])
+            raise BadInput(str(options.placebo), [f"it has no two reviews of {name} to exchange"])
         write_reviews(folder, reviews)
         spec = REVIEWERS.spec("replay", {"reviews": str(folder)}, folder)
         yield dataclasses.replace(whole, reviewer=f"{whole.reviewer}@placebo", reviewer_spec=spec, variant=PLACEBO)
 
 
-def _default_agent(settings: Settings) -> tuple[str, str]:
+def _default_agent(settings: Settings) -> tuple[tuple[str, ...], str]:
     """Return the agent where none is named, and why: claude-code with its key, else the simulated one."""
     known = set(AGENTS.table) | set(settings.agents)
     if "claude-code" not in known or not os.environ.get("ANTHROPIC_API_KEY"):
-        return "simulated", "the default, since ANTHROPIC_API_KEY is not set; --agent names another"
+        return ("simulated",), "the default, since ANTHROPIC_API_KEY is not set; --agent names another"
     if not is_there("claude-code"):
-        return "simulated", "the default, since claude-code is not installed; --agent names another"
-    return "claude-code", "the default, since ANTHROPIC_API_KEY is set; --agent names another"
+        return ("simulated",), "the default, since claude-code is not installed; --agent names another"
+    return ("claude-code",), "the default, since ANTHROPIC_API_KEY is set; --agent names another"
 
 
 def _replaying(agent: AdapterSpec, reviewer: str) -> AdapterSpec:

@@ -30,6 +30,8 @@ from pytest_crab.gate.pairing import contestants
 from pytest_crab.gate.pairing import counterpart
 from pytest_crab.gate.pairing import design
 from pytest_crab.gate.pairing import flips
+from pytest_crab.gate.pairing import full_names
+from pytest_crab.gate.pairing import known_flips
 from pytest_crab.gate.pairing import pair
 from pytest_crab.gate.power_statement import power_statement
 from pytest_crab.gate.references import Reference
@@ -50,6 +52,7 @@ from pytest_crab.report.gate_record import GateRuling
 from pytest_crab.report.outcomes import oracle_counts
 from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
+from pytest_crab.types import full_name
 
 
 class RunGate:
@@ -102,14 +105,14 @@ class RunGate:
         instances = {item.instance.id: item.instance for item in self._items}
         runtimes = () if self._options.runtime == "auto" else (self._options.runtime,)
         after = Conditions(
-            agents=(self._contestants.agent,),
             runtimes=runtimes,
             digests={name: lock.digest(instance)[:16] for name, instance in instances.items()},
         )
         for reference in self._references:
-            for own in self._opponents(reference.summary).values():
+            for name, own in self._opponents(reference.summary).items():
                 before = conditions(reference.summary, own)
-                sentence = find_distrust(before) or refusal(differences(before, after), self._options.terms.allowed)
+                now = replace(after, agents=(self._contestants.by_reviewer[name].spec.agent,))
+                sentence = find_distrust(before) or refusal(differences(before, now), self._options.terms.allowed)
                 if sentence is not None:
                     raise pytest.UsageError(f"--crab-baseline: not comparable with {reference.name}: {sentence}")
 
@@ -125,7 +128,7 @@ class RunGate:
                 lines.append(f"crab: gate: {name}: the baseline knows nothing of what was selected")
                 continue
             margin = self._options.terms.margin
-            sentence = power_statement(ahead, margin=margin, assumed=own.stability is None, flips=flips(own))
+            sentence = power_statement(ahead, margin=margin, assumed=known_flips(own) is None, flips=flips(own))
             lines.append(f"crab: gate: {name}: {sentence}")
         return lines
 
@@ -211,15 +214,16 @@ class RunGate:
     def _opponents(self, before: Summary) -> dict[str, ReviewerSummary]:
         """Return the baseline's reviewer for each contestant of this run that has one."""
         found = contestants(before)
-        names = [name for name, crew in self._contestants.by_reviewer.items() if crew.spec.variant is None]
-        pairs = {name: counterpart(name, list(found), names) for name in names}
+        specs = [crew.spec for crew in self._contestants.by_reviewer.values() if crew.spec.variant is None]
+        names = {spec.reviewer: full_name(spec.review_name, [AGENTS.current(spec.agent)]) for spec in specs}
+        pairs = {name: counterpart(name, full_names(found.values()), names) for name in names}
         return {name: found[other] for name, other in pairs.items() if other is not None}
 
     def _changes(self, before: Summary) -> Iterator[str]:
         """Yield a sentence for each reviewer or agent whose client, model, prompt or settings have changed."""
         for name, own in self._opponents(before).items():
             spec, crew = self._contestants.by_reviewer[name].spec, self._contestants.by_reviewer[name]
-            if own.reviewer == name:
+            if own.reviewer in (name, spec.review_by):
                 yield from _changes_of(f"reviewer {name}", "reviewer", spec.reviewer_spec, crew.reviewer, own)
             if AGENTS.current(spec.agent) in map(AGENTS.current, own.agents):
                 yield from _changes_of(f"agent {spec.agent}", "agent", spec.agent_spec, crew.agent, own)
@@ -231,13 +235,15 @@ class RunGate:
     def _refuse(self) -> None:
         """Raise pytest.UsageError for a gate that cannot be trusted."""
         crews = list(self._contestants.by_reviewer.values())
+        doubtful = [crew.spec.agent for crew in crews if crew.privileged_agent or crew.simulated]
+        agent = next(iter((*doubtful, *self._contestants.agents)))
         sentence = refuse(
             fail_under=self._options.fail_under,
             max_broken=self._options.max_broken,
             max_unknown=self._options.max_unknown,
-            agent=self._contestants.agent,
-            privileged=any(crew.privileged_agent for crew in crews),
-            simulated=any(crew.simulated for crew in crews),
+            agent=agent,
+            privileged=any(crew.privileged_agent for crew in crews if crew.spec.agent == agent),
+            simulated=any(crew.simulated for crew in crews if crew.spec.agent == agent),
             defaulted=self._contestants.agent_defaulted,
             runtime_named=self._options.runtime != "auto" or not self._contestants.run_code,
             gated=any(crew.spec.variant is None for crew in crews),

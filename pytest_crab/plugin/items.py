@@ -51,14 +51,14 @@ class Items:
     """Collects instances: an item for each reviewer and repeat, in the order of the command line.
 
     ``reviewers`` says of each reviewer whether it was named; the others are there to compare with. ``answerers`` answer
-    the questions of instances that have some.
+    the questions of instances that have some. ``repeats`` is the number of trials of each on an instance.
     """
 
     def __init__(
         self,
         reviewers: Mapping[str, bool],
         answerers: Sequence[str],
-        repeats: int,
+        repeats: Mapping[str, int],
         store: Path,
         config: pytest.Config,
     ) -> None:
@@ -237,7 +237,7 @@ def items_of(instance: Instance, parent: pytest.Collector) -> Iterator[pytest.It
     items = parent.config.stash[_ITEMS]
     answerers = () if instance.probes is None else items.answerers
     for reviewer, named in {**items.reviewers, **dict.fromkeys(answerers, True)}.items():
-        for repeat in range(1, items.repeats + 1):
+        for repeat in range(1, items.repeats[reviewer] + 1):
             trial_id = TrialId(instance.id, reviewer, repeat)
             item: TrialItem = TrialItem.from_parent(
                 parent, name=trial_id.item_name, instance=instance, trial_id=trial_id, named=named

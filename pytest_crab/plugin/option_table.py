@@ -82,11 +82,13 @@ class Options:
         "run this experiment of crab.yaml: its reviewers, its set and its options where none are given here",
         short="--experiment",
     )
-    agent: str | None = _option(
+    agents: tuple[str, ...] = _option(
         kinds.NAME,
-        None,
-        "let this coding agent act on the findings (built in: claude-code, codex, command, mini, replay, "
-        "simulated, suggestions, tool-loop; others in crab.yaml)",
+        (),
+        "let this coding agent act on the findings; repeatable: several act on the same reviews (built in: "
+        "claude-code, codex, command, mini, replay, simulated, suggestions, tool-loop; others in crab.yaml)",
+        name="agent",
+        many=True,
         short="--agent",
     )
     score: tuple[str, ...] = _option(
@@ -102,6 +104,9 @@ class Options:
         kinds.ADDRESS, None, "run the trials on the Dask cluster whose scheduler has this address"
     )
     repeat: int = _option(kinds.COUNT, 1, "run every trial so many times")
+    revisions: int = _option(
+        kinds.COUNT, 1, "let the agent act so many times on every review, to tell its noise from the reviewer's"
+    )
     since: date | None = _option(
         kinds.DAY, None, "run only instances that were merged since this day, as models may know the older ones"
     )

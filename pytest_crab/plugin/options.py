@@ -87,7 +87,7 @@ def read_options(config: pytest.Config, settings: Settings) -> Options:
     for name in ("report", "junit", "anchor", "placebo"):
         values[name] = invocation / values[name] if values[name] else None
     values["baselines"] = tuple(invocation / path for path in values["baselines"])
-    for name in ("reviewers", "answerers"):
+    for name in ("reviewers", "answerers", "agents"):
         values[name] = tuple(dict.fromkeys(values[name]))
     return Options(**{**values, "store": store, "report": values["report"] or store / "report"})
 

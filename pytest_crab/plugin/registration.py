@@ -103,8 +103,13 @@ def _options(config: pytest.Config, settings: Settings) -> Options:
 
 
 def _items(options: Options, contestants: Contestants, config: pytest.Config) -> Items:
-    named = {name: name in options.reviewers for name, crew in contestants.by_reviewer.items() if not crew.spec.answers}
-    return Items(named, options.answerers, options.repeat, options.store, config)
+    crews = contestants.by_reviewer.items()
+    named = {name: crew.spec.review_name in options.reviewers for name, crew in crews if not crew.spec.answers}
+    repeats = {
+        **dict.fromkeys(named, options.repeat * options.revisions),
+        **dict.fromkeys(options.answerers, options.repeat),
+    }
+    return Items(named, options.answerers, repeats, options.store, config)
 
 
 def _refuse_forked(config: pytest.Config) -> None:

@@ -82,17 +82,19 @@ class Runner:
         self._items: list[TrialItem] = []
         self._places: dict[TrialItem, int] = {}
         self._submitted: set[TrialItem] = set()
+        self._first_on_review: dict[TrialItem, TrialItem] = {}
+        self._ended: set[TrialId] = set()
 
     # --- trials -----------------------------------------------------------------------------------------------------
 
     def trial_of(self, instance: Instance) -> Trial:
-        """Run the trial of an instance with the first reviewer named, once.
+        """Run the trial of an instance with the first reviewer and agent named, once.
 
         Raises CrabError if it was stopped, and where only answerers are named.
         """
         if not self._options.reviewers:
             raise CrabError("crab_trial runs the first reviewer, and none is named: name one with --reviewer")
-        trial_id = TrialId(instance.id, self._options.reviewers[0])
+        trial_id = TrialId(instance.id, next(iter(self._contestants.by_reviewer)))
         self._submit(instance, trial_id)
         return self._result(instance, trial_id)
 
@@ -156,11 +158,15 @@ class Runner:
     def _announce_review(self, work: TrialWork, trial: Trial) -> None:
         if trial.review is not None and any(step.step == "review" and not step.reused for step in trial.steps):
             self._config.hook.pytest_crab_review_done(
-                instance=work.instance, reviewer=trial.reviewer, review=trial.review, config=self._config
+                instance=work.instance,
+                reviewer=trial.review_by or trial.reviewer,
+                review=trial.review,
+                config=self._config,
             )
 
     def _note_end(self, trial: Trial) -> None:
         """Take a reviewer's trials out of the queue once it is given up."""
+        self._ended.add(trial.id)
         if self._giving_up.note(trial) and self._pool is not None:
             self._pool.drop(lambda key: isinstance(key, TrialId) and key.reviewer == trial.reviewer)
 
@@ -205,6 +211,11 @@ class Runner:
         """Note the items in their order, after deselection."""
         self._items = [item for item in session.items if isinstance(item, TrialItem)]
         self._places = {item: place for place, item in enumerate(self._items)}
+        first: dict[TrialId, TrialItem] = {}
+        for item in self._items:
+            instance, reviewer, repeat = item.trial_id
+            review = self._contestants.by_reviewer[reviewer].spec.review_id(instance, repeat)
+            self._first_on_review[item] = first.setdefault(review, item)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self) -> None:
@@ -220,6 +231,7 @@ class Runner:
         place = self._places[item]
         until = place + (1 if self._is_worker else self._ahead)
         ahead = [each for each in self._items[place:until] if each not in self._submitted and self._is_due(each)]
+        ahead = [each for each in ahead if each is item or self._has_review(each)]
         for each in ahead:
             self._submit(each.instance, each.trial_id)
         self._submitted.update(ahead)
@@ -312,6 +324,14 @@ class Runner:
     def _is_due(self, item: TrialItem) -> bool:
         """Return True if the item's trial is run before the next look at the gate."""
         return self._looks is None or self._looks.is_due(item.instance.repo)
+
+    def _has_review(self, item: TrialItem) -> bool:
+        """Return False while another trial may be asking for the item's review on another machine.
+
+        Trials of one machine wait for each other, and workers of a cluster do not know what others ask for.
+        """
+        first = self._first_on_review[item]
+        return self._cluster is None or first is item or first.trial_id in self._ended
 
     @property
     def _ahead(self) -> int:

@@ -17,6 +17,8 @@ from pytest_crab.report.files import write_report_file
 from pytest_crab.report.headline import gate_line
 from pytest_crab.report.headline import headlines
 from pytest_crab.report.label_changes import label_table
+from pytest_crab.report.mediator_text import mediator_lines
+from pytest_crab.report.mediator_text import mediator_tables
 from pytest_crab.report.recorded_rulers import ruler_lines
 from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
@@ -97,6 +99,9 @@ def detail_lines(summary: Summary) -> Iterator[str]:
     for one in ruler_tables(summary):
         yield from ("", *_escaped(one), "")
         yield from (f"- {escape_markdown(text, 500)}" for text in ruler_lines(summary.rulers.values()))
+    for one in mediator_tables(summary):
+        yield from ("", *_escaped(one), "")
+        yield from (f"- {escape_markdown(text, 500)}" for text in mediator_lines(summary))
     unknown = [f"{unknown_head(summary)}: {text}" for text in unknown_lines(summary)]
     said = [*unknown, *together_lines(summary), *(text for text, _ in remarks(summary))]
     if said:

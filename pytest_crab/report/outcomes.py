@@ -48,7 +48,8 @@ class OracleRecord:
 
     ``verdicts`` has a letter for each repeat, in their order: see OUTCOMES.
 
-    ``repeats`` are their numbers where these are not 1, 2 and so on.
+    ``repeats`` are their numbers where these are not 1, 2 and so on, and ``reviews`` those of the reviews that they
+    rest on, where several revisions were made of each; empty: each has a review of its own.
 
     ``resolvable`` is whether the agent was seen to resolve it from the human comment; None: not examined.
     """
@@ -59,12 +60,18 @@ class OracleRecord:
     labels: Mapping[str, str] = field(default_factory=dict)
     verdicts: str
     repeats: tuple[int, ...] = ()
+    reviews: tuple[int, ...] = ()
     resolvable: bool | None = None
 
     @property
     def key(self) -> Key:
         """The instance and the comment that identify this oracle."""
         return self.instance, self.comment
+
+    @property
+    def review_numbers(self) -> tuple[int, ...]:
+        """The number of the review of each verdict."""
+        return self.reviews or tuple(range(1, len(self.verdicts) + 1))
 
     def counts(self) -> Measured:
         """Return the counts of its verdicts, as comparisons take them."""

@@ -15,6 +15,7 @@ from pytest_crab.report.outcomes import OracleRecord
 from pytest_crab.statistics import repeats
 from pytest_crab.statistics.variance_shares import RepeatedOracle
 from pytest_crab.statistics.variance_shares import narrowing
+from pytest_crab.statistics.variance_shares import noise_of
 from pytest_crab.statistics.variance_shares import variance_shares
 
 
@@ -25,9 +26,11 @@ class Stability:
     ``stable`` of them had the same verdict every time. ``flips`` is the noise floor: the share of oracles on which two
     single runs of the unchanged reviewer differ. ``rates`` are the micro rates of each repeat, and ``deviation`` their
     standard deviation. ``pass_at`` is pass@k, the share of oracles that at least one of k runs catches, by k: it counts
-    luck, and is no rate. ``variance`` has the shares of repository, pull request, oracle and run in the variance of a
-    verdict, and ``narrowing`` the share by which the interval of the rate narrows with as many instances or repeats
-    again (None: nothing varies).
+    luck, and is no rate. ``variance`` has the shares of repository, pull request, oracle, reviewer and agent in the
+    variance of a verdict, and ``narrowing`` the share by which the interval of the rate narrows for as much money again
+    as instances, repeats or revisions (None: nothing varies). ``reviews`` is how many reviews there are of a pull
+    request where several revisions were made of each; None: each repeat has its own. With one review alone the numbers
+    are of the agent's noise, and say nothing of the reviewer's.
     """
 
     oracles: int
@@ -38,26 +41,26 @@ class Stability:
     pass_at: Mapping[str, float] = field(default_factory=dict)
     variance: Mapping[str, float] = field(default_factory=dict)
     narrowing: Mapping[str, float] | None = None
+    reviews: int | None = None
 
 
-def stability(oracles: Sequence[OracleRecord]) -> Stability | None:
-    """Return the stability of these verdicts; None where no oracle has two known repeats."""
-    known = ["".join(one for one in oracle.verdicts if one in (CAUGHT, MISSED, EMPTY)) for oracle in oracles]
-    several = [(verdicts.count(CAUGHT), len(verdicts)) for verdicts in known if len(verdicts) > 1]
+def stability(oracles: Sequence[OracleRecord], *, review_price: float = 0.0) -> Stability | None:
+    """Return the stability of these verdicts; None where no oracle has two known repeats.
+
+    A review costs ``review_price`` times what a revision does.
+    """
+    repeated = [found for oracle in oracles if (found := _repeated(oracle)).runs]
+    several = [(own.caught, own.runs) for own in repeated if own.runs > 1]
     if not several:
         return None
     rates = list(_rates(oracles))
-    repeated = [
-        RepeatedOracle(repo=oracle.repo, pull=oracle.instance, caught=verdicts.count(CAUGHT), runs=len(verdicts))
-        for oracle, verdicts in zip(oracles, known, strict=True)
-        if verdicts
-    ]
+    noise = noise_of(repeated)
     spread = repeats.variance(rates)
     fewest = min(runs for _, runs in several)
     return Stability(
         oracles=len(several),
         stable=sum(caught in (0, runs) for caught, runs in several),
-        flips=math.fsum(repeats.flips(caught, runs) or 0.0 for caught, runs in several) / len(several),
+        flips=2 * (noise.across if noise.across is not None else noise.within or 0.0),
         rates=tuple(rates),
         deviation=None if spread is None else math.sqrt(spread),
         pass_at={
@@ -65,8 +68,19 @@ def stability(oracles: Sequence[OracleRecord]) -> Stability | None:
             for k in range(1, fewest + 1)
         },
         variance=variance_shares(repeated),
-        narrowing=narrowing(repeated),
+        narrowing=narrowing(repeated, review_price=review_price),
+        reviews=max(len(set(own.reviews)) for own in oracles) if any(own.reviews for own in oracles) else None,
     )
+
+
+def _repeated(oracle: OracleRecord) -> RepeatedOracle:
+    """Return the counts of an oracle's known verdicts, review by review."""
+    found: dict[int, list[bool]] = {}
+    for number, one in zip(oracle.review_numbers, oracle.verdicts, strict=True):
+        if one in (CAUGHT, MISSED, EMPTY):
+            found.setdefault(number, []).append(one == CAUGHT)
+    counts = tuple((sum(own), len(own)) for own in found.values())
+    return RepeatedOracle(repo=oracle.repo, pull=oracle.instance, reviews=counts)
 
 
 def _rates(oracles: Sequence[OracleRecord]) -> list[float]:

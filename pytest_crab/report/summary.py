@@ -22,6 +22,8 @@ from pytest_crab.report.comparisons import Together
 from pytest_crab.report.comparisons import lifts
 from pytest_crab.report.comparisons import together
 from pytest_crab.report.gate_record import Gate
+from pytest_crab.report.mediators import Mediators
+from pytest_crab.report.mediators import mediators
 from pytest_crab.report.model_usage import ModelUsage
 from pytest_crab.report.model_usage import sum_usages
 from pytest_crab.report.outcomes import OracleRecord
@@ -43,6 +45,7 @@ from pytest_crab.report.trial_rows import comments_of
 from pytest_crab.report.trial_rows import cost
 from pytest_crab.report.trial_rows import oracles_of
 from pytest_crab.report.trial_rows import per_run
+from pytest_crab.report.trial_rows import review_price
 from pytest_crab.report.trial_rows import row_of
 from pytest_crab.statistics.choices import ProbeMeasures
 from pytest_crab.statistics.choices import probe_measures
@@ -143,6 +146,7 @@ class ReviewerSummary:
     probes: Mapping[str, Mapping[str, ProbeMeasures]] = field(default_factory=dict)
     measure: str | None = None
     oracles: tuple[OracleRecord, ...] = ()
+    review_by: str | None = None
     decided_by: Mapping[str, int] = field(default_factory=dict)
     by_ruler: Mapping[str, RulerMean] = field(default_factory=dict)
 
@@ -163,6 +167,7 @@ class Summary:
 
     ``digests`` say by instance what it was made of, where that is on record. ``shard``, as in 2/4, is the part of a run
     that this is; None: it is a whole. ``rulers`` are the scorers that trials name on record, with their versions.
+    ``mediators`` compares agents that acted on the same reviews; None: there was one.
     """
 
     schema: int = SCHEMA
@@ -174,6 +179,7 @@ class Summary:
     shard: str | None = None
     gate: Gate | None = None
     rulers: Mapping[str, RecordedRuler] = field(default_factory=dict)
+    mediators: Mediators | None = None
 
     def dimensions(self) -> dict[str, tuple[str, ...]]:
         """The labels of all comments by dimension; ``kind`` is left out, since tables show it as columns."""
@@ -228,25 +234,36 @@ class SummaryBuilder:
             by_reviewer.setdefault(trial.reviewer, []).append(self._rows[trial])
         unasked = _caught_by_control(by_reviewer.values())
         found = [_reviewer(name, own, unasked, strict=errors_as_misses) for name, own in by_reviewer.items()]
+        compared = tuple(_with_comparisons(found))
         honest = [own for own in found if own.variant is None and own.reviewer not in (*own.privileged, *own.leaky)]
         rows = (row for own in by_reviewer.values() for row in own)
         return Summary(
             errors_as_misses=errors_as_misses,
             superseded=self._superseded,
-            reviewers=tuple(_with_comparisons(found)),
+            reviewers=compared,
+            mediators=mediators(compared),
             together=together([_contestant(own) for own in honest]),
             rulers=merge_rulers(row.rulers for row in self._rows.values()),
             digests={row.instance: row.digest for row in rows if row.digest is not None},
         )
 
 
-def _caught_by_control(reviewers: Iterable[Sequence[TrialRow]]) -> AbstractSet[Key]:
-    """Return the oracles that the control, an agent without a review, caught in at least half of its known repeats."""
-    control = next((rows for rows in reviewers if rows[0].variant == CONTROL), ())
-    return {oracle.key for oracle in oracles_of(control) if (oracle.value() or 0) >= MAJORITY}
+def _caught_by_control(reviewers: Iterable[Sequence[TrialRow]]) -> dict[str, AbstractSet[Key]]:
+    """Return, by agent, the oracles that it caught without a review in at least half of its known repeats."""
+    return {
+        rows[0].agent: {oracle.key for oracle in oracles_of(rows) if (oracle.value() or 0) >= MAJORITY}
+        for rows in reviewers
+        if rows[0].variant == CONTROL
+    }
 
 
-def _reviewer(name: str, rows: Sequence[TrialRow], unasked: AbstractSet[Key], *, strict: bool) -> ReviewerSummary:
+def _of_agent(unasked: Mapping[str, AbstractSet[Key]], agent: str) -> AbstractSet[Key]:
+    return unasked[agent] if agent in unasked else next(iter(unasked.values()), frozenset())
+
+
+def _reviewer(
+    name: str, rows: Sequence[TrialRow], unasked: Mapping[str, AbstractSet[Key]], *, strict: bool
+) -> ReviewerSummary:
     oracles = oracles_of(rows)
     privileged = _distinct(word for row in rows for word in row.privileged)
     leaky = _distinct(word for row in rows for word in row.leaky)
@@ -273,9 +290,9 @@ def _reviewer(name: str, rows: Sequence[TrialRow], unasked: AbstractSet[Key], *,
         regressions=_regressions(rows),
         variant=rows[0].variant,
         versions=_versions(rows),
-        burden=burden((row.load for row in rows), unasked),
+        burden=burden((row.load for row in rows), _of_agent(unasked, rows[0].agent)),
         clean=clean_reviews(row.load for row in rows if row.clean),
-        stability=stability(oracles),
+        stability=stability(oracles, review_price=review_price(rows)),
         findings_by_label=_findings_by_label(rows),
         usage=sum_usages(usage for row in rows for usage in row.usages),
         unknown_causes=dict(Counter(cause for row in rows for cause in row.causes).most_common()),
@@ -283,6 +300,7 @@ def _reviewer(name: str, rows: Sequence[TrialRow], unasked: AbstractSet[Key], *,
         **_costs(rows),
         **_answers(rows),
         oracles=tuple(oracles),
+        review_by=rows[0].review_by,
         **measured_by(rows),
     )
 
@@ -294,9 +312,12 @@ def _regressions(rows: Iterable[TrialRow]) -> Regressions:
 
 def _with_comparisons(found: Sequence[ReviewerSummary]) -> Iterator[ReviewerSummary]:
     """Yield the reviewers with their lift over the control, and with the curve of their first findings."""
-    control = next((own for own in found if own.variant == CONTROL), None)
-    others = [own for own in found if own.variant != CONTROL]
-    lift = lifts([_contestant(own) for own in others], _contestant(control)) if control is not None else {}
+    lift: dict[str, Lift] = {}
+    controls = [own for own in found if own.variant == CONTROL]
+    for control in controls:
+        others = [own for own in found if own.variant != CONTROL]
+        beside = [own for own in others if len(controls) == 1 or own.agents == control.agents]
+        lift |= lifts([_contestant(own) for own in beside], _contestant(control))
     for own in found:
         curve = {
             other.reviewer.rpartition("@")[2]: other.overall.micro
@@ -331,12 +352,12 @@ def _origins(rows: Iterable[TrialRow]) -> dict[str, Any]:
 
 
 def _costs(rows: Sequence[TrialRow]) -> dict[str, Any]:
-    """Return the fields in US dollars and seconds, and how many steps have no known cost."""
+    """Return the fields in dollars and seconds, and how many costs are unknown; a shared review is paid once."""
     costs = [cost for row in rows for cost in row.costs]
     known = [cost for cost in costs if cost is not None]
     failed = [cost for row in rows for cost in row.failed_costs if cost is not None]
     return {
-        "cost_usd": sum(known) if known else None,
+        "cost_usd": sum(known) - sum(row.shared_cost for row in rows) if known else None,
         "failed_usd": sum(failed) if failed else None,
         "unpriced": len(costs) - len(known),
         "cost_per_run": per_run(rows, cost) if known else None,

@@ -20,6 +20,13 @@ from pytest_crab.text import ascii_line
 #: How many pairs of reviewers are spelt out; summary.json has all.
 _PAIRS = 6
 
+#: What more money can be spent on, by its name in ``Stability.narrowing``.
+_WAYS = {
+    "instances": "instances of further repositories",
+    "repeats": "repeats with reviews of their own",
+    "revisions": "revisions of the same reviews",
+}
+
 
 def lift_lines(summary: Summary) -> Iterator[str]:
     """Yield the net lift of each reviewer over the control."""
@@ -48,12 +55,16 @@ def repeat_lines(reviewer: ReviewerSummary) -> Iterator[str]:
     steady = reviewer.stability
     if steady is None:
         return
+    if steady.reviews is not None:
+        made = format_count(steady.reviews, "review")
+        yield f"{reviewer.repeats // steady.reviews} revisions of each of {made} of a pull request"
     away = "" if steady.deviation is None else f", standard deviation {format_percent(steady.deviation)} points"
     rates = ", ".join(map(format_percent, steady.rates))
     yield f"{steady.stable} of {steady.oracles} oracles with the same verdict every time; rates {rates}%{away}"
     most = max(steady.pass_at, key=int)
+    of = "two revisions of one review" if steady.reviews == 1 else "two runs"
     yield (
-        f"noise floor: {format_percent(steady.flips)}% of verdicts differ between two runs; "
+        f"noise floor: {format_percent(steady.flips)}% of verdicts differ between {of}; "
         f"pass@{most} {format_percent(steady.pass_at[most])}%"
     )
     if steady.variance:
@@ -64,13 +75,13 @@ def repeat_lines(reviewer: ReviewerSummary) -> Iterator[str]:
 
 
 def _next_money(reviewer: ReviewerSummary, narrowing: Mapping[str, float]) -> str:
-    """Say whether as much money again is better spent on instances or on repeats."""
-    priced = reviewer.cost_usd is not None and not reviewer.unpriced
+    """Say whether as much money again is better spent on instances, on repeats or on revisions of the same reviews."""
+    priced = bool(reviewer.cost_usd) and not reviewer.unpriced
     money = f"the next {format_dollars(reviewer.cost_usd or 0.0)} USD" if priced else "as much money again"
-    by = {name: f"{100 * share:.0f}%" for name, share in narrowing.items()}
+    ways = [f"by {100 * narrowing[name]:.0f}% as {way}" for name, way in _WAYS.items() if name in narrowing]
     return (
-        f"more instances or more repeats? {money} would narrow the interval of the rate by {by['instances']} as "
-        f"instances of further repositories, and by {by['repeats']} as repeats"
+        f"more instances or more repeats? {money} would narrow the interval of the rate {', '.join(ways[:-1])}, and "
+        f"{ways[-1]}"
     )
 
 

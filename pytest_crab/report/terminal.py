@@ -18,6 +18,8 @@ from pytest_crab.formats import format_number
 from pytest_crab.formats import format_percent
 from pytest_crab.formats import format_table
 from pytest_crab.report.headline import headlines
+from pytest_crab.report.mediator_text import mediator_lines
+from pytest_crab.report.mediator_text import mediator_tables
 from pytest_crab.report.recorded_rulers import ruler_lines
 from pytest_crab.report.summary import CAUSES
 from pytest_crab.report.summary import LEAKY
@@ -93,6 +95,7 @@ def summary_lines(summary: Summary, width: int = 80) -> list[Line]:
         _grids(probe_tables(summary), width),
         [*_grids(ruler_tables(summary), width), *_rulers(summary, width)],
         [line for text in together_lines(summary) for line in _wrap(text, width)],
+        [*_grids(mediator_tables(summary), width), *_mediators(summary, width)],
         _notes(summary, width),
         _usage(summary, width),
         _unknown(summary, width),
@@ -134,6 +137,11 @@ def _row(name: str, cells: Sequence[str], first: int, widths: Sequence[int]) -> 
 def _rulers(summary: Summary, width: int) -> list[Line]:
     """Return the rulers with their versions and how far judges can be trusted."""
     return [line for text in ruler_lines(summary.rulers.values()) for line in _wrap(ascii_line(text), width)]
+
+
+def _mediators(summary: Summary, width: int) -> list[Line]:
+    """Return how much of a rate is the agent's, where several acted on the same reviews."""
+    return [line for text in mediator_lines(summary) for line in _wrap(text, width)]
 
 
 def _grids(tables: Iterable[SummaryTable], width: int) -> list[Line]:

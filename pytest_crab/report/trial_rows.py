@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 from collections import Counter
 from collections.abc import Callable
 from collections.abc import Iterable
@@ -23,6 +24,8 @@ from pytest_crab.report.review_cost import TrialLoad
 from pytest_crab.report.review_cost import load
 from pytest_crab.statistics.comparison import Key
 from pytest_crab.types import Provenance
+from pytest_crab.types import Review
+from pytest_crab.types import Revision
 from pytest_crab.types import Trial
 from pytest_crab.types import Unit
 from pytest_crab.types import Usage
@@ -47,7 +50,8 @@ class TrialRow:
     """One trial; ``own_seconds`` are those of review, revision and verdicts; None: some were kept from before.
 
     ``oracles`` have this trial's verdict alone, by the scorer ``decided_by``. ``causes`` has the cause of each unknown
-    verdict. ``ruler_values`` are of each scorer, comment by comment.
+    verdict. ``ruler_values`` are of each scorer, comment by comment. ``shared_cost`` is what its review has cost, if an
+    earlier trial of this reviewer has the same review; ``prices`` are the dollars of its review and of its revision.
     """
 
     instance: str
@@ -78,10 +82,14 @@ class TrialRow:
     decided_by: str | None = None
     ruler_values: tuple[tuple[str, str, float | None], ...] = ()
     rulers: Mapping[str, RecordedRuler] = field(default_factory=dict)
+    review_by: str | None = None
+    shared_cost: float = 0.0
+    prices: tuple[float | None, float | None] = (None, None)
 
 
 def row_of(trial: Trial) -> TrialRow:
     """Return the row of a trial."""
+    own = _without_shared_review(trial)
     return TrialRow(
         instance=trial.instance,
         repo=trial.repo,
@@ -97,7 +105,7 @@ def row_of(trial: Trial) -> TrialRow:
         skipped=trial.skipped,
         load=load(trial),
         costs=costs_of(trial),
-        failed_costs=tuple(usage.cost_usd for usage in trial.failed_usages),
+        failed_costs=tuple(usage.cost_usd for usage in own.failed_usages),
         regressions=trial.regressions,
         seconds=trial.seconds,
         own_seconds=_seconds(trial),
@@ -105,12 +113,15 @@ def row_of(trial: Trial) -> TrialRow:
         digest=trial.versions.get("instance"),
         oracles=tuple(_oracles(trial)),
         causes=tuple(map(why, trial.having(Verdict.UNKNOWN))),
-        usages=tuple(usages_of(trial)),
+        usages=tuple(usages_of(own)),
         finding_labels=_finding_labels(trial),
         answers=tuple(_answers(trial)),
         decided_by=trial.ruler,
         ruler_values=tuple((one.scorer, one.subject, one.value) for one in trial.scores if one.unit is Unit.COMMENT),
         rulers=rulers_of(trial),
+        review_by=trial.review_by,
+        shared_cost=_known(costs_of(trial)) - _known(costs_of(own)),
+        prices=(_price(trial.review), _price(trial.revision)),
     )
 
 
@@ -122,8 +133,25 @@ def _oracles(trial: Trial) -> Iterator[OracleRecord]:
             repo=trial.repo,
             labels=result.labels,
             verdicts=letters.letter(result.reason),
+            reviews=() if trial.review_number is None else (trial.review_number,),
             resolvable=result.resolvable,
         )
+
+
+def _without_shared_review(trial: Trial) -> Trial:
+    """Return the trial without what its review has used, if it is that of an earlier trial of this reviewer."""
+    if trial.review is None or trial.review_number in (None, trial.repeat):
+        return trial
+    return dataclasses.replace(trial, review=dataclasses.replace(trial.review, usage=None, failed=None))
+
+
+def _known(costs: Iterable[float | None]) -> float:
+    return sum(one for one in costs if one is not None)
+
+
+def _price(step: Review | Revision | None) -> float | None:
+    """Return the dollars of a review or a revision; None: not known."""
+    return None if step is None or step.usage is None else step.usage.cost_usd
 
 
 def _answers(trial: Trial) -> Iterator[ProbeAnswers]:
@@ -178,10 +206,12 @@ def _over_repeats(own: Mapping[int, OracleRecord]) -> OracleRecord:
     """Return one record of an oracle from those of its repeats, by their numbers."""
     first, *_ = own.values()
     repeats = sorted(own)
+    shared = any(one.reviews for one in own.values())
     marks = [one.resolvable for one in own.values() if one.resolvable is not None]
     return dataclasses.replace(
         first,
         verdicts="".join(own[repeat].verdicts for repeat in repeats),
+        reviews=tuple(number for repeat in repeats for number in own[repeat].reviews or (repeat,)) if shared else (),
         repeats=() if repeats == list(range(1, len(repeats) + 1)) else tuple(repeats),
         resolvable=marks[-1] if marks else None,
     )
@@ -218,3 +248,10 @@ def cost(row: TrialRow) -> float | None:
     """The dollars of a trial's review, revision and failed attempts, 0 if there was none; None: one is not known."""
     known = [one for one in row.costs if one is not None]
     return sum(known) if len(known) == len(row.costs) else None
+
+
+def review_price(rows: Iterable[TrialRow]) -> float:
+    """Return what a review costs in revisions; 0 where one of the two prices is not known."""
+    known = [row.prices for row in rows if None not in row.prices]
+    review, revision = (math.fsum(own[part] or 0.0 for own in known) for part in (0, 1))
+    return review / revision if revision else 0.0

@@ -88,8 +88,8 @@ def rate_interval(values: Sequence[float], clusters: Sequence[Hashable], level: 
     """Return Wilson's interval of a mean of values from 0 to 1, with the effective count and Student's t.
 
     The effective count is the number of independent values that would be as sure as these are. A cluster without any
-    of the rarer verdict says little about how clusters differ, so degrees of freedom are at most one more than one and
-    a half times the clusters that hold it. One cluster alone bounds nothing: the interval is from 0 to 1.
+    of the rarer verdict says little about how clusters differ, so degrees of freedom are at most one and a half times
+    the clusters that hold it. One cluster alone bounds nothing: the interval is from 0 to 1.
     """
     own = clustered_mean(values, clusters)
     if own.clusters < 2:
@@ -98,7 +98,7 @@ def rate_interval(values: Sequence[float], clusters: Sequence[Hashable], level: 
     variance = own.effect * own.independent
     known = variance > 1e-12 and inside > 1e-12
     effective = inside / variance if known else own.count / own.effect
-    df = min(own.df, 1.5 * own.informative + 1) if known else own.df
+    df = min(own.df, 1.5 * own.informative) if known else own.df
     t2 = t_quantile((1 + level) / 2, df) ** 2
     middle = (own.mean + t2 / (2 * effective)) / (1 + t2 / effective)
     half = math.sqrt(t2 * (max(0.0, inside) / effective + t2 / (4 * effective**2))) / (1 + t2 / effective)

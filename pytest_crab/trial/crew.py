@@ -25,6 +25,7 @@ from pytest_crab.scoring.choices.answers import Answerer
 from pytest_crab.scoring.judges.scorer import JudgeScorer
 from pytest_crab.scoring.protocols import Scorer
 from pytest_crab.types import Instance
+from pytest_crab.types import TrialId
 
 #: Adapters of this package that run programs of others, or commands that a model makes up.
 _FOREIGN = ("command", "tool-loop", *KINDS)
@@ -39,6 +40,9 @@ class CrewSpec:
     ``answers``: in the reviewer's place is an answerer, which answers questions; the agent is then not asked.
     ``agent_answers``: that answerer is an agent, which runs code.
     ``scorers`` judge its trials, the first one that applies to an instance decides the outcome.
+    ``review_by`` is the reviewer's own name where several agents act on its reviews, and ``reviewer`` names both.
+    ``reviews`` is how many reviews are made of an instance where further repeats act on these again; None: each repeat
+    has its own.
     """
 
     reviewer: str
@@ -51,6 +55,21 @@ class CrewSpec:
     answers: bool = False
     agent_answers: bool = False
     scorers: tuple[ScorerSpec, ...] = DEFAULT
+    review_by: str | None = None
+    reviews: int | None = None
+
+    @property
+    def review_name(self) -> str:
+        """The reviewer's own name."""
+        return self.review_by or self.reviewer
+
+    def review_number(self, repeat: int) -> int:
+        """Return the number of the review that a repeat acts on."""
+        return repeat if self.reviews is None else (repeat - 1) % self.reviews + 1
+
+    def review_id(self, instance: str, repeat: int) -> TrialId:
+        """Return the name of the review that a repeat acts on: trials with the same one share it."""
+        return TrialId(instance, self.review_name, self.review_number(repeat))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,6 +28,9 @@ JUDGEMENT = VoteStep.name
 
 STORED, RUNS, OPEN, NEEDLESS = "stored", "would run", "depends on what runs before", "not needed"
 
+#: The state of a review that would run for another trial, which comes first.
+SHARED = "as another trial's"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialPlan:
@@ -44,7 +47,7 @@ class TrialPlan:
 
     def runs(self, step: str) -> bool:
         """Return whether a step may have to be made."""
-        return self.steps.get(step, NEEDLESS) not in (STORED, NEEDLESS)
+        return self.steps.get(step, NEEDLESS) not in (STORED, NEEDLESS, SHARED)
 
 
 #: The steps of a trial with a reviewer.
@@ -124,7 +127,7 @@ class _Planner:
     def look_up_review(self) -> Review | None:
         """Return the stored review; with it, the later steps that it makes needless are known."""
         run = self._run
-        review = run.context.stored_results(ReviewStep(run.context, run.reviewer, run.repeat)).get("")
+        review = run.context.stored_results(ReviewStep(run.context, run.reviewer, run.review_number)).get("")
         self._note("review", review)
         if not run.revises or (review is not None and not review.size and not run.crew.spec.control):
             self.states["revision"] = self.states["verdict"] = NEEDLESS

@@ -134,6 +134,11 @@ class TrialRun:
         return self.crew.agent_for(self.instance)
 
     @property
+    def review_number(self) -> int:
+        """The number of its review, which may be an earlier repeat's too."""
+        return self.crew.spec.review_number(self.repeat)
+
+    @property
     def revises(self) -> bool:
         """True if a scorer needs a revision."""
         return any(map(_revises, self.scorers))
@@ -209,7 +214,7 @@ class TrialRun:
         return evidence
 
     def _review(self) -> Review:
-        step = ReviewStep(self.context, self.reviewer, self.repeat)
+        step = ReviewStep(self.context, self.reviewer, self.review_number)
         done = self.context.perform(step)
         review = step.finish(done[""])
         if done.reused and review.usage is not None:  # so that the limit is the same however often a run is made
@@ -338,6 +343,8 @@ def _identity(instance: Instance, crew: Crew, repeat: int) -> dict[str, Any]:
         "simulated": crew.simulated,
         "variant": crew.spec.variant,
         "clean": instance.clean,
+        "review_by": crew.spec.review_by,
+        "review_number": None if crew.spec.reviews is None else crew.spec.review_number(repeat),
     }
 
 

@@ -58,6 +58,7 @@ from pytest_crab.types.trials import TRIAL_SCHEMA
 from pytest_crab.types.trials import StepRecord
 from pytest_crab.types.trials import Trial
 from pytest_crab.types.trials import TrialId
+from pytest_crab.types.trials import full_name
 
 __all__ = [
     "COMPARED",
@@ -114,6 +115,7 @@ __all__ = [
     "Unit",
     "Usage",
     "Verdict",
+    "full_name",
     "total_usage",
     "verdict_score",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
@@ -56,6 +57,11 @@ class TrialId(NamedTuple):
         return cls(match[1], match[2], int(match[3] or 1))
 
 
+def full_name(reviewer: str, agents: Iterable[str]) -> str:
+    """Return the name of a reviewer with its agent, as a run with several agents has it."""
+    return "+".join((reviewer, *agents))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepRecord:
     """One step of a trial: whether the store had it, and the seconds that it took here.
@@ -85,7 +91,9 @@ class Trial:
     ``transcripts`` are the keys in the store of what was said in its steps, in their order, failed tries among them.
     ``failed`` is what those attempts used after which there is no review or no revision on this record; None: there was
     none. ``clean``: the pull request is known to have no issue. ``scoring`` is what models of scorers used, by scorer;
-    a scorer without a model is not in it.
+    a scorer without a model is not in it. ``review_by`` is the reviewer alone where several agents act on its review,
+    and ``reviewer`` names both. ``review_number`` is which of its reviews this is where several revisions are made of
+    each; None: that of ``repeat``.
     """
 
     schema: int = TRIAL_SCHEMA
@@ -117,6 +125,8 @@ class Trial:
     failed: Usage | None = None
     clean: bool = False
     scoring: Mapping[str, ScorerUsage] = field(default_factory=dict)
+    review_by: str | None = None
+    review_number: int | None = None
 
     @property
     def id(self) -> TrialId:

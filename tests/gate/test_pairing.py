@@ -105,10 +105,21 @@ def test_controls_are_nobodys_counterpart() -> None:
 
 
 def test_counterparts_go_by_name_and_the_only_ones_stand_for_each_other() -> None:
-    assert counterpart("a", ["a", "b"], ["a", "c"]) == "a"
-    assert counterpart("c", ["a", "b"], ["c"]) is None
-    assert counterpart("c", ["a"], ["c"]) == "a"
-    assert counterpart("c", ["a"], ["c", "d"]) is None
+    def names(*short: str) -> dict[str, str]:
+        return {name: f"{name}+codex" for name in short}
+
+    assert counterpart("a", names("a", "b"), names("a", "c")) == "a"
+    assert counterpart("c", names("a", "b"), names("c")) is None
+    assert counterpart("c", names("a"), names("c")) == "a"
+    assert counterpart("c", names("a"), names("c", "d")) is None
+
+
+def test_a_reviewer_with_several_agents_meets_the_one_with_that_agent_alone() -> None:
+    before = {"a": "a+codex", "b": "b+codex"}
+    after = {"a+codex": "a+codex", "a+mini": "a+mini"}
+    assert counterpart("a+codex", before, after) == "a"
+    assert counterpart("a+mini", before, after) is None
+    assert counterpart("a", after, before) == "a+codex"
 
 
 def test_noise_is_the_baselines_own_where_it_has_repeats() -> None:

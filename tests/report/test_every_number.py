@@ -134,7 +134,7 @@ class Clustered:
             size = mean * (1 - mean) / (self.effect * self.values.var(ddof=1) / count)
             rarer = min(sum(self.values[own].any() for own in self.clusters),
                         sum(not self.values[own].all() for own in self.clusters))  # fmt: skip
-            df = min(self.df, 1.5 * rarer + 1)
+            df = min(self.df, 1.5 * rarer)
         share = stats.t.ppf(0.975, df) ** 2 / size
         low, high = sorted(numpy.roots([1 + share, -2 * mean - share, mean**2]).real)  # (mean - r)² = share * r(1 - r)
         return low, high

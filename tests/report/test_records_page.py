@@ -12,6 +12,9 @@ from pytest_crab.report.comparisons import Lift
 from pytest_crab.report.comparisons import Overlap
 from pytest_crab.report.comparisons import Pair
 from pytest_crab.report.comparisons import Together
+from pytest_crab.report.mediators import AgentPair
+from pytest_crab.report.mediators import AgentResult
+from pytest_crab.report.mediators import Mediators
 from pytest_crab.report.model_usage import ModelUsage
 from pytest_crab.report.outcomes import OracleRecord
 from pytest_crab.report.recorded_rulers import RecordedRuler
@@ -63,6 +66,9 @@ RECORDS = [
     Burden,
     Lift,
     Stability,
+    Mediators,
+    AgentResult,
+    AgentPair,
     Comparison,
     Together,
     Overlap,

@@ -14,6 +14,8 @@ from typing import IO
 from typing import Any
 
 from pytest_crab.report.files import write_report_file
+from pytest_crab.report.mediator_text import mediator_lines
+from pytest_crab.report.mediator_text import mediator_tables
 from pytest_crab.report.page.charts import Bar
 from pytest_crab.report.page.charts import cost_plot
 from pytest_crab.report.page.charts import forest_plot
@@ -44,6 +46,7 @@ from pytest_crab.report.pull_requests import read_subject
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.summary_tables import finding_tables
 from pytest_crab.report.summary_tables import label
+from pytest_crab.report.summary_text import repeat_lines
 from pytest_crab.report.transcripts import Transcript
 from pytest_crab.report.transcripts import drop_transcripts
 from pytest_crab.report.transcripts import read_transcript
@@ -193,6 +196,9 @@ def _values(summary: Summary, when: str, near: Mapping[str, Counter[str]]) -> di
         "labels": {one.reviewer: label(one) for one in summary.reviewers},
         "marks": list(_marks(summary)),
         "notes": _notes(summary),
+        "agent_tables": list(mediator_tables(summary)),
+        "agent_lines": list(mediator_lines(summary)),
+        "repeat_lines": {one.reviewer: list(repeat_lines(one)) for one in summary.reviewers},
         "firsts": list(dict.fromkeys(k for one in summary.reviewers for k in one.curve)),
     }
 

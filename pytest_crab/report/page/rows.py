@@ -214,7 +214,7 @@ def _steps(trial: Trial) -> Iterator[list[str]]:
 def _commands(trial: Trial) -> Iterator[list[str]]:
     """Yield the commands that show and repeat a trial, each with its purpose."""
     name, file = str(trial.id), f"SET/{trial.instance}/instance.yaml"
-    again = ["pytest", f"--reviewer={trial.reviewer}", f"--agent={trial.agent}", file]
+    again = ["pytest", f"--reviewer={trial.review_by or trial.reviewer}", f"--agent={trial.agent}", file]
     for purpose, words in (
         ("Run it again; SET is the folder of the set, and finished steps come from the store", again),
         ("Show it in a terminal", ["pytest-crab", "show", name]),

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from pytest_crab.formats import NOTHING
 from pytest_crab.formats import format_percent
+from pytest_crab.report.mediator_text import ranks_text
 from pytest_crab.report.pull_requests import Subject
 from pytest_crab.report.recorded_rulers import RecordedRuler
 from pytest_crab.report.recorded_rulers import merge_rulers
@@ -54,11 +55,7 @@ class RulersSection:
 
     def ranks(self, pair: RulerPair) -> str:
         """Return the rank agreement of two rulers with its interval, as 0.80 (0.33 to 1.00)."""
-        if pair.ranks.tau is None:
-            return NOTHING
-        low, high = pair.ranks.low, pair.ranks.high
-        between = "" if low is None or high is None else f" ({low:.2f} to {high:.2f})"
-        return f"{pair.ranks.tau:.2f}{between}"
+        return ranks_text(pair.ranks)
 
     @property
     def shown_cells(self) -> tuple[Cell, ...]:

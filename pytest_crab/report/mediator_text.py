@@ -1,0 +1,80 @@
+"""Several agents on the same reviews, as a table and sentences for a terminal, summary.md and the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pytest_crab.formats import NOTHING
+from pytest_crab.formats import format_count
+from pytest_crab.formats import format_number
+from pytest_crab.formats import format_percent
+from pytest_crab.report.mediators import LEAST_AGENTS
+from pytest_crab.report.mediators import ResolvedShare
+from pytest_crab.report.summary import Summary
+from pytest_crab.report.summary_tables import SummaryTable
+from pytest_crab.statistics.rank_agreement import RankAgreement
+from pytest_crab.text import ascii_line
+
+
+def ranks_text(ranks: RankAgreement) -> str:
+    """Return a tau-b with its interval, as 0.80 (0.33 to 1.00); a dash where there is none."""
+    if ranks.tau is None:
+        return NOTHING
+    between = "" if ranks.low is None or ranks.high is None else f" ({ranks.low:.2f} to {ranks.high:.2f})"
+    return f"{ranks.tau:.2f}{between}"
+
+
+def mediator_tables(summary: Summary) -> Iterator[SummaryTable]:
+    """Yield the table of agents, where several acted on the same reviews.
+
+    A column is an agent: its rate by reviewer, their mean, the human's comments that it resolves, and its answers.
+    """
+    found = summary.mediators
+    if found is None:
+        return
+    columns = [
+        [
+            own.agent,
+            *(_percent(own.rates.get(reviewer)) for reviewer in found.reviewers),
+            _percent(own.mean),
+            _share(own.human),
+            _percent(own.probes),
+        ]
+        for own in found.agents
+    ]
+    names = [*found.reviewers, "mean", "from human", "probes"]
+    yield SummaryTable("Rates by agent on the same reviews", "Rate by agent", names, columns)
+
+
+def mediator_lines(summary: Summary) -> Iterator[str]:
+    """Yield how much of a verdict is the reviewer's and how much the agent's, and how far agents rank alike."""
+    found = summary.mediators
+    if found is None:
+        return
+    agents = format_count(len(found.agents), "agent")
+    if not found.oracles:
+        yield f"{agents} on the same reviews: no oracle is known of every reviewer with each of them"
+        return
+    known = f"{agents} on the same reviews, over {format_count(found.oracles, 'oracle')} known of all"
+    if found.shares:
+        shares = ", ".join(f"{name} {100 * share:.0f}%" for name, share in found.shares.items())
+        yield f"{known}: variance of a verdict: {shares}"
+    else:
+        yield f"{known}: all verdicts are the same"
+    for pair in found.pairs:
+        if pair.ranks.tau is not None:
+            names = f"{ascii_line(pair.one)} and {ascii_line(pair.other)}"
+            reviewers = format_count(len(found.reviewers), "reviewer")
+            yield f"{names} rank {reviewers} alike: tau-b {ranks_text(pair.ranks)}"
+    if found.probe_tau is not None:
+        yield f"agents' mean rates and their answers to probes: tau-b {found.probe_tau:.2f} over {agents}"
+    elif any(own.probes is not None for own in found.agents):
+        yield f"a correlation with probes takes {LEAST_AGENTS} agents that are answerers of the same name too"
+
+
+def _percent(rate: float | None) -> str:
+    return NOTHING if rate is None else f"{format_percent(rate)}%"
+
+
+def _share(own: ResolvedShare | None) -> str:
+    return NOTHING if own is None else f"{format_number(own.caught)}/{own.known} {_percent(own.rate)}"

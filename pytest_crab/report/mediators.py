@@ -1,0 +1,166 @@
+"""Agents as mediators of reviews: where several act on the same reviews, how much of a rate is the agent's."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+from pytest_crab.report.outcomes import OracleRecord
+from pytest_crab.statistics.comparison import Key
+from pytest_crab.statistics.crossed_shares import CrossedCell
+from pytest_crab.statistics.crossed_shares import Place
+from pytest_crab.statistics.crossed_shares import crossed_shares
+from pytest_crab.statistics.rank_agreement import RankAgreement
+from pytest_crab.statistics.rank_agreement import kendall_tau
+from pytest_crab.statistics.rank_agreement import rank_agreement
+
+if TYPE_CHECKING:
+    from pytest_crab.report.summary import ReviewerSummary
+
+#: Scores of fewer agents say nothing of a correlation.
+LEAST_AGENTS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolvedShare:
+    """Of ``known`` oracles, how many were caught, or resolved."""
+
+    caught: float
+    known: int
+
+    @property
+    def rate(self) -> float | None:
+        """The share; None of nothing."""
+        return self.caught / self.known if self.known else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentResult:
+    """One agent: its rate by reviewer, over the oracles known everywhere, and the mean of these rates.
+
+    ``human`` are the oracles that it resolves from the human's comment: those so marked by ``certify --agent``, or else
+    what it caught with the reviewer ``human``; None: neither is on record. ``probes`` is its rate as an answerer of the
+    same name; None: there is none.
+    """
+
+    agent: str
+    rates: Mapping[str, float] = field(default_factory=dict)
+    mean: float | None = None
+    human: ResolvedShare | None = None
+    probes: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentPair:
+    """Two agents: how far they rank the reviewers alike, over the oracles known everywhere."""
+
+    one: str
+    other: str
+    ranks: RankAgreement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mediators:
+    """Several agents on the same reviews, over the ``oracles`` known of every reviewer with every agent.
+
+    ``shares`` are those of reviewer, agent, instance, combination and repeat in the variance of a verdict.
+    ``probe_tau`` is Kendall's tau-b between agents' mean rates and their rates as answerers; None: fewer than
+    LEAST_AGENTS have both. Reviewers that are shown the answer are left out of everything but ``human``.
+    """
+
+    reviewers: tuple[str, ...]
+    agents: tuple[AgentResult, ...]
+    oracles: int
+    pairs: tuple[AgentPair, ...] = ()
+    shares: Mapping[str, float] = field(default_factory=dict)
+    probe_tau: float | None = None
+
+
+def mediators(rows: Sequence[ReviewerSummary]) -> Mediators | None:
+    """Compare the agents of a run; None where no reviews were acted on by several."""
+    shared = [own for own in rows if own.review_by is not None and own.variant is None]
+    agents = list(dict.fromkeys(agent for own in shared for agent in own.agents))
+    if len(agents) < 2:
+        return None
+    honest = {
+        (own.review_by or "", own.agents[0]): {oracle.key: oracle for oracle in own.oracles}
+        for own in shared
+        if own.reviewer not in own.privileged
+    }
+    reviewers = tuple(dict.fromkeys(reviewer for reviewer, _ in honest))
+    cells = _cells(honest) if len(honest) == len(reviewers) * len(agents) else {}
+    repos = {oracle.key: oracle.repo for own in honest.values() for oracle in own.values()}
+    results = tuple(_result(agent, rows, cells) for agent in agents)
+    return Mediators(
+        reviewers=reviewers,
+        agents=results,
+        oracles=len({key for _, _, key in cells}),
+        pairs=tuple(
+            AgentPair(one=one, other=other, ranks=_ranks(one, other, reviewers, cells, repos))
+            for one, other in itertools.combinations(agents, 2)
+        ),
+        shares=crossed_shares(cells) if cells else {},
+        probe_tau=_probe_tau(results),
+    )
+
+
+def _cells(honest: Mapping[tuple[str, str], Mapping[Key, OracleRecord]]) -> dict[Place, CrossedCell]:
+    """Return the known runs of every combination, of those oracles that are known in all of them."""
+    found: dict[Place, CrossedCell] = {}
+    for (reviewer, agent), own in honest.items():
+        for key, oracle in own.items():
+            counts = oracle.counts()
+            if counts.value is not None:
+                found[reviewer, agent, key] = CrossedCell(int(counts.caught), int(counts.caught + counts.missed))
+    times = Counter(key for _, _, key in found)
+    return {place: cell for place, cell in found.items() if times[place[2]] == len(honest)}
+
+
+def _result(agent: str, rows: Sequence[ReviewerSummary], cells: Mapping[Place, CrossedCell]) -> AgentResult:
+    values: dict[str, list[float]] = {}
+    for (reviewer, name, _), cell in cells.items():
+        if name == agent:
+            values.setdefault(reviewer, []).append(cell.value)
+    rates = {reviewer: sum(own) / len(own) for reviewer, own in values.items()}
+    answering = [own for own in rows if own.measure is not None and own.reviewer == agent]
+    return AgentResult(
+        agent=agent,
+        rates=rates,
+        mean=sum(rates.values()) / len(rates) if rates else None,
+        human=_from_human(agent, rows),
+        probes=answering[0].overall.micro if answering else None,
+    )
+
+
+def _from_human(agent: str, rows: Sequence[ReviewerSummary]) -> ResolvedShare | None:
+    own = [row for row in rows if agent in row.agents and row.variant is None]
+    marks = {oracle.key: oracle.resolvable for row in own for oracle in row.oracles if oracle.resolvable is not None}
+    if marks:
+        return ResolvedShare(caught=sum(marks.values()), known=len(marks))
+    human = [row.overall for row in own if row.review_by == "human"]
+    return ResolvedShare(caught=float(human[0].caught), known=human[0].known) if human else None
+
+
+def _ranks(
+    one: str, other: str, reviewers: Sequence[str], cells: Mapping[Place, CrossedCell], repos: Mapping[Key, str]
+) -> RankAgreement:
+    if len(reviewers) < 2 or not cells:
+        return RankAgreement(tau=None)
+    clusters: dict[str, list[tuple[int, float, float]]] = {}
+    for (reviewer, agent, key), mine in cells.items():
+        if agent == one:
+            values = mine.value, cells[reviewer, other, key].value
+            clusters.setdefault(repos[key], []).append((reviewers.index(reviewer), *values))
+    return rank_agreement(clusters.values(), len(reviewers))
+
+
+def _probe_tau(results: Sequence[AgentResult]) -> float | None:
+    both = [(own.mean, own.probes) for own in results if own.mean is not None and own.probes is not None]
+    if len(both) < LEAST_AGENTS:
+        return None
+    return kendall_tau([mean for mean, _ in both], [probes for _, probes in both])
