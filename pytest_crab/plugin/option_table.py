@@ -71,7 +71,7 @@ class Options:
         kinds.NAME,
         (),
         "let this answerer answer the questions of instances with probes; repeatable (built in: constant, letters, "
-        "log-probabilities, random, right; others in crab.yaml)",
+        "log-probabilities, random, right, and every agent; others in crab.yaml)",
         name="answerer",
         many=True,
         short="--answerer",

@@ -170,6 +170,8 @@ class Agent:
 
     def revise(self, pull_request, findings, checkout):
         assert "+    return 1" in pull_request.diff
+        with checkout.workspace() as workspace:  # a clone, since a piece of code has no environment
+            assert workspace.run(["cat", "snippet.py"], seconds=60).stdout.startswith(b"def total(prices):")
         return Revision(diff="\\n".join([*LINES, f"+    return {self.line}", " ", " ", ""]))
 """
 
