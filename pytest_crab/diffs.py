@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterator
 from collections.abc import Sequence
@@ -124,6 +125,19 @@ def counts(diff: str) -> tuple[int, int]:
     """Return how many lines ``diff`` adds and how many it removes."""
     files = parse(normalise(diff))
     return sum(len(file.added) for file in files), sum(len(file.removed) for file in files)
+
+
+def of_file(path: str, before: bytes, after: bytes) -> str:
+    """Return the diff of one file's content, as git takes it; bytes that are not UTF-8 become surrogates."""
+    old, new = (_lines_of(content.decode("utf-8", "surrogateescape")) for content in (before, after))
+    lines = difflib.unified_diff(old, new, f"a/{path}", f"b/{path}")
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+
+def _lines_of(text: str) -> list[str]:
+    """Return the lines with their ends; only a line feed ends one, as in git."""
+    parts = text.split("\n")
+    return [f"{part}\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
 
 
 #: So many lines of a hunk are shown around the lines that are looked for.

@@ -30,6 +30,9 @@ COMMANDS = {
     ),
     "curate": Subcommand("pytest_crab.cli.curate:curate", "Make a set of instances of merged pull requests."),
     "doctor": Subcommand("pytest_crab.cli.doctor:doctor", "Say what of this machine a run can use."),
+    "error-rates": Subcommand(
+        "pytest_crab.cli.error_rates:error_rates", "Measure how often oracles accept near misses and refuse fixes."
+    ),
     "match": Subcommand("pytest_crab.cli.match:match", "Match stored reviews with comments by place and concern."),
     "merge": Subcommand("pytest_crab.cli.merge:merge", "Make one report of those of several shards."),
     "new": Subcommand("pytest_crab.cli.new:new", "Write the skeleton of an instance."),

@@ -19,6 +19,7 @@ from pytest_crab.cli.choices import runtime_option
 from pytest_crab.cli.choices import store_option
 from pytest_crab.cli.naming import display_path
 from pytest_crab.curation.set_statistics import SizedInstance
+from pytest_crab.curation.set_statistics import error_lines
 from pytest_crab.curation.set_statistics import statistics_lines
 from pytest_crab.errors import BadInput
 from pytest_crab.errors import CrabError
@@ -34,6 +35,7 @@ from pytest_crab.instances.dates import day
 from pytest_crab.instances.dates import why_not_since
 from pytest_crab.instances.files import diff_text
 from pytest_crab.instances.loading import duplicates
+from pytest_crab.instances.oracle_errors import errors_of
 from pytest_crab.instances.unwritten import unwritten
 from pytest_crab.protocols import Snapshot
 from pytest_crab.scratch import scratch
@@ -144,10 +146,19 @@ def check(
     _check_locks(instances, report, write=write)
     if audit and not report.faults:
         _audit(instances, runtime, store, jobs, report)
-    for line in statistics_lines(counted) if stats else ():
+    for line in (*statistics_lines(counted), *_error_lines(instances)) if stats else ():
         click.echo(line)
     click.echo(report.summary(map(display_path, files)))
     ctx.exit(1 if report.faults else 0)
+
+
+def _error_lines(instances: Sequence[Instance]) -> Iterator[str]:
+    """Return the error rates on record of the oracles of these instances, as lines. Raises ClickException."""
+    try:
+        errors = [one for instance in instances for one in errors_of(instance).values()]
+    except BadInput as error:
+        raise click.ClickException(str(error)) from error
+    return error_lines(errors, sum(len(instance.with_oracles) for instance in instances))
 
 
 def _load_sound(files: Iterable[Path], report: CheckReport) -> Iterator[Instance]:

@@ -40,11 +40,10 @@ from pytest_crab.curation.pipeline import Passage
 from pytest_crab.curation.pipeline import run_candidates
 from pytest_crab.curation.pipeline import walk
 from pytest_crab.curation.publish import write_set
-from pytest_crab.curation.stages import COLLECT
-from pytest_crab.curation.stages import STAGES
 from pytest_crab.curation.stages import CurationContext
 from pytest_crab.curation.stages import Stage
 from pytest_crab.curation.stages import make_stages
+from pytest_crab.curation.stages import usual_stages
 from pytest_crab.errors import BadInput
 from pytest_crab.errors import CrabError
 from pytest_crab.formats import format_count
@@ -119,8 +118,9 @@ curate.add_command(calibrate)
 @click.argument("source", required=False)
 @click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path), help="The set's folder.")
 @click.option(
-    "--stages", metavar="NAME,...", default=",".join((COLLECT, *STAGES.table)), show_default=True,
-    help="Run these stages; a candidate waits before the first one that is left out.",
+    "--stages", metavar="NAME,...",
+    help="Run these stages; a candidate waits before the first one that is left out. Without it all run, oracles and "
+    "validate only where crab.yaml has settings for them.",
 )  # fmt: skip
 @click.option("--status", is_flag=True, help="Print the funnel of what is stored; run nothing.")
 @click.option(
@@ -143,7 +143,7 @@ def run(
     source: str | None,
     *,
     out: Path,
-    stages: str,
+    stages: str | None,
     status: bool,
     comments: Path | None,
     url: str | None,
@@ -172,7 +172,7 @@ def run(
             services = _Services(
                 stack=stack, settings=settings, store=store, runtime=runtime, jobs=jobs, budget=budget, replay=replay
             )
-            later = make_stages(stages.split(","), settings)
+            later = make_stages(usual_stages(settings) if stages is None else stages.split(","), settings)
             opened = None if status else open_source(wanted)
             listing = _listing(out, wanted, opened)
             chain: list[Stage] = [Collection(source=opened, known=listing.source.identity), *later]

@@ -10,10 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pytest_crab.formats import format_count
+from pytest_crab.instances.oracle_errors import OracleErrors
+from pytest_crab.instances.oracle_errors import error_rate
 from pytest_crab.types import Category
 from pytest_crab.types import Comment
 from pytest_crab.types import Instance
 from pytest_crab.types import Kind
+from pytest_crab.types import OracleError
 
 #: Upper bounds of the sizes of pull requests, in changed lines.
 _SIZES = (20, 50, 100, 200, 500)
@@ -56,6 +59,18 @@ def statistics_lines(found: Sequence[SizedInstance]) -> Iterator[str]:
         yield f"merged from {dates[0]} to {dates[-1]}"
     yield _checks("accepts for an oracle", comments, [len(comment.accepts) for comment in comments])
     yield _checks("rejects for an oracle", comments, [len(comment.rejects) for comment in comments])
+
+
+def error_lines(errors: Sequence[OracleErrors], oracles: int) -> Iterator[str]:
+    """Yield the measured error rates of a set's oracles, each with its sources; nothing is yielded of nothing."""
+    for error in OracleError:
+        sources = dict.fromkeys(
+            source for one in errors for source, own in one.measurements.items() if own.error is error
+        )
+        if sources:
+            told = ", ".join(f"{source} {error_rate(errors, error, source)}" for source in sources)
+            count = sum(any(own.error is error for own in one.measurements.values()) for one in errors)
+            yield f"{error}s of {count} of {oracles} oracles: {told}"
 
 
 def _line(heading: str, counts: Mapping[str, int]) -> str:

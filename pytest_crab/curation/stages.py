@@ -46,9 +46,20 @@ STAGES = Family(
     table={
         "select": "pytest_crab.curation.select:Selection",
         "filter": "pytest_crab.curation.filter:Filter",
+        "oracles": "pytest_crab.curation.oracle_writing:OracleWriting",
+        "validate": "pytest_crab.curation.validation:Validation",
         "publish": "pytest_crab.curation.publish:Publication",
     },
 )
+
+
+#: The stages that ask a model or an agent: they run where they are named, or have settings in crab.yaml.
+ASKING = frozenset({"oracles", "validate"})
+
+
+def usual_stages(settings: Settings) -> list[str]:
+    """Return the names of the stages that run where none are named."""
+    return [COLLECT, *(name for name in STAGES.table if name not in ASKING or name in settings.curate)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

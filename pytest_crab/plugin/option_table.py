@@ -218,6 +218,12 @@ class Options:
     max_broken: float = _option(
         kinds.SHARE, 0.05, "exit 9 if a larger share of oracles is broken, under a gate", gate=True
     )
+    max_oracle_error: float | None = _option(
+        kinds.RATE,
+        None,
+        "leave out instances whose oracles were seen to accept near misses, or to refuse right fixes, more often",
+        gate=True,
+    )
     max_unknown: float = _option(
         kinds.SHARE,
         0.05,

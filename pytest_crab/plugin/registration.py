@@ -27,6 +27,7 @@ from pytest_crab.plugin.savings import Screening
 from pytest_crab.plugin.savings import require_savings
 from pytest_crab.plugin.selection import Shards
 from pytest_crab.plugin.selection import Since
+from pytest_crab.plugin.selection import SoundOracles
 from pytest_crab.plugin.table import Header
 from pytest_crab.plugin.table import RecordedAgreement
 from pytest_crab.plugin.table import Table
@@ -71,7 +72,7 @@ def register(config: pytest.Config) -> None:
         if not is_worker and runs_items(config) and (options.plan or options.cluster is None)
         else None,
         "gate": gate,
-        "since": None if options.since is None else Since(options.since),
+        **_selections(options),
         "shards": shards,
         "screening": None if gate is None or gate.screen is None else Screening(gate.screen),
         "disk": _disk(options, resources, recorder, config),
@@ -86,6 +87,15 @@ def register(config: pytest.Config) -> None:
     for name, plugin in plugins.items():
         if plugin is not None:
             config.pluginmanager.register(plugin, f"crab-{name}")
+
+
+def _selections(options: Options) -> dict[str, object | None]:
+    """Return the plugins that select instances by what their files say."""
+    limit = options.max_oracle_error
+    return {
+        "since": None if options.since is None else Since(options.since),
+        "sound-oracles": None if limit is None else SoundOracles(limit),
+    }
 
 
 def _settings(config: pytest.Config) -> Settings:

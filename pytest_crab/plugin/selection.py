@@ -1,4 +1,4 @@
-"""Selects instances: those merged since a day (--crab-since), and those of this shard (--crab-shard)."""
+"""Selects instances by day of merge (--crab-since), by errors of their oracles, and those of this shard."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ from typing import Any
 
 import pytest
 
+from pytest_crab.errors import BadInput
+from pytest_crab.formats import format_count
 from pytest_crab.instances.dates import why_not_since
+from pytest_crab.instances.oracle_errors import is_measured
+from pytest_crab.instances.oracle_errors import why_over
 from pytest_crab.plugin.items import TrialItem
 
 #: The key in the output of a worker of pytest-xdist of ``Shards.elsewhere``.
@@ -34,6 +38,42 @@ class Since:
         """Print how many items were left out, and why."""
         counts = ", ".join(f"{count} {reason}" for reason, count in sorted(self._left_out.items()))
         return [f"crab: since {self._since}, left out: {counts}"] if counts else []
+
+
+class SoundOracles:
+    """Deselects the trials of instances whose oracles were seen to err more often than a limit, a rate."""
+
+    def __init__(self, limit: float) -> None:
+        self._limit = limit
+        self._left_out: Counter[str] = Counter()
+        self._unmeasured = 0
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        """Deselect them; what is no trial, and what was not measured, stays."""
+        instances = {item.instance.id: item.instance for item in items if isinstance(item, TrialItem)}
+        try:
+            reasons = {name: why_over(instance, self._limit) for name, instance in instances.items()}
+            measured = {name for name, instance in instances.items() if is_measured(instance)}
+        except BadInput as error:
+            raise pytest.UsageError(f"--crab-max-oracle-error: {error}") from error
+        self._left_out = Counter(reason for reason in reasons.values() if reason is not None)
+        self._unmeasured = sum(
+            name not in measured and bool(instance.with_oracles) for name, instance in instances.items()
+        )
+        over = {name for name, reason in reasons.items() if reason is not None}
+        deselect(config, items, {item for item in items if isinstance(item, TrialItem) and item.instance.id in over})
+
+    def pytest_report_collectionfinish(self) -> list[str]:
+        """Print how many instances are not counted, and how many are though nothing is known of their oracles."""
+        lines = [
+            f"crab: {format_count(count, 'instance')} {reason} not counted"
+            for reason, count in sorted(self._left_out.items())
+        ]
+        if self._unmeasured:
+            told = format_count(self._unmeasured, "instance")
+            lines.append(f"crab: {told} counted without a measured oracle error; pytest-crab error-rates measures it")
+        return lines
 
 
 class Shards:

@@ -26,6 +26,8 @@ from pytest_crab.report.mediators import Mediators
 from pytest_crab.report.mediators import mediators
 from pytest_crab.report.model_usage import ModelUsage
 from pytest_crab.report.model_usage import sum_usages
+from pytest_crab.report.oracle_errors import MeasuredErrors
+from pytest_crab.report.oracle_errors import measured_errors
 from pytest_crab.report.outcomes import OracleRecord
 from pytest_crab.report.rates import Rate
 from pytest_crab.report.rates import rate_of
@@ -168,6 +170,7 @@ class Summary:
     ``digests`` say by instance what it was made of, where that is on record. ``shard``, as in 2/4, is the part of a run
     that this is; None: it is a whole. ``rulers`` are the scorers that trials name on record, with their versions.
     ``mediators`` compares agents that acted on the same reviews; None: there was one.
+    ``oracle_errors`` are the measured error rates of the oracles; None where no oracle gave a verdict.
     """
 
     schema: int = SCHEMA
@@ -180,6 +183,7 @@ class Summary:
     gate: Gate | None = None
     rulers: Mapping[str, RecordedRuler] = field(default_factory=dict)
     mediators: Mediators | None = None
+    oracle_errors: MeasuredErrors | None = None
 
     def dimensions(self) -> dict[str, tuple[str, ...]]:
         """The labels of all comments by dimension; ``kind`` is left out, since tables show it as columns."""
@@ -244,6 +248,7 @@ class SummaryBuilder:
             mediators=mediators(compared),
             together=together([_contestant(own) for own in honest]),
             rulers=merge_rulers(row.rulers for row in self._rows.values()),
+            oracle_errors=measured_errors(self._rows.values()),
             digests={row.instance: row.digest for row in rows if row.digest is not None},
         )
 

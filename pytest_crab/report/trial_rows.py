@@ -23,6 +23,7 @@ from pytest_crab.report.recorded_rulers import rulers_of
 from pytest_crab.report.review_cost import TrialLoad
 from pytest_crab.report.review_cost import load
 from pytest_crab.statistics.comparison import Key
+from pytest_crab.types import ErrorRate
 from pytest_crab.types import Provenance
 from pytest_crab.types import Review
 from pytest_crab.types import Revision
@@ -30,6 +31,9 @@ from pytest_crab.types import Trial
 from pytest_crab.types import Unit
 from pytest_crab.types import Usage
 from pytest_crab.types import Verdict
+
+#: The scorer whose errors are measured.
+_ORACLES = "oracles"
 
 #: The steps whose time is a reviewer's: proofs, images and downloads are the benchmark's.
 _OWN_STEPS = ("review", "revision", "verdict", "answers")
@@ -52,6 +56,7 @@ class TrialRow:
     ``oracles`` have this trial's verdict alone, by the scorer ``decided_by``. ``causes`` has the cause of each unknown
     verdict. ``ruler_values`` are of each scorer, comment by comment. ``shared_cost`` is what its review has cost, if an
     earlier trial of this reviewer has the same review; ``prices`` are the dollars of its review and of its revision.
+    ``error_rates`` are the rates of false accepts and false rejects of each comment that has an oracle's verdict.
     """
 
     instance: str
@@ -85,6 +90,7 @@ class TrialRow:
     review_by: str | None = None
     shared_cost: float = 0.0
     prices: tuple[float | None, float | None] = (None, None)
+    error_rates: Mapping[str, tuple[ErrorRate | None, ErrorRate | None]] = field(default_factory=dict)
 
 
 def row_of(trial: Trial) -> TrialRow:
@@ -111,6 +117,11 @@ def row_of(trial: Trial) -> TrialRow:
         own_seconds=_seconds(trial),
         versions=_versions(trial),
         digest=trial.versions.get("instance"),
+        error_rates={
+            result.comment: (result.place.false_accept, result.place.false_reject)
+            for result in trial.results
+            if result.score.scorer == _ORACLES
+        },
         oracles=tuple(_oracles(trial)),
         causes=tuple(map(why, trial.having(Verdict.UNKNOWN))),
         usages=tuple(usages_of(own)),

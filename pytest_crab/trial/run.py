@@ -22,6 +22,8 @@ from pytest_crab.errors import LimitSpent
 from pytest_crab.errors import ReviewerError
 from pytest_crab.errors import SourceUnreachable
 from pytest_crab.instances import lock
+from pytest_crab.instances.oracle_errors import errors_of
+from pytest_crab.instances.oracle_errors import rates_of
 from pytest_crab.lazy import lazy
 from pytest_crab.protocols import Agent
 from pytest_crab.protocols import Reviewer
@@ -37,6 +39,7 @@ from pytest_crab.trial.run_context import versions_here
 from pytest_crab.trial.steps import ReviewStep
 from pytest_crab.trial.steps import RevisionStep
 from pytest_crab.types import Artefact
+from pytest_crab.types import ErrorRate
 from pytest_crab.types import Finding
 from pytest_crab.types import Instance
 from pytest_crab.types import Judgement
@@ -88,7 +91,7 @@ def unmeasured_trial(
     return Trial(
         **_identity(instance, crew, repeat),
         runtime=runtime,
-        comments=_places(instance, scorers, {}),
+        comments=_places(instance, scorers, {}, {}),
         scores=_score_unmeasured(scorers, instance, (), Judgement(reason=reason, detail=sentence)),
         error=sentence,
         versions=versions_here(shard),
@@ -119,6 +122,7 @@ class TrialRun:
         self.attribution: dict[str, tuple[int, ...]] | None = None
         self.skipped: str | None = None
         self.resolvable: dict[str, bool] = {}
+        self.error_rates: dict[str, dict[str, ErrorRate]] = {}
         self._started = datetime.datetime.now(datetime.timezone.utc)
         self._clock = time.monotonic()
         self._waited = Waited(lambda _begins: None)
@@ -208,6 +212,7 @@ class TrialRun:
         self.context.facts["instance"] = lock.digest(self.instance)[:16]
         self.context.facts["rulers"] = {scorer.name: scorer.version for scorer in self.scorers}
         self.resolvable = resolvable_comments(self.context, lambda: self.agent)
+        self.error_rates = rates_of(errors_of(self.instance))
         evidence = {scorer.name: scorer.prepare(self.context) for scorer in self.scorers}
         for score in itertools.chain.from_iterable(prepared.decided for prepared in evidence.values()):
             self._take([score])
@@ -264,7 +269,7 @@ class TrialRun:
             runtime=self.context.run_context.runtime.name,
             review=self.review,
             revision=self.revision,
-            comments=_places(self.instance, self.scorers, self.resolvable),
+            comments=_places(self.instance, self.scorers, self.resolvable, self.error_rates),
             scores=tuple(sorted(self.scores, key=lambda one: order.get((one.scorer, one.subject), len(order)))),
             error=self.error,
             status=self.status,
@@ -348,7 +353,12 @@ def _identity(instance: Instance, crew: Crew, repeat: int) -> dict[str, Any]:
     }
 
 
-def _places(instance: Instance, scorers: Sequence[Scorer], resolvable: dict[str, bool]) -> tuple[ScoredComment, ...]:
+def _places(
+    instance: Instance,
+    scorers: Sequence[Scorer],
+    resolvable: Mapping[str, bool],
+    error_rates: Mapping[str, Mapping[str, ErrorRate]],
+) -> tuple[ScoredComment, ...]:
     """Return the instance's comments; where scorers score something else, such as probes, that."""
     own = {comment.id: comment for scorer in scorers for comment in scorer.comments(instance)}
     known = {comment.id for comment in instance.comments}
@@ -361,6 +371,7 @@ def _places(instance: Instance, scorers: Sequence[Scorer], resolvable: dict[str,
             side=comment.side,
             labels=comment.dimensions,
             resolvable=resolvable.get(comment.id),
+            **error_rates.get(comment.id, {}),
         )
         for comment in comments
     )

@@ -49,6 +49,8 @@ from pytest_crab.types.runs import Run
 from pytest_crab.types.runs import TestOutcome
 from pytest_crab.types.scores import COMPARED
 from pytest_crab.types.scores import CommentResult
+from pytest_crab.types.scores import ErrorRate
+from pytest_crab.types.scores import OracleError
 from pytest_crab.types.scores import Score
 from pytest_crab.types.scores import ScoredComment
 from pytest_crab.types.scores import verdict_score
@@ -79,6 +81,7 @@ __all__ = [
     "CommentResult",
     "Ending",
     "Environment",
+    "ErrorRate",
     "Finding",
     "GitSource",
     "Instance",
@@ -87,6 +90,7 @@ __all__ = [
     "Kind",
     "LineOptions",
     "Oracle",
+    "OracleError",
     "OracleRunner",
     "Probes",
     "Proof",

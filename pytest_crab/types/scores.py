@@ -10,6 +10,7 @@ from typing import Any
 from pytest_crab import serialization
 from pytest_crab.types.enums import Reason
 from pytest_crab.types.enums import Side
+from pytest_crab.types.enums import StrEnum
 from pytest_crab.types.enums import Unit
 from pytest_crab.types.enums import Verdict
 from pytest_crab.types.runs import Judgement
@@ -68,12 +69,51 @@ def verdict_score(
     )
 
 
+class OracleError(StrEnum):
+    """The two ways in which an oracle is wrong."""
+
+    FALSE_ACCEPT = "false accept"
+    FALSE_REJECT = "false reject"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorRate:
+    """A rate from counts: at least ``wrong`` of ``total`` answers are errors, and ``undecided`` more may be."""
+
+    wrong: int = 0
+    undecided: int = 0
+    total: int = 0
+
+    @property
+    def low(self) -> float | None:
+        """The rate if no undecided answer is an error; None of nothing."""
+        return self.wrong / self.total if self.total else None
+
+    @property
+    def high(self) -> float | None:
+        """The rate if all of them are."""
+        return (self.wrong + self.undecided) / self.total if self.total else None
+
+    def __add__(self, other: ErrorRate) -> ErrorRate:
+        return ErrorRate(
+            wrong=self.wrong + other.wrong,
+            undecided=self.undecided + other.undecided,
+            total=self.total + other.total,
+        )
+
+    def __str__(self) -> str:
+        if self.low is None or self.high is None:
+            return "not measured"
+        doubt = f" to {self.high:.1%} ({self.undecided} undecided)" if self.undecided else ""
+        return f"{self.low:.1%}{doubt} ({self.wrong} of {self.total})"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoredComment:
     """A human comment on the record of a trial: its place in the pull request and its labels, by dimension.
 
     ``resolvable`` is whether this agent was seen to resolve the comment when it was given the comment alone; None: not
-    tried.
+    tried. ``false_accept`` and ``false_reject`` are the measured error rates of its oracle; None: not measured.
     """
 
     id: str
@@ -82,6 +122,8 @@ class ScoredComment:
     side: Side = Side.RIGHT
     labels: Mapping[str, str] = field(default_factory=dict)
     resolvable: bool | None = None
+    false_accept: ErrorRate | None = None
+    false_reject: ErrorRate | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,16 @@ import pytest
 import jobqueue
 
 init, codes = jobqueue.Worker.__init__, {}
-for mode, wait in {"as it is": None, "no wait": 0.0, "always the same": 2.0}.items():
-    def patched(self, *args, wait=wait, **options):
-        if wait is not None:
-            options["backoff"] = lambda attempts: wait
+waits = {
+    "as it is": lambda backoff: backoff,
+    "no wait": lambda backoff: lambda attempts: 0.0,
+    "always the same": lambda backoff: lambda attempts: 2.0,
+    "always the first": lambda backoff: lambda attempts: backoff(1),
+}
+for mode, changed in waits.items():
+    def patched(self, *args, changed=changed, **options):
         init(self, *args, **options)
+        self.backoff = changed(self.backoff)
 
     jobqueue.Worker.__init__ = patched
     codes[mode] = int(pytest.main(["-q", "-x", "-p", "no:cacheprovider", "tests"]))
@@ -25,4 +30,4 @@ def test_the_suite_notices_wrong_waits():
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, timeout=25)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert json.loads(done.stdout.splitlines()[-1]) == {"as it is": 0, "no wait": 1, "always the same": 1}
+    assert json.loads(done.stdout.splitlines()[-1]) == {"as it is": 0, "no wait": 1, "always the same": 1, "always the first": 1}

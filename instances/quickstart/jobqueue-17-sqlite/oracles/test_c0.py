@@ -42,7 +42,7 @@ def stored(tmp_path):
         connection.close()
 
 
-@pytest.mark.parametrize("count", [2, 25])
+@pytest.mark.parametrize("count", [2, 25, 2500])
 def test_many_jobs_are_one_transaction(store, tmp_path, count):
     store.add_many(Job(number, "a", {"n": number}) for number in range(1, count + 1))
     assert stored(tmp_path) == list(range(1, count + 1))

@@ -51,12 +51,14 @@ def test_jobs_are_still_found(tmp_path, options, ids):
     store.close()
 
 
-def test_a_limit_that_stayed_limits(tmp_path):
+@pytest.mark.parametrize("state", [None, State.WAITING])
+@pytest.mark.parametrize("limit", [0, 1, 2, 3, 9, None])
+def test_a_limit_that_stayed_limits(tmp_path, state, limit):
     store = SqliteStore(tmp_path / "jobs.db")
     store.add_many([Job(1, "a"), Job(2, "b"), Job(3, "c")])
     try:
-        jobs = store.jobs(limit=2)
+        jobs = store.jobs(state=state, limit=limit)
     except TypeError:
         jobs = None
     store.close()
-    assert jobs is None or [job.id for job in jobs] == [1, 2]
+    assert jobs is None or [job.id for job in jobs] == [1, 2, 3][:limit]

@@ -43,6 +43,12 @@ def test_the_examples_run():
         assert [job.error for job in queue if job.state is State.FAILED] == []
 
 
+def test_the_line_that_says_first_is_first():
+    lines = [line for block in blocks() for line in block.splitlines() if "put(" in line]
+    first = [line for line in lines if "first" in line.partition("#")[2]]
+    assert all(any(map(prioritised, ast.walk(ast.parse(line.strip())))) for line in first)
+
+
 def test_one_of_them_has_a_priority():
     assert [call for block in blocks() for call in ast.walk(ast.parse(block)) if prioritised(call)]
     assert any(job.priority > 0 for queue in found(run_all(), Queue) for job in queue)

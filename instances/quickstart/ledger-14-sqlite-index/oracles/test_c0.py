@@ -34,7 +34,7 @@ def test_any_name_finds_its_postings(index, account, amount):
 
 @pytest.mark.parametrize(
     "account",
-    ["x' OR '1'='1", "x' OR 1=1 --", "' UNION SELECT date, account, amount, commodity FROM postings --", 'x" OR "1"="1'],
+    ["Expenses:%", "Expenses:Foo_", "expenses:food", "*", "x' OR '1'='1", "x' OR 1=1 --", "' UNION SELECT date, account, amount, commodity FROM postings --", 'x" OR "1"="1'],
 )
 def test_no_name_is_read_as_sql(index, account):
     assert amounts(index, account) == []

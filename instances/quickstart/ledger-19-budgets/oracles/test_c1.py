@@ -11,23 +11,25 @@ JOURNAL = """\
 """
 
 
-def register(*options):
-    command = [os.environ["CRAB_PYTHON"], "-m", "ledger", "register", "Expenses", "-", *options]
-    return subprocess.run(command, input=JOURNAL, capture_output=True, text=True, timeout=20)
+def register(*options, account="Expenses", journal=JOURNAL):
+    command = [os.environ["CRAB_PYTHON"], "-m", "ledger", "register", account, "-", *options]
+    return subprocess.run(command, input=journal, capture_output=True, text=True, timeout=20)
 
 
 def test_a_period_that_ends_before_it_starts_is_an_error():
-    done = register("--since", "2024-05-01", "--until", "2024-04-01")
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert "error: " in done.stderr
-    assert "Traceback" not in done.stderr
+    for options in ({}, {"account": "Income"}, {"journal": ""}):
+        done = register("--since", "2024-05-01", "--until", "2024-04-01", **options)
+        assert done.returncode == 2
+        assert done.stdout == ""
+        assert "error: " in done.stderr
+        assert "Traceback" not in done.stderr
 
 
 def test_other_periods_are_not():
     for options, payees in [
         (("--since", "2024-05-01"), ["Roastery"]),
         (("--since", "2024-04-01", "--until", "2024-05-01"), ["Market"]),
+        (("--since", "2024-05-01", "--until", "2024-05-01"), []),
         ((), ["Market", "Roastery"]),
     ]:
         done = register(*options)

@@ -1,5 +1,12 @@
 import ast
+import io
 import pathlib
+
+import pytest
+
+from ledger.cli import main
+
+JOURNAL = "2024-03-09 Café\n    Expenses:Food      7.50 EUR\n    Assets:Checking   -7.50 EUR\n"
 
 
 def callers(name):
@@ -20,3 +27,12 @@ def test_one_function_reads_journals():
 
 def test_one_function_opens_files():
     assert len(set(callers("open")) | set(callers("read_text"))) == 1
+
+
+@pytest.mark.parametrize("place", ["file", "-"])
+def test_a_budget_is_still_read_from_both_places(tmp_path, capsys, monkeypatch, place):
+    monkeypatch.setattr("sys.stdin", io.StringIO(JOURNAL))
+    (tmp_path / "file").write_text(JOURNAL, encoding="utf-8")
+    file = place if place == "-" else str(tmp_path / place)
+    assert main(["budget", "--period", "2024-03", "--limit", "Expenses=10", file]) == 0
+    assert capsys.readouterr().out.split() == ["7.50", "of", "10", "Expenses"]

@@ -23,6 +23,15 @@ def test_the_old_name_works(n):
     assert call(WORDS, str, n=1) == [("a", 3)]
 
 
+def test_none_is_a_number_too():
+    assert call(WORDS, key=str, n=0) == []
+
+
+def test_no_other_name_does():
+    with pytest.raises(TypeError):
+        top(WORDS, key=str, count=2)
+
+
 def test_so_does_the_third_position():
     assert call(WORDS, str, 2) == [("a", 3), ("b", 2)]
 

@@ -35,4 +35,8 @@ def test_the_command_line_still_prints_it(tmp_path, capsys):
     path = tmp_path / "access.log"
     path.write_text('::1 - - [01/Mar/2024:12:00:00 +0000] "GET /a HTTP/1.1" 200 10\n', encoding="utf-8")
     assert main(["summary", str(path)]) == 0
-    assert [line.split() for line in capsys.readouterr().out.splitlines()][-2:] == [["busiest", "paths:"], ["1", "/a"]]
+    printed = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert printed[-2:] == [["busiest", "paths:"], ["1", "/a"]]
+    assert ["0.0%", "server", "errors"] in printed
+    assert main(["access", str(path)]) == 0
+    assert capsys.readouterr().out.split() == ["1", "/a"]

@@ -19,6 +19,14 @@ def places():
     return found
 
 
+def test_no_part_of_a_list_is_left():
+    tree = ast.parse(pathlib.Path("src/logparse/cli.py").read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
+            words = [part.value for part in node.elts if isinstance(part, ast.Constant) and part.value in NAMES]
+            assert len(words) < 2, words
+
+
 def test_there_is_no_third_list():
     found = places()
     assert "src/logparse/cli.py" not in found

@@ -38,6 +38,10 @@ def test_factories_do_not_run_for_every_request(app):
     assert called == ["outer", "inner"] * (1 + len(REQUESTS))
 
 
+def test_none_is_needed(app):
+    assert [app.handle(Request("GET", path)).body for path in ("/", "/users/7")] == [b"home", b"7"]
+
+
 def test_a_late_middleware_counts(app):
     built, called = [], []
     app.use(counting(built, called, "early"))

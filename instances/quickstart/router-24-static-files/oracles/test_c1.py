@@ -10,7 +10,7 @@ from router import App, Request, Router, StaticFiles
 def app(tmp_path):
     (tmp_path / "index.html").write_bytes(b"index")
     routes = Router()
-    routes.add(["GET"], "/<path:filename>", StaticFiles(tmp_path), name="static")
+    routes.add(["GET", "HEAD"], "/<path:filename>", StaticFiles(tmp_path), name="static")
     return App(routes)
 
 
@@ -23,10 +23,12 @@ def left_open(app, request):
     return response.status, [str(warning.message) for warning in caught if warning.category is ResourceWarning]
 
 
-def test_nothing_stays_open_when_the_file_is_sent(app):
-    assert left_open(app, Request("GET", "/index.html")) == (200, [])
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_nothing_stays_open_when_the_file_is_sent(app, method):
+    assert left_open(app, Request(method, "/index.html")) == (200, [])
 
 
-def test_nothing_stays_open_when_the_client_has_it(app):
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_nothing_stays_open_when_the_client_has_it(app, method):
     etag = app.handle(Request("GET", "/index.html")).headers["etag"]
-    assert left_open(app, Request("GET", "/index.html", headers={"if-none-match": etag})) == (304, [])
+    assert left_open(app, Request(method, "/index.html", headers={"if-none-match": etag})) == (304, [])

@@ -1,0 +1,310 @@
+"""How many machine-made tests would pass as oracles: those of TDD-Bench Verified, through stage 4's verification.
+
+    python benchmarks/tddbench.py ../shared/data MIRRORS WORK [--repo psf/requests ...] [--most 20] [--jobs 1]
+
+For each SWE-bench Verified row of a repository in MIRRORS (a folder with owner/name.git), an instance is made in WORK:
+head is the base commit, merged is that with the gold patch. It gets three oracles: the tests that each of the two
+generators added or changed, and the people's own as control. Then the ladder looks for an environment in which
+the control is proved, and the others are proved in it: red at head by a failed test, green at merged, twice each,
+without network. Finished rows are in
+WORK/results.jsonl and are not run again; --table prints the table of all that is there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from pytest_crab import diffs
+from pytest_crab.cli.run_contexts import proving_context
+from pytest_crab.curation.assessment import Role
+from pytest_crab.curation.assessment import StateAssessment
+from pytest_crab.curation.certify import Certificate
+from pytest_crab.curation.certify import certify
+from pytest_crab.curation.test_patches import changed_tests
+from pytest_crab.curation.test_patches import keep_tests
+from pytest_crab.instances.writing import instance_yaml
+from pytest_crab.types import Comment
+from pytest_crab.types import Environment
+from pytest_crab.types import GitSource
+from pytest_crab.types import Instance
+from pytest_crab.types import Kind
+from pytest_crab.types import Oracle
+from pytest_crab.types import Provenance
+from pytest_crab.types import PullRequestFacts
+from pytest_crab.types import Source
+
+RELEASES = {
+    "otter": "Otter_TDD_GPT4o.json",
+    "otterplus": "Otter_Plus_TDD_GPT4o.json",
+    "people": "golden_test_patch.json",
+}
+
+
+#: The control, and the reason of the others where it is not proved.
+PEOPLE = "people"
+NO_CONTROL = "not run: the people's own tests are not proved on this row"
+
+
+class Unusable(Exception):
+    """A row or a test that no oracle can be made of; the text is the reason."""
+
+
+def git(repository: Path, *args: str, text: str | None = None, **variables: str) -> str:
+    """Run git in a repository and return its output. Raises Unusable."""
+    run = subprocess.run(
+        ["git", "--git-dir", str(repository), *args],
+        input=text,
+        capture_output=True,
+        text=True,
+        env={**os.environ, **variables},
+        check=False,
+    )
+    if run.returncode:
+        raise Unusable(run.stderr.strip().splitlines()[-1] if run.stderr.strip() else f"git {args[0]} failed")
+    return run.stdout
+
+
+def with_patch(repository: Path, commit: str, patch: str) -> str:
+    """Return the tree of a commit with a patch applied."""
+    with tempfile.TemporaryDirectory() as folder:
+        index = f"{folder}/index"
+        git(repository, "read-tree", commit, GIT_INDEX_FILE=index)
+        git(repository, "apply", "--cached", "--recount", "-", text=patch, GIT_INDEX_FILE=index)
+        return git(repository, "write-tree", GIT_INDEX_FILE=index).strip()
+
+
+def commit_patch(repository: Path, commit: str, patch: str) -> str:
+    """Return a new commit on ``commit``, of its date, with a patch applied."""
+    day = git(repository, "show", "-s", "--format=%cI", commit).strip()
+    who = {f"GIT_{role}_{part}": "nobody" for role in ("AUTHOR", "COMMITTER") for part in ("NAME", "EMAIL")}
+    dates = {"GIT_AUTHOR_DATE": day, "GIT_COMMITTER_DATE": day}
+    tree = with_patch(repository, commit, patch)
+    made = git(repository, "commit-tree", tree, "-p", commit, "-m", "the gold patch", **who, **dates).strip()
+    git(repository, "update-ref", f"refs/gold/{made}", made)
+    return made
+
+
+def oracle_source(repository: Path, commit: str, patch: str) -> str:
+    """Return the tests that a patch adds or changes as a file of their own. Raises Unusable."""
+    tree = with_patch(repository, commit, patch)
+    reasons = []
+    for path in sorted(diffs.touched_paths(patch)):
+        if not path.endswith(".py"):
+            continue
+        try:
+            after = git(repository, "show", f"{tree}:{path}")
+            known = git(repository, "ls-tree", "--name-only", commit, "--", path).strip()
+            names = changed_tests(git(repository, "show", f"{commit}:{path}") if known else "", after)
+        except (SyntaxError, ValueError) as error:
+            raise Unusable(f"the patched test file is no Python: {type(error).__name__}") from error
+        if names:
+            return keep_tests(after, names)
+        reasons.append(path)
+    raise Unusable("no test is added or changed")
+
+
+def make_instance(
+    row: dict[str, Any], tests: dict[str, str], mirrors: Path, folder: Path
+) -> tuple[Any, dict[str, str]]:
+    """Write the instance of a row; return it, None without any oracle, and the tests that are none, with reasons."""
+    repository = mirrors / f"{row['repo']}.git"
+    head = row["base_commit"]
+    base = git(repository, "rev-parse", f"{head}~1").strip()
+    merged = commit_patch(repository, head, row["patch"])
+    place = folder / row["instance_id"]
+    (place / "oracles").mkdir(parents=True, exist_ok=True)
+    unusable, comments = {}, []
+    path = min(diffs.touched_paths(row["patch"]))
+    for name, patch in tests.items():
+        try:
+            source = oracle_source(repository, head, patch)
+        except Unusable as error:
+            unusable[name] = str(error)
+            continue
+        (place / "oracles" / f"test_{name}.py").write_text(source, "utf-8")
+        oracle = Oracle(file=f"oracles/test_{name}.py")
+        comments.append(Comment(id=name, path=path, body=row["instance_id"], kind=Kind.BEHAVIORAL, oracle=oracle))
+    if not comments:
+        return None, unusable
+    number = int(row["instance_id"].rsplit("-", 1)[1])
+    url = f"https://github.com/{row['repo']}"
+    instance = Instance(
+        id=row["instance_id"],
+        folder=str(place),
+        provenance=Provenance.GITHUB,
+        repo=row["repo"],
+        license="see the repository",
+        pull_request=PullRequestFacts(number=number, title=row["instance_id"], body="-", url=f"{url}/pull/{number}"),
+        source=Source(git=GitSource(url=url, base=base, head=head, merged=merged)),
+        environment=Environment(dockerfile="python", timeout=120),
+        comments=tuple(comments),
+    )
+    (place / "instance.yaml").write_text(instance_yaml(instance), "utf-8")
+    return instance, unusable
+
+
+def cause(certificate: Certificate, comment: str) -> str:
+    """Return in a few words why an oracle is not proved."""
+    problem = certificate.problems[comment]
+    states = certificate.seen.get(comment, ())
+    if not states:
+        return "no environment could be made"
+    by_role = {state.role: state for state in states}
+    head, merged = by_role[Role.HEAD], by_role[Role.REFERENCE]
+    if not (head.agree and merged.agree):
+        return "runs do not agree"
+    if not _ran(merged):
+        return _unloaded(problem, merged)
+    if merged.fault is not None:
+        return _red_at_merged(head, merged)
+    if head.fault is not None:
+        return "green at head" if _all_passed(head) else "red at head by an error, not by a failed test"
+    return "another fault of the workspace"
+
+
+def _ran(state: StateAssessment) -> bool:
+    return any(test.outcome in ("passed", "failed") for run in state.runs for test in run.tests)
+
+
+def _all_passed(state: StateAssessment) -> bool:
+    return all(test.outcome == "passed" for run in state.runs for test in run.tests)
+
+
+def _unloaded(problem: str, merged: StateAssessment) -> str:
+    tests = [test for run in merged.runs for test in run.tests]
+    if any(test.outcome == "skipped" for test in tests):
+        return "skipped at merged"
+    if "cannot be imported" in problem or "network" in problem:
+        return "something that it imports cannot be had, or it needs the network"
+    if any(test.outcome == "error" and "::" in test.id for test in tests):
+        return "a fixture is missing (the project's conftest or a plugin)"
+    return "it does not load on its own (imports from the tests beside it, or a wrong name)"
+
+
+def _red_at_merged(head: StateAssessment, merged: StateAssessment) -> str:
+    outcomes = {test.outcome for run in merged.runs for test in run.tests}
+    if "failed" not in outcomes:
+        return "skipped or without a fixture at merged, in part"
+    return "red at merged too" if not _all_passed(head) else "green at head and red at merged"
+
+
+def run_row(row: dict[str, Any], tests: dict[str, str], mirrors: Path, folder: Path, shared: Any) -> dict[str, Any]:
+    """Return the result of one row: by test name, "proved" or the reason.
+
+    The ladder is climbed with the people's own tests, and the others are proved in the environment that it found.
+    """
+    crew, run_context = shared
+    name = row["instance_id"]
+    try:
+        instance, found = make_instance(row, tests, mirrors, folder)
+    except Unusable as error:
+        return {"id": name, "repo": row["repo"], "results": dict.fromkeys(tests, f"row: {error}")}
+    result = {"id": name, "repo": row["repo"], "results": found, "problems": {}}
+    people = [comment for comment in instance.comments if comment.id == PEOPLE] if instance is not None else []
+    if not people:
+        found.update(dict.fromkeys(tests.keys() - found.keys(), f"row: {found.get(PEOPLE)}"))
+        return result
+
+    def notice(step: str) -> None:
+        print(f"{name}: {step}", file=sys.stderr, flush=True)
+
+    first = certify(dataclasses.replace(instance, comments=tuple(people)), crew, run_context, notice)
+    result["rung"] = first.rung
+    if first.problems or first.skipped:
+        result["problems"] = first.problems
+        reason = cause(first, PEOPLE) if first.problems else str(first.skipped)
+        found[PEOPLE] = reason
+        found.update(dict.fromkeys(tests.keys() - found.keys(), NO_CONTROL))
+        return result
+    certificate = certify(
+        dataclasses.replace(instance, environment=first.instance.environment), crew, run_context, notice
+    )
+    result["problems"] = certificate.problems
+    for comment in instance.comments:
+        failed = comment.id in certificate.problems
+        found[comment.id] = cause(certificate, comment.id) if failed else "proved"
+    return result
+
+
+def sample(rows: Sequence[dict[str, Any]], most: int) -> list[dict[str, Any]]:
+    """Return at most so many rows of each repository, drawn with a fixed seed."""
+    by_repo: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        by_repo.setdefault(row["repo"], []).append(row)
+    return [row for own in by_repo.values() for row in random.Random(0).sample(own, min(most, len(own)))]
+
+
+def table(results: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Yield the lines of the two tables: proved by repository, and reasons."""
+    repos = sorted({one["repo"] for one in results})
+    yield "| repository | rows | otter | otterplus | people |"
+    yield "|---|---|---|---|---|"
+    for repo in [*repos, None]:
+        own = [one for one in results if repo in (None, one["repo"])]
+        counts = [sum(one["results"].get(name) == "proved" for one in own) for name in RELEASES]
+        yield f"| {repo or 'all'} | {len(own)} | {' | '.join(map(str, counts))} |"
+    yield ""
+    yield "| reason | otter | otterplus | people |"
+    yield "|---|---|---|---|"
+    reasons = {
+        name: Counter(re.sub(r"^row: .*", "row cannot be used", one["results"][name]) for one in results)
+        for name in RELEASES
+    }
+    for reason in sorted(set().union(*reasons.values()), key=lambda one: -sum(own[one] for own in reasons.values())):
+        yield f"| {reason} | {' | '.join(str(reasons[name][reason]) for name in RELEASES)} |"
+
+
+def main() -> None:
+    """Run what is not there yet and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("mirrors", type=Path)
+    parser.add_argument("work", type=Path)
+    parser.add_argument("--repo", action="append", default=[])
+    parser.add_argument("--most", type=int, default=1000)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--table", action="store_true")
+    options = parser.parse_args()
+    options.work.mkdir(parents=True, exist_ok=True)
+    kept = options.work / "results.jsonl"
+    done = [json.loads(line) for line in kept.read_text().splitlines()] if kept.exists() else []
+    if not options.table:
+        os.environ["CRAB_GIT_MIRROR"] = str(options.mirrors.absolute())
+        rows = [json.loads(line) for line in (options.data / "swebench/swebench_verified_500_5fields.jsonl").open()]
+        tests: dict[str, dict[str, str]] = {}
+        for name, file in RELEASES.items():
+            for one in json.loads((options.data / "tddbench" / file).read_text()):
+                tests.setdefault(one["instance_id"], {})[name] = one["model_patch"]
+        at_hand = [
+            row for row in rows if row["instance_id"] in tests and (options.mirrors / f"{row['repo']}.git").exists()
+        ]
+        asked = sample([row for row in at_hand if not options.repo or row["repo"] in options.repo], options.most)
+        known = {one["id"] for one in done}
+        todo = [row for row in asked if row["instance_id"] not in known]
+        with proving_context("local", options.work / "store") as shared, ThreadPoolExecutor(options.jobs) as pool:
+            folder = options.work / "instances"
+            ended = pool.map(lambda row: run_row(row, tests[row["instance_id"]], options.mirrors, folder, shared), todo)
+            for result in ended:
+                done.append(result)
+                with kept.open("a") as file:
+                    file.write(json.dumps(result) + "\n")
+                print(result["id"], result["results"], flush=True)
+    print("\n".join(table(done)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,254 @@
+"""The error-rates command: how often oracles accept near misses and refuse right fixes, measured and recorded."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from dataclasses import field
+from pathlib import Path
+
+import click
+
+from pytest_crab.cli.choices import choose_runtime
+from pytest_crab.cli.choices import runtime_option
+from pytest_crab.cli.choices import store_option
+from pytest_crab.cli.naming import instance_files
+from pytest_crab.cli.progress import as_they_end
+from pytest_crab.cli.resolving import AgentCrew
+from pytest_crab.cli.resolving import crew_with
+from pytest_crab.cli.run_contexts import proving_context
+from pytest_crab.cli.run_contexts import refuse_foreign
+from pytest_crab.curation import near_misses
+from pytest_crab.curation.near_misses import ChangedTree
+from pytest_crab.curation.resolutions import measure_false_rejects
+from pytest_crab.errors import BadInput
+from pytest_crab.errors import CrabError
+from pytest_crab.formats import format_count
+from pytest_crab.instances import load_instance
+from pytest_crab.instances.oracle_errors import ErrorDecision
+from pytest_crab.instances.oracle_errors import Measurement
+from pytest_crab.instances.oracle_errors import OracleErrors
+from pytest_crab.instances.oracle_errors import error_rate
+from pytest_crab.instances.oracle_errors import write_decision
+from pytest_crab.instances.oracle_errors import write_measurements
+from pytest_crab.scoring.oracles.proof import ProvedComment
+from pytest_crab.scoring.oracles.proof import prove
+from pytest_crab.trial.context import TrialContext
+from pytest_crab.trial.crew import Crew
+from pytest_crab.trial.run_context import RunContext
+from pytest_crab.types import Instance
+from pytest_crab.types import OracleError
+
+_FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """The sources of changes: folders of diffs, how many mutants for an oracle, how many resolutions of an agent."""
+
+    near: Path | None
+    fixes: Path | None
+    mutants: int
+    agent: AgentCrew | None
+    attempts: int
+
+
+@dataclass(slots=True, kw_only=True)
+class MeasuredInstance:
+    """The measurements of one instance by comment and source, and sentences for the reader."""
+
+    instance: Instance
+    by_comment: dict[str, dict[str, Measurement]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    problem: str | None = None
+
+
+def _decisions(
+    _ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]
+) -> list[tuple[str, ErrorDecision]]:
+    found = []
+    for value in values:
+        name, _, word = value.rpartition("=")
+        if not name or word not in tuple(one.value for one in ErrorDecision):
+            raise click.BadParameter(f"{value!r}; it should be NAME=wrong, NAME=equivalent or NAME=right")
+        found.append((name, ErrorDecision(word)))
+    return found
+
+
+@click.command("error-rates")
+@click.argument("names", metavar="PATH|ID...", nargs=-1, required=True)
+@click.option(
+    "--near-misses", "near", type=_FOLDER,
+    help="Changes that are wrong: FOLDER/INSTANCE/COMMENT-NAME.diff, each from head.",
+)  # fmt: skip
+@click.option(
+    "--right-fixes", "fixes", type=_FOLDER, help="Changes that are right, in files of the same kind of names."
+)
+@click.option(
+    "--mutants", type=click.IntRange(min=0), default=20, show_default=True,
+    help="Mutate each reference so often at most; needs the extra mutation.",
+)  # fmt: skip
+@click.option("--agent", metavar="NAME", help="Let this agent resolve each comment from its text alone.")
+@click.option(
+    "--attempts", type=click.IntRange(min=1), default=3, show_default=True, help="With --agent: so many resolutions."
+)
+@click.option("--budget", type=click.FloatRange(min=0, min_open=True), help="With --agent: spend so many US dollars.")
+@click.option(
+    "--decide", "decisions", metavar="NAME=WORD", multiple=True, callback=_decisions,
+    help="Record a decision on an answer of the one oracle ID:COMMENT that is named: wrong, equivalent or right.",
+)  # fmt: skip
+@click.option("--write/--no-write", default=True, show_default=True, help="Write oracle-errors.json beside crab.lock.")
+@runtime_option("What runs the oracles.")
+@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Instances at a time.")
+@store_option("The folder in which environments, proofs and answers are kept.")
+@click.pass_context
+def error_rates(
+    ctx: click.Context,
+    names: tuple[str, ...],
+    *,
+    near: Path | None,
+    fixes: Path | None,
+    mutants: int,
+    agent: str | None,
+    attempts: int,
+    budget: float | None,
+    decisions: Sequence[tuple[str, ErrorDecision]],
+    write: bool,
+    runtime: str,
+    jobs: int,
+    store: Path,
+) -> None:
+    """Measure the error rates of the oracles of the instances at or below a PATH, or of one that is named by its ID.
+
+    A false accept is a near miss that the oracle accepts: mutants of the reference, and diffs of your own. A false
+    reject is a right fix that it refuses. An accepted mutant counts as an error if the project's own tests
+    (pass_to_pass) fail on it; else it is undecided, until --decide says whether it does the same as the fix. Exits with
+    1 if an instance could not be measured.
+    """
+    if decisions:
+        _decide(names, decisions)
+        return
+    instances = [one for one in map(load_instance, instance_files(names)) if one.with_oracles]
+    asked = None if agent is None else crew_with(agent)
+    sources = Sources(near=near, fixes=fixes, mutants=mutants, agent=asked, attempts=attempts)
+    settings = None if asked is None else asked.settings
+    name = choose_runtime(runtime)
+    with (
+        proving_context(name, store, settings, budget) as (crew, run_context),
+        ThreadPoolExecutor(max_workers=jobs) as pool,
+    ):
+        refuse_foreign(run_context, instances)
+        work = {one.id: functools.partial(_measure, one, crew, run_context, sources) for one in instances}
+        found = []
+        try:
+            with contextlib.closing(as_they_end(pool, work, "instances")) as ended:
+                for _, measured in ended:
+                    _report(measured, write=write)
+                    found.append(measured)
+        except BaseException:
+            run_context.stop()
+            raise
+    _summarise(found)
+    ctx.exit(1 if any(one.problem is not None for one in found) else 0)
+
+
+def _decide(names: Sequence[str], decisions: Sequence[tuple[str, ErrorDecision]]) -> None:
+    if len(names) != 1 or ":" not in names[0]:
+        raise click.UsageError("--decide is about one oracle, named as INSTANCE-FOLDER:COMMENT")
+    place, _, comment = names[0].rpartition(":")
+    folder = Path(place)
+    try:
+        for name, decision in decisions:
+            write_decision(folder.parent, folder.name, comment, name, decision)
+    except BadInput as error:
+        raise click.ClickException(str(error)) from error
+    click.echo(f"{format_count(len(decisions), 'decision')} recorded")
+
+
+def _measure(
+    instance: Instance, crew: Crew, run_context: RunContext, sources: Sources, notice: Callable[[str], None]
+) -> MeasuredInstance:
+    """Measure one instance; what keeps it from being measured is its problem."""
+    measured = MeasuredInstance(instance=instance)
+    context = TrialContext(instance, crew, run_context, notice)
+    try:
+        if run_context.unconfined:
+            run_context.permit(instance, crew)
+        for one in prove(context):
+            if one.proof is None:
+                measured.problem = f"the oracle of {one.comment.id} is not proved: {one.problem}"
+                continue
+            measured.by_comment[one.comment.id] = _measure_one(context, one, sources, measured.notes)
+    except CrabError as error:
+        measured.problem = " ".join(str(error).split())
+    return measured
+
+
+def _measure_one(
+    context: TrialContext, one: ProvedComment, sources: Sources, notes: list[str]
+) -> dict[str, Measurement]:
+    found: dict[str, Measurement] = {}
+    for folder, source, error in (
+        (sources.near, near_misses.NEAR_MISSES, OracleError.FALSE_ACCEPT),
+        (sources.fixes, near_misses.RIGHT_FIXES, OracleError.FALSE_REJECT),
+    ):
+        changes = near_misses.changes_of(context, one.comment, folder) if folder is not None else ()
+        if changes:
+            found[source], answers = near_misses.measure(context, one, changes, error, sure=True)
+            notes += _told(one, found[source], changes, {name: answer.detail for name, answer in answers.items()})
+    if sources.mutants:
+        changes = near_misses.mutated_references(context, one.comment, sources.mutants)
+        if changes:
+            found[near_misses.MUTANTS], _ = near_misses.measure(
+                context, one, changes, OracleError.FALSE_ACCEPT, sure=False
+            )
+            notes += _told(one, found[near_misses.MUTANTS], changes, {})
+    if sources.agent is not None:
+        crew = sources.agent.crew
+        result = measure_false_rejects(context, one, crew, sources.attempts)
+        notes += [f"{one.comment.id}: {problem}" for problem in result.problems]
+        if result.measurement is not None:
+            found[f"agent {crew.spec.agent}"] = result.measurement
+    return found
+
+
+def _told(
+    one: ProvedComment, measurement: Measurement, changes: Iterable[ChangedTree], details: Mapping[str, str | None]
+) -> list[str]:
+    """Return a sentence for each error and each undecided answer."""
+    told = {change.name: change.told or details.get(change.name) or "" for change in changes}
+    verb = "accepts" if measurement.error is OracleError.FALSE_ACCEPT else "refuses"
+    lines = [
+        f"{one.comment.id} {verb} {name}" + (f" ({told[name]})" if told[name] else "") for name in measurement.wrong
+    ]
+    lines += [f"{one.comment.id} {verb} {name}, undecided ({told[name]})" for name in measurement.undecided]
+    return lines
+
+
+def _report(measured: MeasuredInstance, *, write: bool) -> None:
+    instance = measured.instance
+    for note in measured.notes:
+        click.echo(f"{instance.id}: {note}")
+    if measured.problem is not None:
+        click.echo(f"{instance.id}: not measured in full: {measured.problem.removeprefix(f'{instance.id}: ')}")
+    if write and measured.by_comment:
+        try:
+            write_measurements(Path(instance.folder).parent, instance.id, measured.by_comment)
+        except BadInput as error:
+            raise click.ClickException(str(error)) from error
+
+
+def _summarise(found: Iterable[MeasuredInstance]) -> None:
+    errors = [OracleErrors(measurements=by_source) for measured in found for by_source in measured.by_comment.values()]
+    for error in OracleError:
+        sources = dict.fromkeys(name for one in errors for name, own in one.measurements.items() if own.error is error)
+        for source in sources:
+            click.echo(f"{error}s, {source}: {error_rate(errors, error, source)}")
+        if not sources:
+            click.echo(f"{error}s: not measured")

@@ -1,0 +1,222 @@
+"""Mutants of a reference fix: small wrong changes on the lines that it wrote, from the syntax tree of any language.
+
+The grammars are those of tree-sitter, one package for each language (the extra ``mutation``).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+from collections.abc import Collection
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from types import CodeType
+from typing import TYPE_CHECKING
+from typing import NamedTuple
+
+from pytest_crab.errors import EngineError
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+
+class Grammar(NamedTuple):
+    """The place of a grammar, the words of the language, and what stands for an empty statement."""
+
+    module: str
+    function: str = "language"
+    true: bytes = b"true"
+    false: bytes = b"false"
+    nothing: bytes = b";"
+
+
+#: By the end of a file's name.
+GRAMMARS = {
+    ".py": Grammar("tree_sitter_python", true=b"True", false=b"False", nothing=b"pass"),
+    ".js": Grammar("tree_sitter_javascript"),
+    ".jsx": Grammar("tree_sitter_javascript"),
+    ".mjs": Grammar("tree_sitter_javascript"),
+    ".cjs": Grammar("tree_sitter_javascript"),
+    ".ts": Grammar("tree_sitter_typescript", "language_typescript"),
+    ".tsx": Grammar("tree_sitter_typescript", "language_tsx"),
+    ".go": Grammar("tree_sitter_go"),
+    ".rs": Grammar("tree_sitter_rust"),
+    ".java": Grammar("tree_sitter_java"),
+    ".c": Grammar("tree_sitter_c"),
+    ".h": Grammar("tree_sitter_c"),
+    ".cc": Grammar("tree_sitter_cpp"),
+    ".cpp": Grammar("tree_sitter_cpp"),
+    ".hpp": Grammar("tree_sitter_cpp"),
+    ".cs": Grammar("tree_sitter_c_sharp"),
+    ".rb": Grammar("tree_sitter_ruby", nothing=b"nil"),
+    ".php": Grammar("tree_sitter_php", "language_php"),
+}
+
+#: The other edge, the opposite, the neighbour: what one sign becomes.
+_SWAPS = {
+    b"<": b"<=", b"<=": b"<", b">": b">=", b">=": b">", b"==": b"!=", b"!=": b"==", b"===": b"!==", b"!==": b"===",
+    b"is": b"is not", b"is not": b"is", b"in": b"not in", b"not in": b"in",
+    b"and": b"or", b"or": b"and", b"&&": b"||", b"||": b"&&",
+    b"+": b"-", b"-": b"+", b"*": b"/", b"/": b"*", b"+=": b"-=", b"-=": b"+=",
+}  # fmt: skip
+_WORDS = {b"True": b"False", b"False": b"True", b"true": b"false", b"false": b"true"}
+#: Parents in which a sign is an operator, and not a type's bracket, a star or a part of a loop's head.
+_OPERATIONS = (
+    "comparison",
+    "boolean",
+    "binary",
+    "augmented_assignment",
+    "assignment_expression",
+    "operator_assignment",
+)
+_NUMBERS = ("integer", "number", "int_literal", "integer_literal", "number_literal", "decimal_integer_literal")
+_STATEMENTS = (
+    "expression_statement", "raise_statement", "throw_statement", "break_statement", "continue_statement",
+    "assert_statement",
+)  # fmt: skip
+#: Nodes around a condition that only hold its brackets.
+_WRAPPED = ("parenthesized_expression", "condition_clause")
+_NOT_CODE = ("comment", "string", "type", "import", "decorator", "annotation")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mutant:
+    """One changed file: ``operator`` is the kind of change, ``line`` counts from 1, ``content`` is the whole file."""
+
+    path: str
+    line: int
+    operator: str
+    before: str
+    after: str
+    content: bytes
+
+    @property
+    def name(self) -> str:
+        """A name that stays while the mutated file does."""
+        digest = hashlib.sha256(self.path.encode() + b"\0" + self.content).hexdigest()[:8]
+        return f"{self.operator}-{PurePosixPath(self.path).stem}-{self.line}-{digest}"
+
+    @property
+    def change(self) -> str:
+        """The change in words."""
+        return f"{self.path}:{self.line}: {self.before!r} becomes {self.after!r}"
+
+
+def mutants(path: str, source: bytes, lines: Collection[int]) -> Iterator[Mutant]:
+    """Yield the mutants of a file on these lines, from 1; none for a language without a grammar here.
+
+    Changed are comparisons (also to the next edge), logic, signs, numbers (by one), truth values, conditions (always,
+    never), named arguments (left out) and whole statements (left out). Those that no longer parse are left out, and in
+    Python those that compile to the same code. Raises EngineError where the extra is missing.
+    """
+    grammar = GRAMMARS.get(PurePosixPath(path).suffix)
+    if grammar is None:
+        return
+    parse = _parser(grammar)
+    root = parse(source)
+    known = _code(path, source)
+    seen = {source}
+    for operator, node, start, end, new in _edits(root, source, grammar):
+        line = node.start_point[0] + 1
+        content = source[:start] + new + source[end:]
+        if line not in lines or content in seen:
+            continue
+        seen.add(content)
+        if parse(content).has_error and not root.has_error:
+            continue
+        if known is not None and (code := _code(path, content)) is not None and _same(code, known):
+            continue
+        yield Mutant(
+            path=path, line=line, operator=operator, before=_text(source[start:end]), after=_text(new), content=content
+        )
+
+
+def _parser(grammar: Grammar):  # type: ignore[no-untyped-def]  # noqa: ANN202 - the types are the extra's own
+    try:
+        import tree_sitter
+
+        module = importlib.import_module(grammar.module)
+    except ImportError as error:
+        raise EngineError(f"mutants need {error.name}: pip install 'pytest-crab[mutation]'") from error
+    parser = tree_sitter.Parser(tree_sitter.Language(getattr(module, grammar.function)()))
+    return lambda text: parser.parse(text).root_node
+
+
+def _edits(node: Node, source: bytes, grammar: Grammar) -> Iterator[tuple[str, Node, int, int, bytes]]:
+    """Yield kind, place, first byte, end and new text of each change below a node."""
+    if any(word in node.type for word in _NOT_CODE) and node.type not in _STATEMENTS:
+        return
+    yield from _of_sign(node, source) if not node.children else _of_part(node, source, grammar)
+    for child in node.children:
+        yield from _edits(child, source, grammar)
+
+
+def _of_sign(node: Node, source: bytes) -> Iterator[tuple[str, Node, int, int, bytes]]:
+    parent = node.parent.type if node.parent is not None else ""
+    text = source[node.start_byte : node.end_byte]
+    if text in _SWAPS and any(word in parent for word in _OPERATIONS):
+        yield "operator", node, node.start_byte, node.end_byte, _SWAPS[text]
+    elif text in _WORDS:
+        yield "truth", node, node.start_byte, node.end_byte, _WORDS[text]
+    elif node.type in _NUMBERS and text.isdigit():
+        yield "number", node, node.start_byte, node.end_byte, str(int(text) + 1).encode()
+
+
+def _of_part(node: Node, source: bytes, grammar: Grammar) -> Iterator[tuple[str, Node, int, int, bytes]]:
+    condition = node.child_by_field_name("condition")
+    if condition is not None:
+        inner = condition.named_children[0] if condition.type in _WRAPPED else condition
+        for name, word in (("always", grammar.true), ("never", grammar.false)):
+            yield name, inner, inner.start_byte, inner.end_byte, word
+    if node.type in ("not_operator", "unary_expression") and source[node.start_byte : node.start_byte + 1] in b"n!":
+        yield "negation", node, node.start_byte, node.children[-1].start_byte, b""
+    if node.type == "keyword_argument":
+        start, end = _with_comma(node, source)
+        yield "argument", node, start, end, b""
+    if node.type in _STATEMENTS and not _is_text(node):
+        yield "statement", node, node.start_byte, node.end_byte, grammar.nothing
+
+
+def _with_comma(node: Node, source: bytes) -> tuple[int, int]:
+    """Return the bytes of an argument and of the comma that goes with it."""
+    after = node.next_sibling
+    if after is not None and source[after.start_byte : after.end_byte] == b",":
+        return node.start_byte, after.end_byte
+    before = node.prev_sibling
+    if before is not None and source[before.start_byte : before.end_byte] == b",":
+        return before.start_byte, node.end_byte
+    return node.start_byte, node.end_byte
+
+
+def _is_text(node: Node) -> bool:
+    """Return whether a statement is only a text, as docstrings are."""
+    return len(node.named_children) == 1 and node.named_children[0].type == "string"
+
+
+def _code(path: str, source: bytes) -> CodeType | None:
+    if not path.endswith(".py"):
+        return None
+    try:
+        return compile(source, path, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError):
+        return None
+
+
+def _same(one: CodeType, other: CodeType) -> bool:
+    """Return whether two codes do the same, wherever their lines are."""
+    if (one.co_code, one.co_names, one.co_varnames) != (other.co_code, other.co_names, other.co_varnames):
+        return False
+    if len(one.co_consts) != len(other.co_consts):
+        return False
+    for left, right in zip(one.co_consts, other.co_consts, strict=True):
+        if isinstance(left, CodeType) and isinstance(right, CodeType):
+            if not _same(left, right):
+                return False
+        elif (type(left), left) != (type(right), right):
+            return False
+    return True
+
+
+def _text(piece: bytes) -> str:
+    return " ".join(piece.decode("utf-8", "replace").split())[:60]

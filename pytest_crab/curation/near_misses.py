@@ -1,0 +1,185 @@
+"""Measure oracles on changes that they did not see: near misses that they should refuse, right fixes to accept."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_crab import diffs
+from pytest_crab import verdict
+from pytest_crab.curation.mutation import mutants
+from pytest_crab.errors import DiffRejected
+from pytest_crab.instances.files import diff_text
+from pytest_crab.instances.oracle_errors import Measurement
+from pytest_crab.instances.oracle_errors import oracle_digest
+from pytest_crab.parsing.changed_paths import is_test
+from pytest_crab.scoring.oracles import keys
+from pytest_crab.scoring.oracles.oracle_runs import OracleRequest
+from pytest_crab.scoring.oracles.oracle_runs import run_oracles
+from pytest_crab.scoring.oracles.proof import ProvedComment
+from pytest_crab.trial.context import TrialContext
+from pytest_crab.types import PASS_TO_PASS
+from pytest_crab.types import Comment
+from pytest_crab.types import Ending
+from pytest_crab.types import OracleError
+from pytest_crab.types import Verdict
+
+#: The sources of changes, as they are called on record.
+MUTANTS = "mutants"
+NEAR_MISSES = "near misses"
+RIGHT_FIXES = "right fixes"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedTree:
+    """One changed tree, under a name, with a sentence on what was changed."""
+
+    name: str
+    tree: str
+    told: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OracleAnswer:
+    """The answer of an oracle on a change: caught (accepted), missed (refused), or unknown, with its detail."""
+
+    verdict: Verdict
+    detail: str | None = None
+
+
+class OracleAnswerStep:
+    """The step that runs one proved oracle on changed trees, each once: one OracleAnswer for each name."""
+
+    name = "near-miss"
+    record = OracleAnswer
+    paid = False
+    deadline = None
+    reruns = ()
+
+    def __init__(self, context: TrialContext, one: ProvedComment, changes: Sequence[ChangedTree]) -> None:
+        self._context = context
+        self._one = one
+        self._trees = {change.name: change.tree for change in changes}
+
+    def keys(self) -> Mapping[str, str]:
+        """See scoring.protocols.Step."""
+        return {name: keys.verdict(tree, self._one.key) for name, tree in self._trees.items()}
+
+    def run(self, subjects: Sequence[str]) -> Mapping[str, OracleAnswer]:
+        """See scoring.protocols.Step."""
+        asked = {name: OracleRequest(comment=self._one.comment, tree=self._trees[name]) for name in subjects}
+        unique = {request.id: request for request in asked.values()}
+        runs = run_oracles(self._context, list(unique.values())).runs
+        assert self._one.proof is not None
+        answers = {}
+        for name, request in asked.items():
+            run = runs.get(request.id)
+            if run is None or run.ending in (Ending.UNSTARTED, Ending.LOST):
+                detail = run.detail if run is not None else "it was never run"
+                answers[name] = OracleAnswer(verdict=Verdict.UNKNOWN, detail=detail)
+            else:
+                judgement = verdict.judge(self._one.proof, run)
+                answers[name] = OracleAnswer(verdict=judgement.verdict, detail=judgement.detail)
+        return answers
+
+    def lasts(self, result: OracleAnswer) -> bool:
+        """See scoring.protocols.Step."""
+        return result.verdict is not Verdict.UNKNOWN
+
+
+def mutated_references(context: TrialContext, comment: Comment, most: int) -> tuple[ChangedTree, ...]:
+    """Return at most so many mutants of a comment's reference, on the lines that it changed, evenly picked.
+
+    The reference is the comment's own, else that of the instance. The tests that a fix brings along do not decide
+    whether it is right: they are mutated only for a comment on a test. Raises EngineError where the extra is missing.
+    """
+    snapshot = context.snapshot
+    own = diff_text(context.instance, comment.reference) if comment.reference else None
+    tree = snapshot.apply(own) if own is not None else snapshot.reference_tree
+    lines = diffs.changed_lines(snapshot.diff(tree))
+    found = []
+    about_tests = is_test(comment.path)
+    for path, changed in sorted(lines.items()):
+        source = snapshot.read(tree, path) if is_test(path) == about_tests else None
+        if source is not None:
+            found += [(path, mutant) for mutant in mutants(path, source, changed)]
+    picked = found if len(found) <= most else [found[number * len(found) // most] for number in range(most)]
+    return tuple(
+        ChangedTree(name=mutant.name, tree=_with_file(context, tree, path, mutant.content), told=mutant.change)
+        for path, mutant in picked
+    )
+
+
+def _with_file(context: TrialContext, tree: str, path: str, content: bytes) -> str:
+    """Return the tree with another content of one file."""
+    before = context.snapshot.read(tree, path)
+    assert before is not None
+    return context.snapshot.apply(diffs.of_file(path, before, content), tree)
+
+
+def changes_of(context: TrialContext, comment: Comment, folder: Path) -> tuple[ChangedTree, ...]:
+    """Return the changes of ``folder``/<instance>/<comment>-<name>.diff, each a diff from head.
+
+    Raises DiffRejected, which names the file, for one that does not apply.
+    """
+    found = []
+    for file in sorted(folder.glob(f"{context.instance.id}/{comment.id}-*.diff")):
+        text = file.read_text("utf-8", "surrogateescape")
+        try:
+            found.append(ChangedTree(name=file.stem, tree=context.snapshot.apply(text)))
+        except DiffRejected as error:
+            raise DiffRejected(f"{file} does not apply to head: {error}") from error
+    return tuple(found)
+
+
+def measure(
+    context: TrialContext, one: ProvedComment, changes: Sequence[ChangedTree], error: OracleError, *, sure: bool
+) -> tuple[Measurement, Mapping[str, OracleAnswer]]:
+    """Run a proved oracle on changes and count its errors; the answers, by name, are for messages.
+
+    ``sure``: whoever made the changes says that they are wrong (or right, for false rejects). Otherwise an accepted one
+    is an error if the project's own tests, pass_to_pass, fail on it, and undecided if not. Raises EngineError,
+    StoreError, Cancelled.
+    """
+    answers = dict(context.perform(OracleAnswerStep(context, one, changes)))
+    bad = Verdict.CAUGHT if error is OracleError.FALSE_ACCEPT else Verdict.MISSED
+    suspects = [change for change in changes if answers[change.name].verdict is bad]
+    if sure:
+        wrong = {change.name for change in suspects}
+    else:
+        wrong = set(_broken(context, one.comment, suspects)) if error is OracleError.FALSE_ACCEPT else set()
+    return (
+        Measurement(
+            error=error,
+            total=sum(answer.verdict is not Verdict.UNKNOWN for answer in answers.values()),
+            wrong=tuple(change.name for change in suspects if change.name in wrong),
+            undecided=tuple(change.name for change in suspects if change.name not in wrong),
+            oracle=oracle_digest(context.instance, one.comment),
+            date=datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
+        ),
+        answers,
+    )
+
+
+def _broken(context: TrialContext, comment: Comment, changes: Iterable[ChangedTree]) -> Iterator[str]:
+    """Yield the changes on which the project's own tests fail, where they pass on the comment's reference."""
+    if not context.instance.pass_to_pass:
+        return
+    pending = list(changes)
+    if not pending:
+        return
+    snapshot = context.snapshot
+    fixed = snapshot.apply(diff_text(context.instance, comment.reference)) if comment.reference else None
+    if not _passes(context, fixed or snapshot.reference_tree):
+        return
+    yield from (change.name for change in pending if not _passes(context, change.tree))
+
+
+def _passes(context: TrialContext, tree: str) -> bool:
+    run = run_oracles(context, [], pass_to_pass=tree).runs[PASS_TO_PASS]
+    return run.ending is Ending.COMPLETED and run.exit_code == 0

@@ -1,0 +1,270 @@
+"""The stage that lets a model write oracles: each is proved, and a failure goes back to the model, a few times.
+
+Two regimes are kept apart, and named on the instance: the model was shown the fix (arXiv 2603.23448, section 4.2), or
+wrote from the comment and the pull request alone.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import re
+import tempfile
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_crab import serialization
+from pytest_crab.clients.chat import ChatSettings
+from pytest_crab.clients.prompting import as_data
+from pytest_crab.clients.prompting import shown_diff
+from pytest_crab.curation.assessment import Role
+from pytest_crab.curation.certify import certify
+from pytest_crab.curation.publish import to_instance
+from pytest_crab.curation.stages import CurationContext
+from pytest_crab.curation.stages import Rejection
+from pytest_crab.errors import SourceUnreachable
+from pytest_crab.model_access import Services
+from pytest_crab.trial.context import TrialContext
+from pytest_crab.types import CandidateComment
+from pytest_crab.types import Comment
+from pytest_crab.types import Environment
+from pytest_crab.types import Kind
+from pytest_crab.types import Oracle
+from pytest_crab.types import PullCandidate
+from pytest_crab.types import StrEnum
+from pytest_crab.types import Usage
+
+#: The dimensions of labels that say how an oracle came about.
+REGIME, ATTEMPTS = "oracle_regime", "oracle_attempts"
+
+#: So many characters of a diff are shown.
+LONGEST_DIFF = 60_000
+
+_BLOCK = re.compile(r"```python\s*\n(.*?)^```", re.DOTALL | re.MULTILINE)
+_KIND = re.compile(r"^kind:\s*(behavioral|structural)\s*$", re.MULTILINE)
+
+
+class Regime(StrEnum):
+    """The part of the truth that the writer of an oracle was shown."""
+
+    SAW_FIX = "saw-fix"
+    FROM_COMMENT = "from-comment"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenOracle:
+    """One answer of the model: the oracle's text, None where it gave none, with what it used."""
+
+    source: str | None
+    kind: Kind = Kind.BEHAVIORAL
+    answer: str
+    usage: Usage | None = None
+    transcript: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProvedOracle:
+    """A comment with its oracle, the oracle's text, and the environment that it was proved in."""
+
+    comment: Comment
+    source: str
+    environment: Environment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OracleWriting(ChatSettings):
+    """Asks a model for an oracle of each comment that has none, at most ``attempts`` times.
+
+    ``regime`` is ``saw-fix`` or ``from-comment``. An oracle is taken only if it is proved: red at head by a failed
+    test, green at merged, with the same outcomes each time, without network. Where the candidate has no environment,
+    the dated ladder looks for one in which the oracle is proved. A comment without an oracle is dropped. The other
+    settings are those of ``single-shot``.
+    """
+
+    role = "write-oracle"
+    name = "oracles"
+    version = 1
+
+    regime: Regime = Regime.SAW_FIX
+    attempts: int = 3
+
+    def __post_init__(self) -> None:
+        ChatSettings.__post_init__(self)
+        if self.attempts < 1:
+            raise ValueError("attempts should be at least 1")
+
+    def identity(self) -> Mapping[str, Any]:
+        """See curation.stages.Stage."""
+        return {"version": self.version, "longest": LONGEST_DIFF, **(ChatSettings.identity(self) or {})}
+
+    def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
+        """See curation.stages.Stage."""
+        if candidate.source is None or candidate.source.merged is None:
+            return Rejection(reason="no merged commit, on which an oracle would be green")
+        dropped, files, comments = {}, dict(candidate.files), []
+        for one in candidate.comments:
+            if one.comment.oracle is not None:
+                comments.append(one)
+                continue
+            found = self._write(candidate, one, context)
+            if isinstance(found, str):
+                dropped[one.comment.id] = found
+            else:
+                comments.append(dataclasses.replace(one, comment=found.comment))
+                files[found.comment.required_oracle.file] = found.source
+                candidate = dataclasses.replace(candidate, environment=found.environment)
+        kept = dataclasses.replace(candidate, comments=(*comments, *_named(candidate, dropped)), files=files)
+        return kept.drop(dropped)
+
+    def _write(self, candidate: PullCandidate, one: CandidateComment, context: CurationContext) -> ProvedOracle | str:
+        """Return the oracle of a comment, or the reason why there is none."""
+        messages: list[dict[str, str]] = []
+        fault = ""
+        for number in range(1, self.attempts + 1):
+            context.notice(f"{candidate.id} {one.comment.id}: oracle, attempt {number}")
+            with tempfile.TemporaryDirectory(prefix="crab-oracle-") as folder:
+                trial = _Proving(candidate, one.comment, context, Path(folder, candidate.id))
+                if not messages:
+                    messages = [{"role": "user", "content": self._question(candidate, one.comment, trial)}]
+                step = WritingStep(self, messages, number, trial.services(number))
+                written = context.cache.results(step)[""]
+                found = trial.prove(written)
+            if isinstance(found, ProvedOracle):
+                labels = {**found.comment.labels, REGIME: str(self.regime), ATTEMPTS: str(number)}
+                return dataclasses.replace(found, comment=dataclasses.replace(found.comment, labels=labels))
+            fault = found
+            messages = [
+                *messages,
+                {"role": "assistant", "content": written.answer},
+                {"role": "user", "content": f"This oracle was not taken: {fault}. Write another one."},
+            ]
+        return f"no oracle in {self.attempts} attempts"
+
+    def _question(self, candidate: PullCandidate, comment: Comment, proving: _Proving) -> str:
+        facts, where = candidate.pull_request, comment.path
+        lines = "" if comment.lines is None else f", lines {comment.lines[0]} to {comment.lines[1]}"
+        parts = [f"Title: {facts.title}", facts.body, f"Comment on {where}{lines}:", comment.body]
+        parts += ["The pull request:", _cut(candidate.diff)]
+        if self.regime is Regime.SAW_FIX:
+            parts += ["The fix, from the pull request to the merged commit:", _cut(proving.fix())]
+        return as_data(self.instructions(), "\n\n".join(parts))
+
+
+class WritingStep:
+    """The step that asks a model once for an oracle; see scoring.protocols.Step. Each answer is paid for once."""
+
+    name = "oracle"
+    record = WrittenOracle
+    paid = True
+    deadline = None
+    reruns = ()
+
+    def __init__(
+        self, writing: OracleWriting, messages: Sequence[Mapping[str, str]], number: int, services: Services
+    ) -> None:
+        self._writing = writing
+        self._messages = messages
+        self._number = number
+        self._services = services
+
+    def keys(self) -> Mapping[str, str]:
+        """See scoring.protocols.Step: the number of attempts that may follow does not decide an answer."""
+        identity = dict(ChatSettings.identity(self._writing) or {})
+        settings = {name: value for name, value in identity["settings"].items() if name not in ("attempts", "timeout")}
+        inputs = {"writer": {**identity, "settings": settings}, "messages": self._messages, "attempt": self._number}
+        return {"": serialization.digest(inputs)}
+
+    def run(self, subjects: Sequence[str]) -> Mapping[str, WrittenOracle]:
+        """See scoring.protocols.Step. Raises ModelError, GatewayError."""
+        del subjects
+        with self._writing.chat(self._services) as chat:
+            answer = chat.ask(self._messages)
+            return {"": dataclasses.replace(read_oracle(answer), usage=chat.usage(), transcript=chat.keep())}
+
+    def lasts(self, result: WrittenOracle) -> bool:
+        """See scoring.protocols.Step."""
+        del result
+        return True
+
+
+class _Proving:
+    """The proof of oracles of one comment: an instance of its own, in a scratch folder."""
+
+    def __init__(self, candidate: PullCandidate, comment: Comment, context: CurationContext, folder: Path) -> None:
+        self._candidate = candidate
+        self._comment = comment
+        self._folder = folder
+        self._crew, self._run_context = context.proving()
+        self._notice = context.notice
+        self._plain = self._context(None)
+
+    def _context(self, comment: Comment | None) -> TrialContext:
+        bare = dataclasses.replace(self._comment, oracle=None, kind=None)
+        own = CandidateComment(comment=comment or bare)
+        environment = self._candidate.environment or Environment(dockerfile="python")
+        candidate = dataclasses.replace(self._candidate, comments=(own,), environment=environment)
+        instance = to_instance(candidate, self._folder)
+        return TrialContext(instance, self._crew, self._run_context, lambda _step: None)
+
+    def services(self, number: int) -> Services:
+        """Return the way to the model for one attempt."""
+        return self._plain.services(f"oracle-{self._comment.id}-{number}")
+
+    def fix(self) -> str:
+        """Return the diff from head to the merged commit."""
+        snapshot = self._plain.snapshot
+        return snapshot.diff(snapshot.reference_tree)
+
+    def prove(self, written: WrittenOracle) -> ProvedOracle | str:
+        """Return the oracle if it is proved, else why not, in words for its author."""
+        if written.source is None:
+            return "the answer has no block that begins with ```python"
+        try:
+            ast.parse(written.source)
+        except (SyntaxError, ValueError) as error:
+            return f"the file is no Python ({error})"
+        file = f"oracles/test_{self._comment.id}.py"
+        comment = dataclasses.replace(self._comment, oracle=Oracle(file=file), kind=written.kind)
+        path = self._folder / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(written.source, "utf-8")
+        instance = self._context(comment).instance
+        certificate = certify(instance, self._crew, self._run_context, self._notice)
+        if certificate.skipped is not None:
+            raise SourceUnreachable(certificate.skipped)
+        if certificate.proved:
+            environment = certificate.instance.required_environment
+            return ProvedOracle(comment=comment, source=written.source, environment=environment)
+        states = certificate.seen.get(comment.id, ())
+        outcomes = [f"{state.name}: {', '.join(_outcomes(state.runs))}" for state in states if state.role in _SHOWN]
+        told = "; ".join([*certificate.problems.values(), *outcomes])
+        return " ".join(told.split())
+
+
+_SHOWN = (Role.HEAD, Role.REFERENCE)
+
+
+def read_oracle(answer: str) -> WrittenOracle:
+    """Return the oracle of an answer: the last block of Python, and the kind that a line names."""
+    blocks = _BLOCK.findall(answer)
+    kinds = _KIND.findall(answer)
+    kind = Kind(kinds[-1]) if kinds else Kind.BEHAVIORAL
+    return WrittenOracle(source=blocks[-1] if blocks else None, kind=kind, answer=answer)
+
+
+def _outcomes(runs: Sequence[Any]) -> Iterator[str]:
+    for test in [test for run in runs[:1] for test in run.tests][:20]:
+        yield f"{test.id} {test.outcome}{f' with {test.exception}' if test.exception else ''}"
+
+
+def _named(candidate: PullCandidate, dropped: Mapping[str, str]) -> Iterator[CandidateComment]:
+    return (one for one in candidate.comments if one.comment.id in dropped)
+
+
+def _cut(diff: str) -> str:
+    shown = shown_diff(diff)
+    return shown if len(shown) <= LONGEST_DIFF else f"{shown[:LONGEST_DIFF]}\n(cut)"

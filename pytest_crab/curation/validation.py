@@ -1,0 +1,85 @@
+"""The stage that lets a coding agent resolve each comment from its text alone (arXiv 2603.23448, section 4.2.4)."""
+
+from __future__ import annotations
+
+import dataclasses
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_crab.agents import AGENTS
+from pytest_crab.curation.publish import to_instance
+from pytest_crab.curation.resolvable import Resolution
+from pytest_crab.curation.resolvable import measure_resolvability
+from pytest_crab.curation.stages import CurationContext
+from pytest_crab.curation.stages import Rejection
+from pytest_crab.curation.stages import SettingsStage
+from pytest_crab.errors import AgentError
+from pytest_crab.instances.writing import instance_yaml
+from pytest_crab.reviewers import REVIEWERS
+from pytest_crab.settings import load_settings
+from pytest_crab.trial import Crew
+from pytest_crab.trial import CrewSpec
+from pytest_crab.types import CandidateComment
+from pytest_crab.types import PullCandidate
+
+#: The dimension of labels that says whether the agent solved it, and the words.
+SOLVED, YES, NO = "solved", "solved", "unsolved"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Validation(SettingsStage):
+    """Lets ``agent`` of crab.yaml in ``folder`` resolve each comment that has an oracle, at most ``attempts`` times.
+
+    Comments that it solves and those that it does not are both kept, and marked.
+    """
+
+    agent: str
+    attempts: int = 3
+    folder: str = "."
+
+    name = "validate"
+    version = 1
+
+    def __post_init__(self) -> None:
+        if self.attempts < 1:
+            raise ValueError("attempts should be at least 1")
+
+    def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
+        """See curation.stages.Stage. Raises AgentError where an attempt came to nothing, BadInput."""
+        if not any(one.comment.oracle is not None for one in candidate.comments):
+            return Rejection(reason="no oracle that an agent could resolve")
+        _, run_context = context.proving()
+        with tempfile.TemporaryDirectory(prefix="crab-validate-") as scratch:
+            folder = Path(scratch, candidate.id)
+            for name, text in candidate.files.items():
+                path = folder / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, "utf-8")
+            instance = to_instance(candidate, folder)
+            (folder / "instance.yaml").write_text(instance_yaml(instance), "utf-8")
+            found = measure_resolvability(
+                instance, instance.with_oracles, self._crew(), run_context, attempts=self.attempts
+            )
+        unknown = next((one for one in found if one.mark is None), None)
+        if unknown is not None:
+            raise AgentError(f"{candidate.id} {unknown.comment}: {unknown.problem}")
+        by_id = {one.comment: one for one in found}
+        return dataclasses.replace(
+            candidate, comments=tuple(_marked(one, by_id.get(one.comment.id)) for one in candidate.comments)
+        )
+
+    def _crew(self) -> Crew:
+        settings = load_settings(Path(self.folder))
+        variant = settings.agents.get(self.agent)
+        use, own = (variant.use, variant.settings) if variant else (self.agent, {})
+        spec = AGENTS.spec(use, own, settings.folder, AGENTS.where(self.agent), settings.agents)
+        human = REVIEWERS.spec("human", {}, settings.folder)
+        return Crew.build(CrewSpec(reviewer="human", reviewer_spec=human, agent=self.agent, agent_spec=spec))
+
+
+def _marked(one: CandidateComment, found: Resolution | None) -> CandidateComment:
+    if found is None or found.mark is None:
+        return one
+    labels = {**one.comment.labels, SOLVED: YES if found.mark.resolved else NO}
+    return dataclasses.replace(one, comment=dataclasses.replace(one.comment, labels=labels))

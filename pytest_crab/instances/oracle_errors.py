@@ -1,0 +1,176 @@
+"""oracle-errors.json: how often the oracles of a set are wrong, as far as it was measured; it lies beside crab.lock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field
+from pathlib import Path
+from typing import Any
+
+from pytest_crab import serialization
+from pytest_crab.errors import BadInput
+from pytest_crab.instances.files import file_digest
+from pytest_crab.instances.set_files import read_set_file
+from pytest_crab.instances.set_files import write_set_file
+from pytest_crab.locks import locked_folder
+from pytest_crab.types import Comment
+from pytest_crab.types import ErrorRate
+from pytest_crab.types import Instance
+from pytest_crab.types import OracleError
+from pytest_crab.types import StrEnum
+
+#: What the file is called.
+FILE = "oracle-errors.json"
+
+
+class ErrorDecision(StrEnum):
+    """A person's decision on one accepted change, or on one refused resolution."""
+
+    WRONG = "wrong"
+    EQUIVALENT = "equivalent"
+    RIGHT = "right"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measurement:
+    """The answers of an oracle on changes from one source: near misses (it should refuse them) or right fixes.
+
+    ``total`` counts those that it gave an answer on. ``wrong`` names the answers that are errors, and ``undecided``
+    those that are errors unless a person finds otherwise: an accepted mutant may do the same as the fix, and a refused
+    resolution may be no fix. ``oracle`` is the digest of the oracle's file then.
+    """
+
+    error: OracleError
+    total: int
+    wrong: tuple[str, ...] = ()
+    undecided: tuple[str, ...] = ()
+    oracle: str
+    date: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OracleErrors:
+    """The measurements of one oracle by source, and what people decided by name."""
+
+    measurements: Mapping[str, Measurement] = field(default_factory=dict)
+    decisions: Mapping[str, ErrorDecision] = field(default_factory=dict)
+
+
+def error_rate(errors: Iterable[OracleErrors], error: OracleError, source: str | None = None) -> ErrorRate:
+    """Return the rate of one error over oracles, of one source or of all. Decided answers count as decided."""
+    total = ErrorRate()
+    for own in errors:
+        for name, one in own.measurements.items():
+            if one.error is error and source in (None, name):
+                total += _rate(one, own.decisions)
+    return total
+
+
+def _rate(one: Measurement, decisions: Mapping[str, ErrorDecision]) -> ErrorRate:
+    named = [decisions.get(name) for name in one.undecided]
+    clear = [name for name in one.wrong if decisions.get(name) in (None, ErrorDecision.WRONG)]
+    excused = len(one.wrong) - len(clear)
+    return ErrorRate(
+        wrong=len(clear) + named.count(ErrorDecision.WRONG),
+        undecided=named.count(None),
+        total=one.total - excused - named.count(ErrorDecision.EQUIVALENT) - named.count(ErrorDecision.RIGHT),
+    )
+
+
+def rates_of(errors: Mapping[str, OracleErrors]) -> dict[str, dict[str, ErrorRate]]:
+    """Return by comment the rates that are measured, under the names that ScoredComment has for them."""
+    found = {
+        name: {error.name.lower(): error_rate([one], error) for error in OracleError} for name, one in errors.items()
+    }
+    return {name: {error: rate for error, rate in own.items() if rate.total} for name, own in found.items()}
+
+
+def oracle_digest(instance: Instance, comment: Comment) -> str:
+    """Return the digest of an oracle's file."""
+    return file_digest(Path(instance.folder, comment.required_oracle.file))[:16]
+
+
+def is_current(instance: Instance, comment: Comment, errors: OracleErrors) -> bool:
+    """Return whether all measurements are of the oracle as it is now."""
+    now = oracle_digest(instance, comment)
+    return all(one.oracle == now for one in errors.measurements.values())
+
+
+def read_errors(folder: Path) -> dict[str, dict[str, OracleErrors]]:
+    """Return what is on record of the set in ``folder``, by instance and comment. Raises BadInput."""
+    path = folder / FILE
+    problem = "the file holds no error rates of this version; move it away and measure again"
+    content = read_set_file(path, problem)
+    instances = content.get("instances", {} if not content else None)
+    if not isinstance(instances, dict) or not all(isinstance(own, dict) for own in instances.values()):
+        raise BadInput(str(path), [problem])
+    problems: list[str] = []
+    found = {
+        instance: {
+            comment: serialization.read(OracleErrors, entry, problems, f"{instance} {comment}")
+            for comment, entry in own.items()
+        }
+        for instance, own in instances.items()
+    }
+    if problems:
+        raise BadInput(str(path), problems)
+    return {
+        instance: {comment: one for comment, one in own.items() if one is not None} for instance, own in found.items()
+    }
+
+
+def errors_of(instance: Instance) -> dict[str, OracleErrors]:
+    """Return what is on record of an instance's oracles, by comment. Raises BadInput."""
+    return read_errors(Path(instance.folder).parent).get(instance.id, {})
+
+
+def write_measurements(folder: Path, instance: str, measured: Mapping[str, Mapping[str, Measurement]]) -> None:
+    """Write measurements by comment and source into the file of the set; others stay. Raises BadInput."""
+    with locked_folder(folder):
+        known = read_errors(folder)
+        own = known.setdefault(instance, {})
+        for comment, by_source in measured.items():
+            before = own.get(comment, OracleErrors())
+            own[comment] = OracleErrors(measurements={**before.measurements, **by_source}, decisions=before.decisions)
+        _write(folder, known)
+
+
+def write_decision(folder: Path, instance: str, comment: str, name: str, decision: ErrorDecision) -> None:
+    """Write a person's decision on one answer. Raises BadInput, also where no such answer is on record."""
+    with locked_folder(folder):
+        known = read_errors(folder)
+        own = known.get(instance, {}).get(comment, OracleErrors())
+        answers = {answer for one in own.measurements.values() for answer in (*one.wrong, *one.undecided)}
+        if name not in answers:
+            raise BadInput(str(folder / FILE), [f"{instance} {comment} has no answer {name} on record"])
+        known[instance][comment] = OracleErrors(
+            measurements=own.measurements, decisions={**own.decisions, name: decision}
+        )
+        _write(folder, known)
+
+
+def _write(folder: Path, known: Mapping[str, Mapping[str, OracleErrors]]) -> None:
+    content: dict[str, Any] = {
+        instance: {comment: serialization.dump(one) for comment, one in own.items()} for instance, own in known.items()
+    }
+    write_set_file(folder / FILE, {"instances": content})
+
+
+def why_over(instance: Instance, limit: float) -> str | None:
+    """Return why an instance has an oracle error above ``limit``, a rate; None: it has not, as far as it is known.
+
+    The rate is over all oracles of the instance, and what is undecided counts as an error. Raises BadInput.
+    """
+    errors = errors_of(instance).values()
+    for error in OracleError:
+        rate = error_rate(errors, error)
+        if rate.high is not None and rate.high > limit:
+            return f"with a {error} rate above {limit:.1%}"
+    return None
+
+
+def is_measured(instance: Instance) -> bool:
+    """Return whether false accepts of any of the instance's oracles are on record. Raises BadInput."""
+    return error_rate(errors_of(instance).values(), OracleError.FALSE_ACCEPT).total > 0

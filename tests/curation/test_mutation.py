@@ -1,0 +1,88 @@
+"""Mutants: small wrong changes on the lines of a fix, in any language, without those that change nothing."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+pytest.importorskip("tree_sitter", reason="mutants need the extra mutation")
+
+from pytest_crab.curation.mutation import GRAMMARS
+from pytest_crab.curation.mutation import mutants
+
+PYTHON = b'''\
+def due(jobs, limit=10, *, strict=True):
+    """The jobs that are due."""
+    found = []
+    for job in jobs:
+        if job.due <= now() and not job.done:
+            found.append(job)
+    if len(found) > limit:
+        raise ValueError("too many")
+    return sorted(found, key=str, reverse=True)[: limit - 1]
+'''
+ALL = range(1, 100)
+
+
+def changes(path: str, source: bytes, lines: range | set[int] = ALL) -> dict[tuple[str, int], set[tuple[str, str]]]:
+    found: dict[tuple[str, int], set[tuple[str, str]]] = {}
+    for one in mutants(path, source, lines):
+        found.setdefault((one.operator, one.line), set()).add((one.before, one.after))
+    return found
+
+
+def test_the_kinds_of_mistakes_that_a_near_miss_makes() -> None:
+    found = changes("due.py", PYTHON)
+    assert ("<=", "<") in found["operator", 5]
+    assert ("and", "or") in found["operator", 5]
+    assert ("not", "") in {(before.split()[0], after) for before, after in found["negation", 5]}
+    assert found["statement", 6] == {("found.append(job)", "pass")}
+    assert found["statement", 8] == {('raise ValueError("too many")', "pass")}
+    assert found["always", 7] == {("len(found) > limit", "True")}
+    assert found["never", 7] == {("len(found) > limit", "False")}
+    assert found["number", 9] == {("1", "2")}
+    assert found["argument", 9] == {("key=str,", ""), (", reverse=True", "")}
+    assert found["truth", 1] == {("True", "False")}
+
+
+def test_only_the_lines_that_were_asked_for() -> None:
+    assert {line for _, line in changes("due.py", PYTHON, {5})} == {5}
+
+
+def test_every_mutant_parses_and_is_another_program() -> None:
+    made = list(mutants("due.py", PYTHON, ALL))
+    assert len({one.name for one in made}) == len(made)
+    assert len({ast.dump(ast.parse(one.content)) for one in made} - {ast.dump(ast.parse(PYTHON))}) == len(made)
+
+
+def test_what_compiles_to_the_same_code_is_left_out() -> None:
+    assert ("+", "-") not in changes("f.py", b"LIMIT = 60 + 0\n").get(("operator", 1), set())
+    assert changes("f.py", b"LIMIT = 60 + 1\n")["operator", 1] == {("+", "-")}
+
+
+@pytest.mark.parametrize(
+    ("path", "source"),
+    [
+        ("a.js", b"function f(a) {\n  if (a <= 3 && !a.done) {\n    go(a);\n  }\n  return a + 1;\n}\n"),
+        ("a.ts", b"function f(a: number): number {\n  if (a <= 3) {\n    go(a);\n  }\n  return a + 1;\n}\n"),
+        ("a.go", b"package a\n\nfunc f(a int) int {\n\tif a <= 3 {\n\t\tgo_(a)\n\t}\n\treturn a + 1\n}\n"),
+        ("a.rs", b"fn f(a: i32) -> i32 {\n    if a <= 3 {\n        go(a);\n    }\n    a + 1\n}\n"),
+        ("A.java", b"class A {\n  int f(int a) {\n    if (a <= 3) {\n      go(a);\n    }\n    return a + 1;\n  }\n}\n"),
+        ("a.c", b"int f(int a) {\n  if (a <= 3) {\n    go(a);\n  }\n  return a + 1;\n}\n"),
+        ("a.cpp", b"int f(int a) {\n  if (a <= 3) {\n    go(a);\n  }\n  return a + 1;\n}\n"),
+        ("a.cs", b"class A {\n  int F(int a) {\n    if (a <= 3) {\n      Go(a);\n    }\n    return a + 1;\n  }\n}\n"),
+        ("a.rb", b"def f(a)\n  if a <= 3\n    go(a)\n  end\n  a + 1\nend\n"),
+        ("a.php", b"<?php\nfunction f($a) {\n  if ($a <= 3) {\n    go($a);\n  }\n  return $a + 1;\n}\n"),
+    ],
+)
+def test_every_language_has_edges_conditions_and_numbers(path: str, source: bytes) -> None:
+    found = changes(path, source)
+    every = set().union(*found.values())
+    assert {("<=", "<"), ("+", "-"), ("3", "4"), ("1", "2")} <= every
+    assert {"always", "never"} <= {operator for operator, _ in found}
+
+
+def test_a_file_of_no_known_language_has_none() -> None:
+    assert list(mutants("README.md", b"1 < 2\n", ALL)) == []
+    assert ".md" not in GRAMMARS
