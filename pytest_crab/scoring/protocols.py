@@ -63,7 +63,7 @@ class Step(Protocol[R]):
         """The store key of each result, by subject: a digest of everything that decides it. Runs nothing."""
 
     def run(self, subjects: Sequence[str]) -> Mapping[str, R]:
-        """Make the results of these subjects. Raises CrabError for what is nobody's result."""
+        """Make the results of these subjects. Raises CrabError where the machine failed, not a contestant."""
 
     def lasts(self, result: R) -> bool:
         """Return whether a result may be reused; one that a failure of this machine caused may not."""
