@@ -138,7 +138,7 @@ def _parser(grammar: Grammar):  # type: ignore[no-untyped-def]  # noqa: ANN202 -
 
         module = importlib.import_module(grammar.module)
     except ImportError as error:
-        raise EngineError(f"mutants need {error.name}: pip install 'pytest-crab[mutation]'") from error
+        raise EngineError(f"mutants need {error.name}: install pytest-crab with its extra mutation") from error
     parser = tree_sitter.Parser(tree_sitter.Language(getattr(module, grammar.function)()))
     return lambda text: parser.parse(text).root_node
 
