@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from pytest_crab.adapters import AdapterSpec
 from pytest_crab.campaign import forecast as module
 from pytest_crab.campaign.forecast import Forecast
 from pytest_crab.campaign.forecast import ReviewerNeed
@@ -24,6 +25,7 @@ from pytest_crab.runtimes.stock import BARE
 from pytest_crab.runtimes.stock import BASE
 from pytest_crab.runtimes.stock import READY
 from pytest_crab.runtimes.stock import Stock
+from pytest_crab.trial import CrewSpec
 from pytest_crab.trial.plan import NEEDLESS
 from pytest_crab.trial.plan import OPEN
 from pytest_crab.trial.plan import RUNS
@@ -84,9 +86,11 @@ def record(instance: str, reviewer: str, **seconds: float) -> str:
 def told(monkeypatch: pytest.MonkeyPatch, instances: dict[str, Instance], tmp_path: Path) -> Callable[..., Any]:
     """Makes the whole forecast of trials of one reviewer by (instance, repeat), whose plans are given."""
 
-    def make(plans: dict[tuple[str, int], TrialPlan], jobs: int = 2) -> Forecast:
+    def make(plans: dict[tuple[str, int], TrialPlan], jobs: int = 2, reviews: int | None = None) -> Forecast:
         monkeypatch.setattr(module, "plan_trial", lambda one, crew, run_context, repeat: plans[one.id, repeat])
-        crew: Any = SimpleNamespace(spec=SimpleNamespace(reviewer="r", agent="x", answers=False))
+        nothing = AdapterSpec(path="none:None", settings={}, folder="")
+        spec = CrewSpec(reviewer="r", reviewer_spec=nothing, agent="x", agent_spec=nothing, reviews=reviews)
+        crew: Any = SimpleNamespace(spec=spec)
         trials = [(instances[name], crew, repeat) for name, repeat in plans]
         there = stock(b=None, c=None, d=None)
         records = tmp_path / "trials.jsonl"
@@ -160,3 +164,9 @@ def test_time_is_told_only_from_what_was_measured(told: Callable[..., Forecast],
 def test_memory_is_spoken_of_where_it_is_short() -> None:
     assert memory_for(1, 4) is None
     assert memory_for(2**40, 4) == 1
+
+
+def test_a_review_that_trials_share_is_made_once(told: Callable[..., Forecast]) -> None:
+    plans = {("a", 1): REVIEW_RUNS, ("a", 2): REVIEW_RUNS, ("b", 1): REVIEW_RUNS, ("b", 2): REVIEW_RUNS}
+    assert told(plans).reviews == 4
+    assert told(plans, reviews=1).reviews == 2
