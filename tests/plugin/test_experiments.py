@@ -96,7 +96,7 @@ FAULTS = [
     ),
     ("experiments: {a: {reviewers: ruff, margin: 3}}", "a", "*experiments.a.margin is not a known key (*below gate*"),
     ("experiments: {a: {reviewers: ruff, repeats: x}}", "a", "*experiments.a.repeats is 'x'; it should be a whole *"),
-    ("experiments: {a: {reviewers: ruff, jobs: [1, 2]}}", "a", "*experiments.a.jobs is '1', '2'; it should be a whole *"),
+    ("experiments: {a: {reviewers: ruff, jobs: [1, 2]}}", "a", "*experiments.a.jobs is '1', '2'; it should be *"),
     ("experiments: {a: {reviewers: ruff, set: nowhere}}", "a", "*experiments.a.set names *nowhere, and there is no *"),
     (
         "experiments: {a: {reviewers: ruff, set: ../b}}",
