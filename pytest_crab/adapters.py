@@ -39,7 +39,7 @@ class Family:
     ``old`` has the names that members had in the last release, each with its present one.
 
     A member is a frozen dataclass whose fields are its settings; a privileged one has ``bind`` instead of ``verb``, and
-    so has one whose class attribute ``leaky`` is true: it is told where the public pull request is.
+    so has one whose class attribute ``leaky`` is true: it gets the address of the public pull request.
     """
 
     noun: str

@@ -25,7 +25,7 @@ VERSION = "1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayAgent:
-    """Privileged, since it is told which instance it revises.
+    """Privileged, since it gets the name of the instance that it revises.
 
     ``revisions`` is a folder of <instance id>.diff files; or ``reviewer`` names whose recorded revisions to take from
     the set that the instance lies in (docs/reference/recorded.md).

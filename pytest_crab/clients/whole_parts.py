@@ -26,7 +26,7 @@ _FUNCTION = re.compile(r"\s*(?:export\s+)?(?:async\s+)?(?:def|func|function|fn)\
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """A text with the name that is told where it is left out."""
+    """A text with the name that stands for it where it is left out."""
 
     name: str
     text: str

@@ -102,7 +102,7 @@ class Ruling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """The exit status, the ruling that led to it, and the account in plain words (empty without a gate)."""
+    """The exit status, the ruling behind it, and the account in plain words (empty without a gate)."""
 
     exit_code: int
     verdict: GateResult

@@ -76,7 +76,7 @@ class RequestLimit:
         self._let_in()
 
     def _pause(self, seconds: float | None) -> None:
-        """Let nothing in for so long; a longer pause than ``longest`` is no pause: each request is told by itself."""
+        """Let nothing in for so long; a pause longer than ``longest`` is passed on with each answer instead."""
         if seconds is not None and seconds <= self._longest:
             self._pause_end = max(self._pause_end, asyncio.get_running_loop().time() + seconds)
 

@@ -148,7 +148,7 @@ def oracle_counts(oracles: Iterable[OracleRecord]) -> dict[Key, Measured]:
 
 
 def against_control(oracles: Iterable[OracleRecord], control: Mapping[Key, OracleRecord]) -> dict[Key, Measured]:
-    """The same, with the control's verdict for each empty review: an agent that is told nothing may still repair."""
+    """The same, with the control's verdict for each empty review: an agent without a finding may still repair."""
     taken = {}
     for oracle in oracles:
         other = control.get(oracle.key)

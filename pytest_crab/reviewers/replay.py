@@ -24,7 +24,7 @@ from pytest_crab.types import Review
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayReviewer:
-    """Privileged, since it is told which instance it reviews.
+    """Privileged, since it gets the name of the instance that it reviews.
 
     ``reviews`` is a folder of <instance id>.json files; or ``reviewer`` names whose recorded results to take from
     the set that the instance lies in (docs/reference/recorded.md).

@@ -109,7 +109,7 @@ class BudgetLedger:
             grant.asking = step.startswith(ASKING)
 
     def book(self, identity: str, worker: str, name: str, entry: Mapping[str, Any]) -> None:
-        """Add a request of a worker to the ledger, once by its identity, however often it is told."""
+        """Add a request of a worker to the ledger, once by its identity, however often the worker sends it."""
         if identity in self._booked:
             return
         self._booked.add(identity)
