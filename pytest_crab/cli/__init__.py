@@ -17,8 +17,10 @@ class Subcommand(NamedTuple):
 
 COMMANDS = {
     "distractors": Subcommand("pytest_crab.cli.distractors:distractors", "Make questions for your own reviewed code."),
-    "audit-table": Subcommand("pytest_crab.cli.audit_table:audit_table", "Check printed results for counts that fit."),
-    "augment": Subcommand("pytest_crab.cli.augment:augment", "Add findings of reviews to a set, but for duplicates."),
+    "audit-table": Subcommand(
+        "pytest_crab.cli.audit_table:audit_table", "Check that the numbers of a published table fit."
+    ),
+    "augment": Subcommand("pytest_crab.cli.augment:augment", "Add findings of reviews to a set, without duplicates."),
     "certify": Subcommand(
         "pytest_crab.cli.certify:certify", "Prove oracles, finding environments where none is given."
     ),
@@ -29,7 +31,7 @@ COMMANDS = {
         "pytest_crab.cli.compare_rulers:compare_rulers", "Measure stored reviews by several rulers."
     ),
     "curate": Subcommand("pytest_crab.cli.curate:curate", "Make a set of instances of merged pull requests."),
-    "doctor": Subcommand("pytest_crab.cli.doctor:doctor", "Say what of this machine a run can use."),
+    "doctor": Subcommand("pytest_crab.cli.doctor:doctor", "Report what a run can use on this machine."),
     "error-rates": Subcommand(
         "pytest_crab.cli.error_rates:error_rates", "Measure how often oracles accept near misses and refuse fixes."
     ),

@@ -62,8 +62,8 @@ def augment(
 ) -> None:
     """Add the findings of several reviewers to SET as comments that people should annotate, without duplicates.
 
-    Findings and comments on one hunk are compared pair by pair. Every vote is stored, so an interrupted command goes on
-    where it was; every decision is in augmentation.jsonl of the new set.
+    Findings and comments on one hunk are compared pair by pair. Every vote is stored, so an interrupted command can
+    continue where it stopped; every decision is in augmentation.jsonl of the new set.
     """
     if out is None and not asking.plan:
         raise click.UsageError("name the new set with --out, or ask for the votes with --plan")

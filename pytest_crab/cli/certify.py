@@ -60,10 +60,10 @@ from pytest_crab.types import Instance
 )  # fmt: skip
 @click.option(
     "--attempts", type=click.IntRange(min=1), default=1, show_default=True,
-    help="With --agent: ask it so often at most for one comment.",
+    help="With --agent: the most attempts for each comment.",
 )  # fmt: skip
 @click.option(
-    "--budget", type=click.FloatRange(min=0, min_open=True), help="With --agent: spend so many US dollars at most."
+    "--budget", type=click.FloatRange(min=0, min_open=True), help="With --agent: the most to spend, in US dollars."
 )
 @click.pass_context
 def certify(

@@ -91,11 +91,11 @@ def _day(_ctx: click.Context, _param: click.Parameter, value: str | None) -> dat
 @click.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--lock", "write", is_flag=True, help="Write crab.lock in each set's folder, if there are no faults.")
-@click.option("--stats", is_flag=True, help="Count what is there: categories, kinds, sizes, dates, checks of oracles.")
+@click.option("--stats", is_flag=True, help="Print counts of categories, kinds, sizes, dates and checks of oracles.")
 @click.option(
     "--since", metavar="DAY", callback=_day, help="Only instances merged since this day (2024-05-01), by merged_at."
 )
-@click.option("--fetch", is_flag=True, help="Bring sources that are not on this machine yet, to check diffs on them.")
+@click.option("--fetch", is_flag=True, help="Fetch sources that are not on this machine yet, to check diffs on them.")
 @click.option(
     "--audit", is_flag=True, help="Run the audits of oracles that crab.lock does not record, and record them."
 )
@@ -118,7 +118,7 @@ def check(
     jobs: int,
     store: Path,
 ) -> None:
-    """Validate the instances at or below PATHS; without --audit nothing of theirs is run.
+    """Validate the instances at or below PATHS; without --audit none of their code is run.
 
     Prints one line per fault; exits with 1 if there is any. Each set is compared with its crab.lock, where it has one.
     """

@@ -41,7 +41,9 @@ WAIT = 120.0
 @click.command()
 @click.argument("report", type=click.Path(exists=True, path_type=Path))
 @click.option("--pull-request", "address", metavar="URL", help="The pull or merge request; in CI its own by default.")
-@click.option("--baseline", type=click.Path(exists=True, path_type=Path), help="Say what was lost and gained since it.")
+@click.option(
+    "--baseline", type=click.Path(exists=True, path_type=Path), help="List oracles lost and gained since this run."
+)
 @click.option(
     "--name", default="results", show_default=True, help="Which comment is updated: one for each name and account."
 )

@@ -78,14 +78,22 @@ Compared = tuple[list[BaselineComparison], list[OracleCounts], list[tuple[str, s
     help="Gate: exit 0, 1, 8 or 9 as --crab-baseline does; security=10 is the margin of a label.",
 )
 @click.option(
-    "--max-broken", type=click.FloatRange(0, 1), default=MAX_BROKEN, show_default=True, help="The gate's limit."
+    "--max-broken",
+    type=click.FloatRange(0, 1),
+    default=MAX_BROKEN,
+    show_default=True,
+    help="The gate's limit, a share from 0 to 1.",
 )
 @click.option(
-    "--max-unknown", type=click.FloatRange(0, 1), default=MAX_UNKNOWN, show_default=True, help="The gate's limit."
+    "--max-unknown",
+    type=click.FloatRange(0, 1),
+    default=MAX_UNKNOWN,
+    show_default=True,
+    help="The gate's limit, a share from 0 to 1.",
 )
 @click.option("--looks", type=click.IntRange(1), default=1, help="As --crab-gate-looks.")
 @click.option("--unit", type=click.Choice(UNITS), default=REPOSITORY, help="As --crab-gate-unit.")
-@click.option("--allow-difference", type=click.Choice(CONDITIONS), help="Compare though this one thing differs.")
+@click.option("--allow-difference", type=click.Choice(CONDITIONS), help="Compare even if this one thing differs.")
 @click.option(
     "--pool", multiple=True, type=click.Path(exists=True, path_type=Path), help="Pool this run with BEFORE; repeatable."
 )

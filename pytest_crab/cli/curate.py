@@ -135,8 +135,10 @@ curate.add_command(calibrate)
 )  # fmt: skip
 @runtime_option("What runs projects' code.")
 @click.option("--jobs", type=click.IntRange(min=1), default=4, show_default=True, help="Candidates at a time.")
-@click.option("--budget", type=click.FloatRange(min=0, min_open=True), help="Spend so many US dollars on each judge.")
-@click.option("--replay", is_flag=True, help="Answer from recordings alone.")
+@click.option(
+    "--budget", type=click.FloatRange(min=0, min_open=True), help="The most to spend on each judge, in US dollars."
+)
+@click.option("--replay", is_flag=True, help="Use recorded answers only.")
 @store_option("The folder in which decisions, sources and judgements are kept.")
 @click.option("--json", "as_json", is_flag=True, help="Print the funnel as data.")
 def run(

@@ -57,7 +57,7 @@ _ANSWERS = {"h": HIGH, "l": LOW}
 @click.command()
 @_OUT
 @click.option("--as", "annotator", required=True, metavar="NAME", help=f"Your name; {RESOLVED} ends disagreements.")
-@click.option("--sample", "size", type=click.IntRange(min=1), default=100, show_default=True, help="So many comments.")
+@click.option("--sample", "size", type=click.IntRange(min=1), default=100, show_default=True, help="How many comments.")
 @_STORE
 def annotate(out: Path, *, annotator: str, size: int, store: Path) -> None:
     """Label comments that reach the filter by hand, for its gold set.

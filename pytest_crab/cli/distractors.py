@@ -26,7 +26,7 @@ from pytest_crab.formats import format_count
 def distractors(rows: Path, *, out: Path, everything: bool) -> None:
     """Make questions on the type and the lines of a change for each of ROWS, which are JSON lines.
 
-    A row has old and new code with marked lines, its review comment and its language. What else it has is kept.
+    A row has old and new code with marked lines, its review comment and its language. Other keys are kept.
     """
     if out.exists():
         raise click.ClickException(f"{out} is there already; name a new file")

@@ -41,7 +41,9 @@ _GIVEN = ("PATH", "HOME", "LANG", "PYENV_ROOT")
     "--install-client", "clients", metavar="NAME", multiple=True, type=click.Choice(sorted(installed.KINDS)),
     help="Install this client into the folder of clients, in the version that was tested; repeatable.",
 )  # fmt: skip
-@click.option("--call", "calls", metavar="PROVIDER:MODEL", multiple=True, help="Ask this model for a word; repeatable.")
+@click.option(
+    "--call", "calls", metavar="PROVIDER:MODEL", multiple=True, help="Send this model a short test request; repeatable."
+)
 @click.option("--base", default=DEFAULT_BASE, show_default=True, help="The base image to look for; {python} is X.Y.")
 def doctor(
     *,
@@ -53,7 +55,7 @@ def doctor(
     calls: tuple[str, ...],
     base: str,
 ) -> None:
-    """Say what of this machine a run can use: engine, base image, sandbox, slots, clients, and keys by name only."""
+    """Report what a run can use on this machine: engine, base image, sandbox, slots, clients, and keys by name only."""
     if build_base:
         if node is not None and origin == "debian":
             raise click.UsageError("--node makes the base image of this machine's own node and CPython")

@@ -87,18 +87,22 @@ def _decisions(
     "--near-misses", "near", type=_FOLDER,
     help="Changes that are wrong: FOLDER/INSTANCE/COMMENT-NAME.diff, each from head.",
 )  # fmt: skip
-@click.option(
-    "--right-fixes", "fixes", type=_FOLDER, help="Changes that are right, in files of the same kind of names."
-)
+@click.option("--right-fixes", "fixes", type=_FOLDER, help="Changes that are right, named in the same way.")
 @click.option(
     "--mutants", type=click.IntRange(min=0), default=20, show_default=True,
-    help="Mutate each reference so often at most; needs the extra mutation.",
+    help="The most mutants of each reference; needs the extra mutation.",
 )  # fmt: skip
 @click.option("--agent", metavar="NAME", help="Let this agent resolve each comment from its text alone.")
 @click.option(
-    "--attempts", type=click.IntRange(min=1), default=3, show_default=True, help="With --agent: so many resolutions."
+    "--attempts",
+    type=click.IntRange(min=1),
+    default=3,
+    show_default=True,
+    help="With --agent: attempts for each comment.",
 )
-@click.option("--budget", type=click.FloatRange(min=0, min_open=True), help="With --agent: spend so many US dollars.")
+@click.option(
+    "--budget", type=click.FloatRange(min=0, min_open=True), help="With --agent: the most US dollars to spend."
+)
 @click.option(
     "--decide", "decisions", metavar="NAME=WORD", multiple=True, callback=_decisions,
     help="Record a decision on an answer of the one oracle ID:COMMENT that is named: wrong, equivalent or right.",

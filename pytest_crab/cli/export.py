@@ -43,7 +43,7 @@ def export() -> None:
     help="The imported set that was reviewed.",
 )  # fmt: skip
 @click.option("--reviewer", required=True, metavar="NAME", help="Whose reviews to write.")
-@click.option("--repeat", type=click.IntRange(min=1), default=1, show_default=True, help="Of repeats, which one.")
+@click.option("--repeat", type=click.IntRange(min=1), default=1, show_default=True, help="The number of the repeat.")
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="The folder to make; new or empty.")
 def aacr(report: Path, folder: Path, reviewer: str, repeat: int, out: Path) -> None:
     """Write a submission to AACR-Bench's leaderboard: one JSON file for each review that REPORT holds."""

@@ -123,21 +123,26 @@ def judge_options(command: F) -> F:
 
 
 _OPTIONS = (
-    click.option("--budget", type=click.FloatRange(min=0, min_open=True), help="Spend so many US dollars on judges."),
+    click.option(
+        "--budget", type=click.FloatRange(min=0, min_open=True), help="The most US dollars to spend on judges."
+    ),
     click.option("--jobs", type=click.IntRange(min=1), default=4, show_default=True, help="Questions at a time."),
     click.option("--plan", is_flag=True, help="Print how many votes are stored and needed; ask nothing."),
-    click.option("--replay", is_flag=True, help="Answer from recordings alone."),
+    click.option("--replay", is_flag=True, help="Use recorded answers only."),
     store_option("The folder in which judgements are kept."),
 )
 
 #: Asks a judge's questions in other forms too.
 check_option: Callable[[F], F] = click.option(
-    "--check-judge", "check", is_flag=True, help="Also count the answers that order or length change."
+    "--check-judge", "check", is_flag=True, help="Also count the answers that change with order or length."
 )
 
 #: Holds judges against people, and keeps the result for every command and run that asks them.
 labels_option: Callable[[F], F] = click.option(
-    "--judge-labels", "labels", metavar="DIMENSION", help="Hold the judges against these labels by people, and keep it."
+    "--judge-labels",
+    "labels",
+    metavar="DIMENSION",
+    help="Compare the judges with these labels by people, and store it.",
 )
 
 

@@ -47,7 +47,7 @@ from pytest_crab.types.reviews import FREE
 )  # fmt: skip
 @click.option(
     "--judge", metavar="NAME",
-    help=f"This same-concern judge of crab.yaml compares concerns; {EQUAL_TEXTS} compares the texts and asks nobody.",
+    help=f"This same-concern judge of crab.yaml compares concerns; {EQUAL_TEXTS} compares the texts without a model.",
 )  # fmt: skip
 @click.option(
     "--categories", metavar="NAME",

@@ -57,13 +57,13 @@ class NewArguments:
 )
 @click.option("--title", help="The pull request's title.")
 @click.option("--number", type=click.IntRange(min=1), help="The pull request's number.")
-@click.option("--repo", metavar="OWNER/NAME", help="What the project is called.")
+@click.option("--repo", metavar="OWNER/NAME", help="The project's name.")
 @click.option("--base", metavar="SHA", help="Where the pull request starts; the merge base if not given.")
 @click.option(
     "--head", metavar="SHA|DIFF|FOLDER",
     help="The commit that was commented on; on a release or a folder a diff, or a changed copy.",
 )  # fmt: skip
-@click.option("--merged", metavar="SHA", help="What was merged; looked for in the main line if not given.")
+@click.option("--merged", metavar="SHA", help="The merged commit; looked for in the main line if not given.")
 @click.option(
     "--reference", metavar="DIFF|FOLDER", type=click.Path(exists=True, path_type=Path),
     help="On a release or a folder: every comment resolved, a diff from head or a copy.",
@@ -88,7 +88,7 @@ def new(
     """Write the skeleton of an instance of SOURCE, overwriting nothing.
 
     SOURCE is a pull request's address (or OWNER/NAME#NUMBER), a repository's address or folder with --head SHA, a
-    release as NAME==VERSION, or a project's folder. What can be known is filled in; what is left for you is said.
+    release as NAME==VERSION, or a project's folder. It fills in all that it can find, and lists the rest.
     """
     asked = NewArguments(
         source=source, into=into, number=number, base=base, head=head, merged=merged, reference=reference, url=url,

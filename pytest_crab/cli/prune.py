@@ -27,10 +27,10 @@ from pytest_crab.store.files import STEPS
     type=float,
     default=0.0,
     metavar="DAYS",
-    help="Only what is unused for so many days.",
+    help="Only data that was not used for this many days.",
 )
 @click.option(
-    "--dry-run", is_flag=True, help="Say what of the store and the environments would be removed; remove nothing."
+    "--dry-run", is_flag=True, help="Print the stored data and environments that would be removed; remove nothing."
 )
 def prune(*, folder: Path, environments: bool, steps: tuple[str, ...], older_than: float, dry_run: bool) -> None:
     """Remove what dead runs left behind; with options also environments and stored steps."""

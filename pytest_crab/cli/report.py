@@ -57,7 +57,7 @@ from pytest_crab.report.write_report import remake
     "--against",
     "trials",
     type=click.Path(exists=True, path_type=Path),
-    help="A report's folder or its trials.jsonl: compare the verdicts that a replay came to with the recorded ones.",
+    help="A report's folder or its trials.jsonl: compare the verdicts of a replay with the recorded ones.",
 )
 @click.option(
     "--finding-labels",
@@ -67,10 +67,10 @@ from pytest_crab.report.write_report import remake
 )
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
 def report(place: Path | None, folder: Path | None, trials: Path | None, labels: Path | None, *, as_json: bool) -> None:
-    """Print what is on record and write its pages, running nothing.
+    """Print recorded results and write their pages, running nothing.
 
     With a PLACE (a report's folder, its trials.jsonl, or a store): print the summary, and write summary.json,
-    index.html, summary.md and oracles.csv beside the records. With --recorded: print what recorded verdicts come to,
+    index.html, summary.md and oracles.csv beside the records. With --recorded: print the rates of recorded verdicts,
     with union and overlaps and rates per repository.
     """
     if (place is None) == (folder is None) or (trials is not None and folder is None):

@@ -51,12 +51,12 @@ def _say_wait(step: str) -> None:
     help="Which state the workspace starts with; that of a trial is its revision.  [default: head]",
 )  # fmt: skip
 @record_option
-@click.option("-c", "command", help="Run this command line, and leave; without it, what comes on standard input.")
+@click.option("-c", "command", help="Run this command line and exit; without it, read commands from standard input.")
+@click.option("--save", metavar="FILE", help="Write the changes, as a diff from head, into this file of the instance.")
 @click.option(
-    "--save", metavar="FILE", help="Write what was changed, as a diff from head, into this file of the instance."
+    "--seconds", type=click.FloatRange(min=1), default=600, show_default=True, help="The time-out of -c, in seconds."
 )
-@click.option("--seconds", type=click.FloatRange(min=1), default=600, show_default=True, help="The most that -c takes.")
-@runtime_option("What the workspace is made with.")
+@runtime_option("The runtime of the workspace.")
 @store_option("The folder in which sources and environments are kept.")
 @click.pass_context
 def shell(
@@ -71,12 +71,12 @@ def shell(
     runtime: str,
     store: Path,
 ) -> None:
-    """Open a shell in the workspace of the instance at PATH or with this ID, or in what a TRIAL left.
+    """Open a shell in the workspace of the instance at PATH or with this ID, or with the revision of a TRIAL.
 
     TRIAL is INSTANCE::REVIEWER, with [N] for the N-th repeat, as pytest prints it: its revision is applied anew, from
     the record, and nothing is installed again. The workspace is what reviewers and agents get: the tree at head, no
-    network, the environment of the oracles, nothing of the oracles themselves. It is gone when the shell ends, but for
-    what --save keeps. The exit status is the shell's.
+    network, the environment of the oracles, but no oracles. It is removed at the end; --save keeps the changes.
+    The exit status is the shell's.
     """
     state, trial = _STATES[at or "head"], None
     if "::" in name:

@@ -46,7 +46,7 @@ _STYLES = {
     "--set", "folder", type=click.Path(exists=True, path_type=Path), default=Path(), show_default=True,
     help="Where the instance lies, whose diff findings are placed on, if the report does not have it.",
 )  # fmt: skip
-@click.option("--transcript", "transcripts", is_flag=True, help="Print what reviewer and agent were asked and said.")
+@click.option("--transcript", "transcripts", is_flag=True, help="Print the prompts and answers of reviewer and agent.")
 def show(trial: str, report: Path | None, store: Path, folder: Path, *, transcripts: bool) -> None:
     """Show one TRIAL of the record: findings placed on the diff, oracles with comments and reasons, and the revision.
 

@@ -79,7 +79,7 @@ class Options:
     experiment: str | None = _option(
         kinds.NAME,
         None,
-        "run this experiment of crab.yaml: its reviewers, its set and its options where none are given here",
+        "run this experiment of crab.yaml; its reviewers, set and options hold unless given on the command line",
         short="--experiment",
     )
     agents: tuple[str, ...] = _option(
@@ -98,17 +98,19 @@ class Options:
         "outcome (built in: oracles, location, similarity, embedding:MODEL; judges in crab.yaml)",
         many=True,
     )
-    runtime: str = _option(kinds.RUNTIME, "auto", "run code in docker, in local sandboxes, or in what is there (auto)")
-    jobs: int = _option(kinds.COUNT, min(4, os.cpu_count() or 1), "run so many trials at a time")
+    runtime: str = _option(
+        kinds.RUNTIME, "auto", "run code in docker, in local sandboxes, or in whichever is available (auto)"
+    )
+    jobs: int = _option(kinds.COUNT, min(4, os.cpu_count() or 1), "run at most this many trials at a time")
     cluster: str | None = _option(
         kinds.ADDRESS, None, "run the trials on the Dask cluster whose scheduler has this address"
     )
-    repeat: int = _option(kinds.COUNT, 1, "run every trial so many times")
+    repeat: int = _option(kinds.COUNT, 1, "run every trial this many times")
     revisions: int = _option(
-        kinds.COUNT, 1, "let the agent act so many times on every review, to tell its noise from the reviewer's"
+        kinds.COUNT, 1, "run the agent this many times on every review, to tell its noise from the reviewer's"
     )
     since: date | None = _option(
-        kinds.DAY, None, "run only instances that were merged since this day, as models may know the older ones"
+        kinds.DAY, None, "run only instances merged since this day, since models may have been trained on older ones"
     )
     shard: tuple[int, int] | None = _option(kinds.SHARD, None, "run only this part of the instances, as in 2/4")
     control: bool = _option(kinds.SWITCH, False, "also run the agent with no findings, and show the net lift")
@@ -118,7 +120,7 @@ class Options:
     top_n: tuple[int, ...] = _option(
         kinds.COUNT,
         (),
-        "also run the agent with only the first so many findings of every review; repeatable",
+        "also run the agent with only the first N findings of every review; repeatable",
         many=True,
         old="first",
     )
@@ -134,31 +136,33 @@ class Options:
     replay: bool = _option(
         kinds.SWITCH,
         False,
-        "let recorded answers of models stand for live ones; a request without a recording is an error",
+        "answer model requests from recordings only; a request without a recording is an error",
     )
     budget: float | None = _option(
-        kinds.DOLLARS, None, "ask no model any more once the run has cost so many US dollars"
+        kinds.DOLLARS, None, "send no more requests to models once the run has cost this many US dollars"
     )
     give_up: int = _option(
         kinds.COUNT_OR_NONE,
         5,
-        "run no more trials of a reviewer whose first N failed alike, as with a wrong key; 0: go on",
+        "stop a reviewer whose first N trials failed alike, as with a wrong key; 0: never stop",
     )
-    plan: bool = _option(kinds.SWITCH, False, "say what is stored and what would run, and run nothing")
+    plan: bool = _option(kinds.SWITCH, False, "print what is stored and what would run, and run nothing")
     report: Path = _option(
         kinds.FOLDER,
         None,
         "write index.html, summary.json and trials.jsonl into this folder (default: report in the store)",
     )
     junit: Path | None = _option(kinds.FILE, None, "write a JUnit file with one case per oracle")
-    junit_misses: str = _option(kinds.MISSES, "failure", "what a missed oracle is in the JUnit file; none: it passes")
+    junit_misses: str = _option(
+        kinds.MISSES, "failure", "write missed oracles into the JUnit file as failures, as skipped, or as passed (none)"
+    )
     fail_under: float | None = _option(
-        kinds.RATE, None, "let the rate of caught oracles decide the exit status", gate=True
+        kinds.RATE, None, "fail if the rate of caught oracles is below this share", gate=True
     )
     baselines: tuple[Path, ...] = _option(
         kinds.BASELINE,
         (),
-        "compare with this earlier run and let the difference decide the exit status; repeatable: several are pooled",
+        "compare with this earlier run and fail if the rate dropped; repeatable: several are pooled",
         name="baseline",
         many=True,
         gate=True,
@@ -166,14 +170,14 @@ class Options:
     anchor: Path | None = _option(
         kinds.BASELINE,
         None,
-        "let no gate against a baseline pass unless it passes against this pinned run too, so that small drops add up "
-        "to none",
+        "also require the gate to pass against this pinned run, so that small drops cannot add up unnoticed",
         gate=True,
     )
     margin: tuple[tuple[str, float], ...] = _option(
         kinds.MARGIN,
         (),
-        "allow the rate, or that of a label (security=10), to be so far below the baseline's; repeatable (default: 5)",
+        "allow the rate, or that of a label (security=10), to be this many points below the baseline's; repeatable "
+        "(default: 5)",
         many=True,
         gate=True,
     )
@@ -186,33 +190,33 @@ class Options:
     gate_looks: int = _option(
         kinds.COUNT,
         1,
-        "divide the gate's chance of an error among so many runs or repeats after which it is looked at",
+        "divide the gate's chance of an error among this many looks, such as one after each repeat",
         gate=True,
     )
     gate_stop: bool = _option(
         kinds.SWITCH,
         False,
-        "take repositories in random order, look at the gate after each of --crab-gate-looks equal parts of them, and "
-        "run no more once it is decided",
+        "take repositories in random order, check the gate after each of --crab-gate-looks equal parts of them, and "
+        "stop once it has passed or failed",
         gate=True,
     )
     screen: float | None = _option(
         kinds.RATE,
         None,
-        "under a baseline of three runs or more, run only this share of the instances that were stable in all of them, "
-        "and let each stand for the others",
+        "with a baseline of at least three runs, run only this share of the instances that were stable in all of them, "
+        "drawn at random, and weight their changes accordingly",
         gate=True,
     )
     gate_unit: str = _option(
         kinds.UNIT,
         "repository",
-        "let the gate speak for repositories like these, or with pull-request for these repositories only",
+        "draw the gate's conclusion for repositories like these, or with pull-request for these repositories only",
         gate=True,
     )
     allow_difference: str | None = _option(
         kinds.CONDITION,
         None,
-        "compare with the baseline though this one thing differs",
+        "compare with the baseline even if this one thing differs",
         gate=True,
     )
     max_broken: float = _option(
@@ -221,13 +225,14 @@ class Options:
     max_oracle_error: float | None = _option(
         kinds.RATE,
         None,
-        "leave out instances whose oracles were seen to accept near misses, or to refuse right fixes, more often",
+        "leave out instances whose oracles accepted a larger share of near misses, or refused a larger share of right "
+        "fixes",
         gate=True,
     )
     max_unknown: float = _option(
         kinds.SHARE,
         0.05,
-        "pass no gate if a larger share of oracles is unknown for another reason",
+        "pass no gate if a larger share of oracles is unknown for a reason other than broken",
         gate=True,
     )
     errors_as_misses: bool = _option(
@@ -236,14 +241,14 @@ class Options:
     disk_budget: int | None = _option(
         kinds.SIZE,
         None,
-        "run repository by repository, and remove images once they and the store's cache take more than this",
+        "run repository by repository, and remove images when they and the store's cache take more than this",
     )
     allow_unconfined: bool = _option(kinds.SWITCH, False, "run code without a sandbox where bubblewrap does not work")
     trust: bool = _option(
         kinds.SWITCH, False, "run the Dockerfiles and installs of instance sets from outside this folder"
     )
     base_image: str = _option(kinds.IMAGE, "python:{python}-slim", "build environments on this image", flag=False)
-    proof_runs: int = _option(kinds.COUNT, 2, "prove every oracle with so many runs of each state", flag=False)
+    proof_runs: int = _option(kinds.COUNT, 2, "prove every oracle with this many runs of each state", flag=False)
 
     @property
     def gated(self) -> bool:
