@@ -43,7 +43,7 @@ from pytest_crab.report.page.comparison import ComparedReviewer
 from pytest_crab.report.page.comparison import write_comparison
 from pytest_crab.report.recorded_results import labels_of
 from pytest_crab.report.recorded_results import measured_of
-from pytest_crab.report.summary import ReviewerSummary
+from pytest_crab.report.reviewer_summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
 from pytest_crab.statistics.comparison import PULL_REQUEST
 from pytest_crab.statistics.comparison import REPOSITORY

@@ -11,7 +11,7 @@ from dataclasses import field
 from pytest_crab.formats import format_count
 from pytest_crab.gate.results import GateResult
 from pytest_crab.report.gate_record import GateLook
-from pytest_crab.report.summary import ReviewerSummary
+from pytest_crab.report.reviewer_summary import ReviewerSummary
 from pytest_crab.statistics.sequential import parts_in_random_order
 from pytest_crab.statistics.sequential import share_spent
 

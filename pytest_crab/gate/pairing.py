@@ -18,7 +18,7 @@ from pytest_crab.gate.comparable import remarks
 from pytest_crab.gate.screening import Screen
 from pytest_crab.gate.terms import GateTerms
 from pytest_crab.report.outcomes import oracle_counts
-from pytest_crab.report.summary import ReviewerSummary
+from pytest_crab.report.reviewer_summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
 from pytest_crab.statistics.clusters import correlation_of
 from pytest_crab.statistics.comparison import Key

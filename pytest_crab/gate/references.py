@@ -16,8 +16,8 @@ from pytest_crab.gate.pairing import conditions
 from pytest_crab.gate.pairing import contestants
 from pytest_crab.report.loading import load_summary
 from pytest_crab.report.outcomes import OracleRecord
+from pytest_crab.report.reviewer_summary import ReviewerSummary
 from pytest_crab.report.stability import stability
-from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
 from pytest_crab.statistics.comparison import Key
 

@@ -50,7 +50,7 @@ from pytest_crab.plugin.options import runs_trials
 from pytest_crab.report.gate_record import Gate
 from pytest_crab.report.gate_record import GateRuling
 from pytest_crab.report.outcomes import oracle_counts
-from pytest_crab.report.summary import ReviewerSummary
+from pytest_crab.report.reviewer_summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
 from pytest_crab.types import full_name
 

@@ -11,7 +11,7 @@ from pytest_crab.formats import format_percent
 from pytest_crab.formats import format_points
 from pytest_crab.report.gate_record import Gate
 from pytest_crab.report.gate_record import GateRuling
-from pytest_crab.report.summary import ReviewerSummary
+from pytest_crab.report.reviewer_summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
 from pytest_crab.statistics.comparison import Comparison
 from pytest_crab.text import ascii_line

@@ -17,8 +17,8 @@ from pytest_crab.report.files import write_report_file
 from pytest_crab.report.gate_record import GateRuling
 from pytest_crab.report.rates import Rate
 from pytest_crab.report.recorded_rulers import RecordedRuler
+from pytest_crab.report.reviewer_summary import ReviewerSummary
 from pytest_crab.report.summary import OUTCOMES
-from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
 from pytest_crab.text import one_line
 from pytest_crab.types import CommentResult

@@ -11,7 +11,7 @@ from pytest_crab.formats import format_mean
 from pytest_crab.formats import format_percent
 from pytest_crab.report.markdown import escape_markdown
 from pytest_crab.report.markdown import table
-from pytest_crab.report.summary import ReviewerSummary
+from pytest_crab.report.reviewer_summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.summary_tables import label
 from pytest_crab.report.summary_tables import rate_cell

@@ -20,7 +20,7 @@ from pytest_crab.report.label_changes import label_table
 from pytest_crab.report.mediator_text import mediator_lines
 from pytest_crab.report.mediator_text import mediator_tables
 from pytest_crab.report.recorded_rulers import ruler_lines
-from pytest_crab.report.summary import ReviewerSummary
+from pytest_crab.report.reviewer_summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.summary_tables import SummaryTable
 from pytest_crab.report.summary_tables import finding_tables

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
-from typing import TYPE_CHECKING
 
 from pytest_crab.report.outcomes import OracleRecord
+from pytest_crab.report.reviewer_summary import ReviewerSummary
 from pytest_crab.statistics.comparison import Key
 from pytest_crab.statistics.crossed_shares import CrossedCell
 from pytest_crab.statistics.crossed_shares import Place
@@ -18,9 +18,6 @@ from pytest_crab.statistics.crossed_shares import crossed_shares
 from pytest_crab.statistics.rank_agreement import RankAgreement
 from pytest_crab.statistics.rank_agreement import kendall_tau
 from pytest_crab.statistics.rank_agreement import rank_agreement
-
-if TYPE_CHECKING:
-    from pytest_crab.report.summary import ReviewerSummary
 
 #: Scores of fewer agents say nothing of a correlation.
 LEAST_AGENTS = 3

@@ -21,7 +21,7 @@ from pytest_crab.formats import format_mean
 from pytest_crab.formats import format_names
 from pytest_crab.formats import format_percent
 from pytest_crab.formats import format_table
-from pytest_crab.report.summary import KIND
+from pytest_crab.report.reviewer_summary import KIND
 from pytest_crab.statistics import overlap
 from pytest_crab.statistics.comparison import Measured
 from pytest_crab.text import one_line

@@ -24,23 +24,19 @@ from pytest_crab.report.comparisons import together
 from pytest_crab.report.gate_record import Gate
 from pytest_crab.report.mediators import Mediators
 from pytest_crab.report.mediators import mediators
-from pytest_crab.report.model_usage import ModelUsage
 from pytest_crab.report.model_usage import sum_usages
 from pytest_crab.report.oracle_errors import MeasuredErrors
 from pytest_crab.report.oracle_errors import measured_errors
-from pytest_crab.report.outcomes import OracleRecord
-from pytest_crab.report.rates import Rate
 from pytest_crab.report.rates import rate_of
 from pytest_crab.report.rates import rates_by_label
 from pytest_crab.report.recorded_rulers import RecordedRuler
 from pytest_crab.report.recorded_rulers import merge_rulers
-from pytest_crab.report.review_cost import Burden
-from pytest_crab.report.review_cost import CleanReviews
 from pytest_crab.report.review_cost import burden
 from pytest_crab.report.review_cost import clean_reviews
-from pytest_crab.report.ruler_means import RulerMean
+from pytest_crab.report.reviewer_summary import KIND
+from pytest_crab.report.reviewer_summary import Regressions
+from pytest_crab.report.reviewer_summary import ReviewerSummary
 from pytest_crab.report.ruler_means import measured_by
-from pytest_crab.report.stability import Stability
 from pytest_crab.report.stability import stability
 from pytest_crab.report.trial_rows import TrialRow
 from pytest_crab.report.trial_rows import comments_of
@@ -49,7 +45,6 @@ from pytest_crab.report.trial_rows import oracles_of
 from pytest_crab.report.trial_rows import per_run
 from pytest_crab.report.trial_rows import review_price
 from pytest_crab.report.trial_rows import row_of
-from pytest_crab.statistics.choices import ProbeMeasures
 from pytest_crab.statistics.choices import probe_measures
 from pytest_crab.statistics.comparison import Key
 from pytest_crab.types import CONTROL
@@ -64,9 +59,6 @@ from pytest_crab.types import Verdict
 #: The fixed sentence beside every number that an agent without understanding of findings took part in.
 SIMULATED = "simulated agent: location overlap only"
 
-#: The dimension that tables show as columns of their own.
-KIND = "kind"
-
 #: What is said of those who work on the public pull request.
 LEAKY = "leaky, worked on the public pull request and could read its discussion"
 
@@ -75,92 +67,6 @@ CAUSES = tuple(reason.value for reason in Reason if reason.verdict is Verdict.UN
 
 #: Everything that can become of an oracle; the shares of these add up to the oracles.
 OUTCOMES = (Verdict.CAUGHT.value, Verdict.MISSED.value, *CAUSES)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Regressions:
-    """Of ``measured`` trials, how many revisions broke a test of pass_to_pass."""
-
-    broken: int
-    measured: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReviewerSummary:
-    """The results of one reviewer.
-
-    ``outcomes`` are shares of oracles under every word of OUTCOMES, adding up to ``overall.oracles``: with n repeats,
-    one repeat's outcome is 1/n of an oracle. ``comments`` adds up the mean number of findings over instances.
-    ``cost_usd`` adds up what is known, failed attempts included, which ``failed_usd`` has alone (None: none is known);
-    ``unpriced`` counts the reviews, revisions and failures whose cost is not known.
-    ``cost_per_run`` and ``seconds_per_run`` are those of one run of all instances (repeats are averaged): the first is
-    None where any cost is unknown, the second has reviews, revisions and verdicts only and is None where any was kept
-    from before. ``variant`` is None for a
-    contestant. ``curve`` has the micro rate with only the first k findings by k, in the reviewer's own order,
-    where such variants ran, and ``all``. ``versions`` are what was seen of each part that a comparison depends on.
-    ``by_label`` has the rates by dimension (category, kind, severity) and label, ``findings_by_label`` the number of
-    findings in all repeats by dimension (severity, and each scorer of findings) and label.
-    ``decided_by`` counts the verdicts of each scorer in these rates; empty where none is by a ruler that runs nothing.
-    ``by_ruler`` has the means by each scorer, where one of them is such a ruler.
-    ``probes`` has an answerer's measures by probe and language, ``all`` for all of them, and ``measure`` names its way
-    of answering; None: it is a reviewer. ``resolvable`` is the rate over those oracles that the agent was seen to
-    resolve from the human comment; None: no oracle is marked so. ``unknown_causes`` counts unknown verdicts, over all
-    repeats, by their cause in words.
-    ``clean`` has the false alarms on pull requests without an issue; None where the set has none.
-    """
-
-    reviewer: str
-    agents: tuple[str, ...]
-    runtimes: tuple[str, ...]
-    privileged: tuple[str, ...] = ()
-    leaky: tuple[str, ...] = ()
-    simulated: bool = False
-    notes: tuple[str, ...] = ()
-    trials: int
-    instances: int
-    authored: int
-    github: int
-    repeats: int
-    skipped: Mapping[str, int] = field(default_factory=dict)
-    comments: float | None = None
-    comments_per_pull_request: float | None = None
-    overall: Rate
-    resolvable: Rate | None = None
-    by_label: Mapping[str, Mapping[str, Rate]] = field(default_factory=dict)
-    outcomes: Mapping[str, float]
-    regressions: Regressions
-    cost_usd: float | None = None
-    failed_usd: float | None = None
-    unpriced: int
-    seconds: float
-    cost_per_run: float | None = None
-    seconds_per_run: float | None = None
-    variant: str | None = None
-    versions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    burden: Burden = field(default_factory=Burden)
-    clean: CleanReviews | None = None
-    lift: Lift | None = None
-    stability: Stability | None = None
-    curve: Mapping[str, float] = field(default_factory=dict)
-    findings_by_label: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    usage: tuple[ModelUsage, ...] = ()
-    unknown_causes: Mapping[str, int] = field(default_factory=dict)
-    probes: Mapping[str, Mapping[str, ProbeMeasures]] = field(default_factory=dict)
-    measure: str | None = None
-    oracles: tuple[OracleRecord, ...] = ()
-    review_by: str | None = None
-    decided_by: Mapping[str, int] = field(default_factory=dict)
-    by_ruler: Mapping[str, RulerMean] = field(default_factory=dict)
-
-    @property
-    def by_kind(self) -> Mapping[str, Rate]:
-        """The rates by the label ``kind``."""
-        return self.by_label.get(KIND, {})
-
-    @property
-    def by_category(self) -> Mapping[str, Rate]:
-        """The rates by the label ``category``."""
-        return self.by_label.get("category", {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from pytest_crab.formats import NOTHING
 from pytest_crab.formats import format_number
 from pytest_crab.formats import format_percent
 from pytest_crab.report.rates import Rate
-from pytest_crab.report.summary import ReviewerSummary
+from pytest_crab.report.reviewer_summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
 from pytest_crab.text import ascii_line
 from pytest_crab.text import one_line

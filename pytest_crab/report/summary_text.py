@@ -12,7 +12,7 @@ from pytest_crab.formats import format_percent
 from pytest_crab.formats import format_points
 from pytest_crab.report.comparisons import Lift
 from pytest_crab.report.comparisons import Pair
-from pytest_crab.report.summary import ReviewerSummary
+from pytest_crab.report.reviewer_summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
 from pytest_crab.statistics.comparison import Comparison
 from pytest_crab.text import ascii_line

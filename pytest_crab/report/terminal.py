@@ -21,10 +21,10 @@ from pytest_crab.report.headline import headlines
 from pytest_crab.report.mediator_text import mediator_lines
 from pytest_crab.report.mediator_text import mediator_tables
 from pytest_crab.report.recorded_rulers import ruler_lines
+from pytest_crab.report.reviewer_summary import ReviewerSummary
 from pytest_crab.report.summary import CAUSES
 from pytest_crab.report.summary import LEAKY
 from pytest_crab.report.summary import SIMULATED
-from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.summary_tables import SummaryTable
 from pytest_crab.report.summary_tables import finding_tables

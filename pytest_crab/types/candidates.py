@@ -35,7 +35,7 @@ class CandidateComment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewActivity:
-    """The facts of a pull request that the value of its review is computed from; None and empty: the source does not tell.
+    """The facts of a pull request that the value of its review is computed from; None and empty: unknown.
 
     ``change_requests`` counts reviews that asked for changes; ``opened`` is a time (ISO 8601).
     """

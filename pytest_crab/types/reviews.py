@@ -20,7 +20,7 @@ MOST_TOKENS, MOST_REQUESTS, MOST_USD = 10**12, 10**9, 1e6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PullRequest:
-    """All that a reviewer or an agent gets to know: no oracle, no reference, no number, url or date to look it up by."""
+    """All that a reviewer or an agent sees: no oracle, no reference, no number, url or date to look it up by."""
 
     repo: str
     language: str

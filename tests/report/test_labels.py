@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pytest_crab import serialization
+from pytest_crab.report.reviewer_summary import ReviewerSummary
 from pytest_crab.report.summary import LEAKY
-from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import summarise
 from pytest_crab.report.terminal import summary_lines
 from pytest_crab.report.trial_view import show_trial

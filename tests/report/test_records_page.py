@@ -16,10 +16,14 @@ from pytest_crab.report.mediators import AgentPair
 from pytest_crab.report.mediators import AgentResult
 from pytest_crab.report.mediators import Mediators
 from pytest_crab.report.model_usage import ModelUsage
+from pytest_crab.report.oracle_errors import MeasuredErrors
 from pytest_crab.report.outcomes import OracleRecord
+from pytest_crab.report.rates import Rate
 from pytest_crab.report.recorded_rulers import RecordedRuler
 from pytest_crab.report.review_cost import Burden
 from pytest_crab.report.review_cost import CleanReviews
+from pytest_crab.report.reviewer_summary import Regressions
+from pytest_crab.report.reviewer_summary import ReviewerSummary
 from pytest_crab.report.ruler_means import RulerMean
 from pytest_crab.report.stability import Stability
 from pytest_crab.scoring.judges.calibration import Calibration
@@ -27,6 +31,7 @@ from pytest_crab.statistics.choices import ProbeMeasures
 from pytest_crab.statistics.comparison import Comparison
 from pytest_crab.statistics.comparison import Interval
 from pytest_crab.statistics.labels import LabelComparison
+from pytest_crab.types import ErrorRate
 from pytest_crab.types import Finding
 from pytest_crab.types import Reason
 from pytest_crab.types import Review
@@ -47,20 +52,22 @@ RECORDS = [
     Revision,
     Usage,
     ScoredComment,
+    ErrorRate,
     Score,
     ScorerUsage,
     TestOutcome,
     StepRecord,
     summary.Summary,
-    summary.ReviewerSummary,
+    MeasuredErrors,
+    ReviewerSummary,
     ModelUsage,
     CleanReviews,
     ProbeMeasures,
     RulerMean,
     RecordedRuler,
     Calibration,
-    summary.Rate,
-    summary.Regressions,
+    Rate,
+    Regressions,
     Interval,
     OracleRecord,
     Burden,

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from pytest_crab import serialization
 from pytest_crab.report.rates import Rate
+from pytest_crab.report.reviewer_summary import Regressions
+from pytest_crab.report.reviewer_summary import ReviewerSummary
 from pytest_crab.report.summary import CAUSES
 from pytest_crab.report.summary import OUTCOMES
 from pytest_crab.report.summary import SIMULATED
-from pytest_crab.report.summary import Regressions
-from pytest_crab.report.summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.summary import summarise
 from pytest_crab.types import Category

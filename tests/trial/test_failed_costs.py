@@ -13,7 +13,7 @@ from pytest_crab.clients.model_http import connection
 from pytest_crab.clients.model_http import post
 from pytest_crab.errors import ReviewerError
 from pytest_crab.protocols import Checkout
-from pytest_crab.report.summary import ReviewerSummary
+from pytest_crab.report.reviewer_summary import ReviewerSummary
 from pytest_crab.report.summary import summarise
 from pytest_crab.testing.dialogue import Reply
 from pytest_crab.testing.provider import Asked

@@ -15,7 +15,7 @@ from pytest_crab.report.page.charts import Bar
 from pytest_crab.report.page.charts import Priced
 from pytest_crab.report.page.headline import parse_time
 from pytest_crab.report.page.rows import near
-from pytest_crab.report.summary import ReviewerSummary
+from pytest_crab.report.reviewer_summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.summary_tables import label
 from pytest_crab.types import Category

@@ -11,7 +11,7 @@ from datetime import timezone
 
 from pytest_crab.formats import format_count
 from pytest_crab.formats import format_percent
-from pytest_crab.report.summary import ReviewerSummary
+from pytest_crab.report.reviewer_summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.summary_tables import label
 from pytest_crab.report.summary_text import clean_line
