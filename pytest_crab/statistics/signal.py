@@ -94,11 +94,11 @@ def signal(reviews: Iterable[JudgedReview]) -> Signal:
 
 
 def f_measure(precision: float | None, recall: float | None, beta: float = 1) -> float | None:
-    """Return the F measure, in which recall counts ``beta`` times as much; 0 where both are 0, None of an unknown."""
+    """Return the F measure, in which recall counts ``beta`` times as much; 0 where one is 0, None of an unknown."""
     if precision is None or recall is None:
         return None
     weight = beta * beta
-    return (1 + weight) * precision * recall / (weight * precision + recall) if precision or recall else 0.0
+    return (1 + weight) * precision * recall / (weight * precision + recall) if precision and recall else 0.0
 
 
 def _ratio(part: int, whole: int, undefined: str) -> Measure:
