@@ -58,6 +58,7 @@ def _option(type: OptionType, default: Any, help: str, **more: Any) -> Any:  # n
 class Options:
     """The values of all options, read once at the edge."""
 
+    # what is measured
     reviewers: tuple[str, ...] = _option(
         kinds.NAME,
         (),
@@ -98,21 +99,25 @@ class Options:
         "outcome (built in: oracles, location, similarity, embedding:MODEL; judges in crab.yaml)",
         many=True,
     )
-    runtime: str = _option(
-        kinds.RUNTIME, "auto", "run code in docker, in local sandboxes, or in whichever is available (auto)"
+
+    # which instances, and how often
+    since: date | None = _option(
+        kinds.DAY, None, "run only instances merged since this day, since models may have been trained on older ones"
     )
-    jobs: int = _option(kinds.COUNT, min(4, os.cpu_count() or 1), "run at most this many trials at a time")
-    cluster: str | None = _option(
-        kinds.ADDRESS, None, "run the trials on the Dask cluster whose scheduler has this address"
+    max_oracle_error: float | None = _option(
+        kinds.RATE,
+        None,
+        "leave out instances whose oracles accepted a larger share of near misses, or refused a larger share of right "
+        "fixes",
+        gate=True,
     )
+    shard: tuple[int, int] | None = _option(kinds.SHARD, None, "run only this part of the instances, as in 2/4")
     repeat: int = _option(kinds.COUNT, 1, "run every trial this many times")
     revisions: int = _option(
         kinds.COUNT, 1, "run the agent this many times on every review, to tell its noise from the reviewer's"
     )
-    since: date | None = _option(
-        kinds.DAY, None, "run only instances merged since this day, since models may have been trained on older ones"
-    )
-    shard: tuple[int, int] | None = _option(kinds.SHARD, None, "run only this part of the instances, as in 2/4")
+
+    # comparisons within a run
     control: bool = _option(kinds.SWITCH, False, "also run the agent with no findings, and show the net lift")
     placebo: Path | None = _option(
         kinds.REPORT, None, "also hand the agent findings of other pull requests, taken from this earlier report"
@@ -129,7 +134,30 @@ class Options:
         False,
         "run the agent again with one finding at a time where an oracle was caught, and say which finding did it",
     )
+
+    # where code runs
+    runtime: str = _option(
+        kinds.RUNTIME, "auto", "run code in docker, in local sandboxes, or in whichever is available (auto)"
+    )
+    jobs: int = _option(kinds.COUNT, min(4, os.cpu_count() or 1), "run at most this many trials at a time")
+    cluster: str | None = _option(
+        kinds.ADDRESS, None, "run the trials on the Dask cluster whose scheduler has this address"
+    )
+    disk_budget: int | None = _option(
+        kinds.SIZE,
+        None,
+        "run repository by repository, and remove images when they and the store's cache take more than this",
+    )
+    allow_unconfined: bool = _option(kinds.SWITCH, False, "run code without a sandbox where bubblewrap does not work")
+    trust: bool = _option(
+        kinds.SWITCH, False, "run the Dockerfiles and installs of instance sets from outside this folder"
+    )
+    base_image: str = _option(kinds.IMAGE, "python:{python}-slim", "build environments on this image", flag=False)
+    proof_runs: int = _option(kinds.COUNT, 2, "prove every oracle with this many runs of each state", flag=False)
+
+    # store and cost
     store: Path = _option(kinds.FOLDER, ".crab", "keep finished steps in this folder")
+    plan: bool = _option(kinds.SWITCH, False, "print what is stored and what would run, and run nothing")
     rerun: tuple[str, ...] = _option(
         kinds.STEP, (), "run this step again though the store has its result; repeatable", many=True, old="fresh"
     )
@@ -146,7 +174,8 @@ class Options:
         5,
         "stop a reviewer whose first N trials failed alike, as with a wrong key; 0: never stop",
     )
-    plan: bool = _option(kinds.SWITCH, False, "print what is stored and what would run, and run nothing")
+
+    # results
     report: Path = _option(
         kinds.FOLDER,
         None,
@@ -156,6 +185,8 @@ class Options:
     junit_misses: str = _option(
         kinds.MISSES, "failure", "write missed oracles into the JUnit file as failures, as skipped, or as passed (none)"
     )
+
+    # the gate
     fail_under: float | None = _option(
         kinds.RATE, None, "fail if the rate of caught oracles is below this share", gate=True
     )
@@ -222,13 +253,6 @@ class Options:
     max_broken: float = _option(
         kinds.SHARE, 0.05, "exit 9 if a larger share of oracles is broken, under a gate", gate=True
     )
-    max_oracle_error: float | None = _option(
-        kinds.RATE,
-        None,
-        "leave out instances whose oracles accepted a larger share of near misses, or refused a larger share of right "
-        "fixes",
-        gate=True,
-    )
     max_unknown: float = _option(
         kinds.SHARE,
         0.05,
@@ -238,17 +262,6 @@ class Options:
     errors_as_misses: bool = _option(
         kinds.SWITCH, False, "count unknown oracles as missed, as the c-CRAB paper does", gate=True
     )
-    disk_budget: int | None = _option(
-        kinds.SIZE,
-        None,
-        "run repository by repository, and remove images when they and the store's cache take more than this",
-    )
-    allow_unconfined: bool = _option(kinds.SWITCH, False, "run code without a sandbox where bubblewrap does not work")
-    trust: bool = _option(
-        kinds.SWITCH, False, "run the Dockerfiles and installs of instance sets from outside this folder"
-    )
-    base_image: str = _option(kinds.IMAGE, "python:{python}-slim", "build environments on this image", flag=False)
-    proof_runs: int = _option(kinds.COUNT, 2, "prove every oracle with this many runs of each state", flag=False)
 
     @property
     def gated(self) -> bool:
