@@ -2,12 +2,34 @@
 
 from __future__ import annotations
 
+import compileall
+import gc
 import os
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 pytest_plugins = ["pytester"]
+
+# Bytecode of the package and of the tests is kept, also where the environment says otherwise: many processes read it.
+sys.dont_write_bytecode = False
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compile the package once, before there are workers."""
+    if not hasattr(config, "workerinput"):
+        compileall.compile_dir(Path(__file__).parent / "pytest_crab", quiet=2, workers=0)
+
+
+def pytest_collection_finish() -> None:
+    """Keep no bytecode from here on, and let the garbage collector look at nothing that was made until here."""
+    # A test may write a module twice within a second, which is as fine as bytecode can tell.
+    sys.dont_write_bytecode = True
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+    # A run of pytest inside a test collects garbage twice: half a second each with thousands of tests in memory.
+    gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -18,7 +40,9 @@ def pytest_xdist_auto_num_workers() -> int:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Let workers that have nothing left take tests of others: single tests take minutes, most take milliseconds."""
+    """Deal tests out folder by folder, so that workers make few fixtures twice; idle workers take tests of others."""
+    if config.option.dist != "load":
+        return None
     from xdist.scheduler import WorkStealingScheduling
 
     return WorkStealingScheduling(config, log)

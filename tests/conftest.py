@@ -107,16 +107,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: not long & set(item.path.parts))
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Deal tests out folder by folder, so that workers make few fixtures twice; who is done takes over from others."""
-    if config.option.dist != "load":
-        return None
-    from xdist.scheduler import WorkStealingScheduling
-
-    return WorkStealingScheduling(config, log)
-
-
 @pytest.fixture(scope="session")
 def without() -> Callable[[str, str], NoReturn]:
     """``without(what, reason)`` skips for want of something; a failure where CRAB_TEST_REQUIRE names it."""

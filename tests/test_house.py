@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "pytest_crab"
-MODULES = {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text("utf-8")) for path in PACKAGE.rglob("*.py")}
 #: A docstring that begins so asks a question, or leaves out its subject: it should say what something is or does.
 RIDDLES = {"what", "who", "whether", "how", "that", "which", "where", "when", "why"}
 #: The longest module and function. The exception is a list of protocols that reads from top to bottom.
@@ -16,9 +16,16 @@ LINES, LINES_OF_FUNCTIONS = 425, 50
 LONG = {"protocols.py": 450}
 
 
+@functools.cache
+def modules() -> dict[str, ast.Module]:
+    """Every module of the package, by its place in it."""
+    found = PACKAGE.rglob("*.py")
+    return {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text("utf-8")) for path in found}
+
+
 def documented() -> Iterator[tuple[str, str]]:
     """Every docstring, with its place."""
-    for name, tree in MODULES.items():
+    for name, tree in modules().items():
         for node in ast.walk(tree):
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and (text := ast.get_docstring(node)):
                 yield f"{name}:{getattr(node, 'name', 'module')}", text
@@ -32,7 +39,7 @@ def test_no_docstring_is_a_riddle() -> None:
 
 def test_no_two_public_classes_share_a_name() -> None:
     # What lies in a folder "inside" runs alone in a sandbox and imports nothing of the package.
-    trees = (tree for name, tree in MODULES.items() if "/inside/" not in name)
+    trees = (tree for name, tree in modules().items() if "/inside/" not in name)
     names = Counter(node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
     assert names
     assert [name for name, count in names.items() if count > 1 and not name.startswith("_")] == []
@@ -40,7 +47,7 @@ def test_no_two_public_classes_share_a_name() -> None:
 
 def test_modules_and_functions_are_short() -> None:
     long = {}
-    for name, tree in MODULES.items():
+    for name, tree in modules().items():
         lines = len((PACKAGE / name).read_text("utf-8").splitlines())
         if lines > LONG.get(name, LINES):
             long[name] = lines

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 import os
 import subprocess
 import zlib
@@ -68,8 +69,10 @@ def staged(folder: Path) -> bool:
     return False
 
 
-def unpacking(size: int) -> str:
-    """A diff of some kilobytes that adds a file of ``size`` null bytes."""
+@functools.cache
+def bomb() -> str:
+    """A diff of some kilobytes that adds a file of a quarter of a gigabyte of null bytes."""
+    size = 256 << 20
     packed = zlib.compress(bytes(size), 9)
     letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
     lines = [packed[start : start + 52] for start in range(0, len(packed), 52)]
@@ -78,9 +81,6 @@ def unpacking(size: int) -> str:
         f"diff --git a/big b/big\nnew file mode 100644\nindex {'0' * 40}..{'1' * 40}\nGIT binary patch\n"
         f"literal {size}\n{rows}\n\nliteral 0\nHcmV?d00001\n\n"
     )
-
-
-BOMB = unpacking(256 << 20)
 
 
 def used(argv: list[str], folder: Path, text: str) -> int:
@@ -96,7 +96,7 @@ def used(argv: list[str], folder: Path, text: str) -> int:
 def applied(folder: Path) -> bool:
     """The naive way: the diff is given to git."""
     subprocess.run(["git", "init", "-q", str(folder)], check=True)
-    return used(["git", "apply", "--cached", "-"], folder, BOMB) > SMALL["MEMORY_MIB"]
+    return used(["git", "apply", "--cached", "-"], folder, bomb()) > SMALL["MEMORY_MIB"]
 
 
 def listed(folder: Path) -> bool:
@@ -127,7 +127,7 @@ def resource(name: str, judge: Any, twin: Any, said: str) -> Refusal:
 
 REFUSALS = [
     resource("a .gitignore whose patterns take for ever", recorded, staged, "processor for more than 1 second"),
-    resource("a diff of kilobytes that unpacks to gigabytes", lambda git, _, head: apply(git, BOMB, head), applied,
+    resource("a diff of kilobytes that unpacks to gigabytes", lambda git, _, head: apply(git, bomb(), head), applied,
              "Out of memory"),
     resource("a file of nothing but ends of lines", told, listed, "may use 128 MiB"),
 ]  # fmt: skip
