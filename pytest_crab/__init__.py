@@ -1,4 +1,4 @@
-"""Measure AI code reviewers by what their reviews lead to."""
+"""Measure whether the findings of AI code reviewers lead to the changes that human reviewers asked for."""
 
 from __future__ import annotations
 

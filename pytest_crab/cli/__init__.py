@@ -9,46 +9,48 @@ import click
 
 
 class Subcommand(NamedTuple):
-    """The target of a subcommand ("module:function"), and its line in the help."""
+    """The target of a subcommand ("module:function" of this package), and its line in the help."""
 
     target: str
     summary: str
 
 
-COMMANDS = {
-    "distractors": Subcommand("pytest_crab.cli.distractors:distractors", "Make questions for your own reviewed code."),
-    "audit-table": Subcommand(
-        "pytest_crab.cli.audit_table:audit_table", "Check that the numbers of a published table fit."
-    ),
-    "augment": Subcommand("pytest_crab.cli.augment:augment", "Add findings of reviews to a set, without duplicates."),
-    "certify": Subcommand(
-        "pytest_crab.cli.certify:certify", "Prove oracles, finding environments where none is given."
-    ),
-    "check": Subcommand("pytest_crab.cli.check:check", "Validate instances, and audit their oracles."),
-    "comment": Subcommand("pytest_crab.cli.comment:comment", "Write a run's results as one comment on a pull request."),
-    "compare": Subcommand("pytest_crab.cli.compare:compare", "Compare two earlier runs, oracle by oracle."),
-    "compare-rulers": Subcommand(
-        "pytest_crab.cli.compare_rulers:compare_rulers", "Measure stored reviews by several rulers."
-    ),
-    "curate": Subcommand("pytest_crab.cli.curate:curate", "Make a set of instances of merged pull requests."),
-    "doctor": Subcommand("pytest_crab.cli.doctor:doctor", "Report what a run can use on this machine."),
-    "error-rates": Subcommand(
-        "pytest_crab.cli.error_rates:error_rates", "Measure how often oracles accept near misses and refuse fixes."
-    ),
-    "match": Subcommand("pytest_crab.cli.match:match", "Match stored reviews with comments by place and concern."),
-    "merge": Subcommand("pytest_crab.cli.merge:merge", "Make one report of those of several shards."),
-    "new": Subcommand("pytest_crab.cli.new:new", "Write the skeleton of an instance."),
-    "prune": Subcommand("pytest_crab.cli.prune:prune", "Remove what dead runs left, and on request what is stored."),
-    "export": Subcommand("pytest_crab.cli.export:export", "Write a run as a table, leaderboard, badge or submission."),
-    "init": Subcommand("pytest_crab.cli.init:init", "Write crab.yaml and a workflow of CI."),
-    "import": Subcommand("pytest_crab.cli.import_:import_", "Make a native set of another benchmark's release."),
-    "quickstart": Subcommand("pytest_crab.cli.quickstart:quickstart", "Copy the quickstart set to a new folder."),
-    "shell": Subcommand("pytest_crab.cli.shell:shell", "Open a shell in the workspace of an instance."),
-    "show": Subcommand("pytest_crab.cli.show:show", "Show one trial: findings on the diff, oracles, revision."),
-    "sweprbench": Subcommand("pytest_crab.cli.sweprbench:sweprbench", "Score stored reviews by SWE-PRBench's rule."),
-    "report": Subcommand("pytest_crab.cli.report:report", "Print the report of a run, or recorded results."),
-    "view": Subcommand("pytest_crab.cli.view:view", "Show reports in a browser, also of a run under way."),
+#: The subcommands below the headings of the help, each with its target below this package.
+GROUPS: dict[str, dict[str, Subcommand]] = {
+    "Start": {
+        "quickstart": Subcommand("quickstart:quickstart", "Copy the quickstart set to a new folder."),
+        "init": Subcommand("init:init", "Write crab.yaml and a CI workflow."),
+        "doctor": Subcommand("doctor:doctor", "Report what a run can use on this machine."),
+    },
+    "Results of runs": {
+        "report": Subcommand("report:report", "Print the report of a run, or recorded results."),
+        "view": Subcommand("view:view", "Show reports in a browser, also of a run under way."),
+        "show": Subcommand("show:show", "Show one trial: findings on the diff, oracles, revision."),
+        "compare": Subcommand("compare:compare", "Compare two earlier runs, oracle by oracle."),
+        "merge": Subcommand("merge:merge", "Make one report of the reports of several shards."),
+        "comment": Subcommand("comment:comment", "Write a run's results as one comment on a pull request."),
+        "export": Subcommand("export:export", "Write a run as a table, leaderboard, badge or submission."),
+        "prune": Subcommand("prune:prune", "Remove what killed runs left, and stored data."),
+    },
+    "Instances": {
+        "new": Subcommand("new:new", "Write the skeleton of an instance."),
+        "shell": Subcommand("shell:shell", "Open a shell in the workspace of an instance."),
+        "check": Subcommand("check:check", "Validate instances, and audit their oracles."),
+        "certify": Subcommand("certify:certify", "Prove oracles, and find missing environments."),
+        "error-rates": Subcommand("error_rates:error_rates", "Measure how often oracles are wrong."),
+        "curate": Subcommand("curate:curate", "Make a set of instances of merged pull requests."),
+    },
+    "Published benchmarks and judges": {
+        "import": Subcommand("import_:import_", "Make a set of another benchmark's release."),
+        "match": Subcommand("match:match", "Match findings with comments, as AACR-Bench does."),
+        "augment": Subcommand("augment:augment", "Add findings of reviews to a set, without duplicates."),
+        "sweprbench": Subcommand("sweprbench:sweprbench", "Score stored reviews by SWE-PRBench's rule."),
+        "compare-rulers": Subcommand("compare_rulers:compare_rulers", "Measure stored reviews by several rulers."),
+        "distractors": Subcommand("distractors:distractors", "Make questions on your own reviewed code."),
+        "audit-table": Subcommand("audit_table:audit_table", "Check the numbers of a published table."),
+    },
 }
+COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}
 
 
 class Commands(click.Group):
@@ -63,16 +65,18 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module, _, name = COMMANDS[cmd_name].target.partition(":")
-        command: click.Command = getattr(importlib.import_module(module), name)
+        command: click.Command = getattr(importlib.import_module(f"{__name__}.{module}"), name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - the same
-        """Write the table into the help."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, command.summary) for name, command in sorted(COMMANDS.items())])
+        """Write the table into the help, a section for each group."""
+        widest = max(map(len, COMMANDS))
+        for title, commands in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(widest), command.summary) for name, command in commands.items()])
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="pytest-crab")
 def main() -> None:
-    """Measure AI code reviewers by what their reviews lead to."""
+    """Measure whether the findings of AI code reviewers lead to the changes that human reviewers asked for."""

@@ -11,6 +11,8 @@ import click
 
 from pytest_crab.cli.choices import store_option
 from pytest_crab.errors import CrabError
+from pytest_crab.errors import EngineError
+from pytest_crab.formats import format_count
 from pytest_crab.runtimes import runs
 from pytest_crab.store import FileStore
 from pytest_crab.store.files import STEPS
@@ -46,9 +48,12 @@ def prune(*, folder: Path, environments: bool, steps: tuple[str, ...], older_tha
         things += leavings.remove_halves(store.cache, dry_run=dry_run)
         if environments and runs.any_alive():
             raise click.ClickException("a run is going on, and its environments are in use: prune them when it is over")
-        for inventory in (LocalFolders(store.cache), EngineImages()) if environments else ():
-            with closing(inventory):
-                things += prune_inventory(inventory, older_than_days=older_than, dry_run=dry_run)
+        for make in (lambda: LocalFolders(store.cache), EngineImages) if environments else ():
+            try:
+                with closing(make()) as inventory:
+                    things += prune_inventory(inventory, older_than_days=older_than, dry_run=dry_run)
+            except EngineError as error:  # many machines have none, and what was removed is to be printed
+                click.echo(f"images were left alone: {error}", err=True)
     except (CrabError, OSError) as error:
         raise click.ClickException(str(error)) from error
     lines += [f"{'would remove' if dry_run else 'removed'} {thing}" for thing in things]
@@ -67,4 +72,4 @@ def _forgotten(store: FileStore, steps: tuple[str, ...], older_than: float, *, d
         for path in old if not dry_run else ():
             path.unlink(missing_ok=True)
         if old:
-            yield f"{len(old)} stored {wanted}s"
+            yield format_count(len(old), f"stored {wanted}")

@@ -57,7 +57,7 @@ def test_stored_steps_go_by_name_and_age(store: FileStore) -> None:
     os.utime(path, (old, old))
 
     assert prune("--store", str(store.folder), "--step", "review", "--older-than", "2", "--dry-run") == (
-        "would remove 1 stored reviews\n"
+        "would remove 1 stored review\n"
     )
     assert store.get("review", KEY) == 1
     prune("--store", str(store.folder), "--step", "review", "--older-than", "2")
@@ -146,6 +146,15 @@ def test_what_killed_builds_and_removals_left_of_environments_goes(store: FileSt
     assert all(folder.is_dir() for folder in left)
     assert prune("--store", str(store.folder)).count("removed half an environment built/") == 2
     assert [folder.is_dir() for folder in (*left, *kept)] == [False, False, True, True, True]
+
+
+def test_environments_go_where_no_engine_answers(store: FileStore) -> None:
+    folder = store.cache / "built" / KEY[: holding.LENGTH]
+    (folder / "tree").mkdir(parents=True)
+    told = prune("--store", str(store.folder), "--environments")
+    assert "images were left alone: " in told
+    assert "removed environment" in told
+    assert not folder.exists()
 
 
 def test_what_a_living_run_builds_stays(store: FileStore) -> None:
