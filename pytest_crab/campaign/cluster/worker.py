@@ -40,10 +40,11 @@ _PATIENCE = 10.0
 #: How many trials of a run Dask may give to a worker that has taken the run; its slots are fewer.
 _ROOM = 1e6
 
-#: The errors of a Dask client whose scheduler is gone; KeyError: it is a new one, which does not know a queue.
+#: The errors of a Dask client whose scheduler is gone. KeyError: it is a new one, which does not know a queue.
+#: AttributeError: the client has given up, and has None for its scheduler.
 LOST = (
     *(OSError, RuntimeError, TimeoutError, asyncio.TimeoutError, asyncio.CancelledError),
-    *(concurrent.futures.CancelledError, ClosedClientError, KeyError),
+    *(concurrent.futures.CancelledError, ClosedClientError, KeyError, AttributeError),
 )
 
 
