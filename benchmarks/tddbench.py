@@ -36,7 +36,7 @@ from pytest_crab.curation.certify import Certificate
 from pytest_crab.curation.certify import certify
 from pytest_crab.curation.test_patches import changed_tests
 from pytest_crab.curation.test_patches import keep_tests
-from pytest_crab.instances.writing import instance_yaml
+from pytest_crab.instances.dump import instance_yaml
 from pytest_crab.types import Comment
 from pytest_crab.types import Environment
 from pytest_crab.types import GitSource

@@ -11,7 +11,7 @@ from typing import Any
 
 from pytest_crab import serialization
 from pytest_crab.errors import BadInput
-from pytest_crab.instances.document import read_document
+from pytest_crab.instances.yaml_reader import read_document
 from pytest_crab.types import StrEnum
 
 #: What the file is called; it lies at the rootdir.

@@ -18,7 +18,7 @@ from typing import TypeVar
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import FILE
 from pytest_crab.instances import load_instance
-from pytest_crab.instances.writing import instance_yaml
+from pytest_crab.instances.dump import instance_yaml
 from pytest_crab.types import Instance
 
 R = TypeVar("R")

@@ -21,9 +21,9 @@ from typing import Any
 from pytest_crab.agents import AGENTS
 from pytest_crab.formats import format_size
 from pytest_crab.protocols import ORACLE_LIMITS
-from pytest_crab.runtimes.stock import BASE
-from pytest_crab.runtimes.stock import Stock
-from pytest_crab.runtimes.stock import typical
+from pytest_crab.runtimes.environment_stock import BASE
+from pytest_crab.runtimes.environment_stock import Stock
+from pytest_crab.runtimes.environment_stock import typical
 from pytest_crab.trial import Crew
 from pytest_crab.trial import RunContext
 from pytest_crab.trial.plan import JUDGEMENT

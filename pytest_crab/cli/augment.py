@@ -26,7 +26,7 @@ from pytest_crab.errors import CrabError
 from pytest_crab.formats import format_count
 from pytest_crab.instances import FILE
 from pytest_crab.instances import load_instances
-from pytest_crab.instances.writing import instance_yaml
+from pytest_crab.instances.dump import instance_yaml
 from pytest_crab.report.judge_text import check_lines
 from pytest_crab.report.loading import trials_file
 from pytest_crab.report.match_sources import stored_reviews

@@ -12,14 +12,14 @@ from pathlib import Path
 
 import click
 
+from pytest_crab.cli.certify_agent import crew_with
+from pytest_crab.cli.certify_agent import resolve_all
 from pytest_crab.cli.choices import choose_runtime
 from pytest_crab.cli.choices import runtime_option
 from pytest_crab.cli.choices import store_option
-from pytest_crab.cli.naming import display_path
-from pytest_crab.cli.naming import instance_files
+from pytest_crab.cli.lookup import display_path
+from pytest_crab.cli.lookup import instance_files
 from pytest_crab.cli.progress import as_they_end
-from pytest_crab.cli.resolving import crew_with
-from pytest_crab.cli.resolving import resolve_all
 from pytest_crab.cli.run_contexts import proving_context
 from pytest_crab.cli.run_contexts import refuse_foreign
 from pytest_crab.curation import audit as auditing
@@ -32,11 +32,11 @@ from pytest_crab.formats import format_count
 from pytest_crab.instances import FILE
 from pytest_crab.instances import load_instance
 from pytest_crab.instances import lock
-from pytest_crab.instances import resolved
-from pytest_crab.instances.content import content_faults
+from pytest_crab.instances import resolvability
+from pytest_crab.instances.edit import rewrite
+from pytest_crab.instances.file_checks import content_faults
 from pytest_crab.instances.loading import duplicates
-from pytest_crab.instances.rewriting import rewrite
-from pytest_crab.instances.unwritten import unwritten
+from pytest_crab.instances.placeholders import unwritten
 from pytest_crab.types import Instance
 
 
@@ -56,7 +56,7 @@ from pytest_crab.types import Instance
 )  # fmt: skip
 @click.option(
     "--agent", metavar="NAME",
-    help=f"Mark in {resolved.FILE} which oracles this agent resolves from the human comment alone.",
+    help=f"Mark in {resolvability.FILE} which oracles this agent resolves from the human comment alone.",
 )  # fmt: skip
 @click.option(
     "--attempts", type=click.IntRange(min=1), default=1, show_default=True,

@@ -17,7 +17,7 @@ from pytest_crab import diffs
 from pytest_crab.cli.audits import audit as audit_instances
 from pytest_crab.cli.choices import runtime_option
 from pytest_crab.cli.choices import store_option
-from pytest_crab.cli.naming import display_path
+from pytest_crab.cli.lookup import display_path
 from pytest_crab.curation.set_statistics import SizedInstance
 from pytest_crab.curation.set_statistics import error_lines
 from pytest_crab.curation.set_statistics import statistics_lines
@@ -29,14 +29,14 @@ from pytest_crab.instances import FILE
 from pytest_crab.instances import find_instances
 from pytest_crab.instances import load_instance
 from pytest_crab.instances import lock
-from pytest_crab.instances.content import content_faults
-from pytest_crab.instances.content import set_configuration
 from pytest_crab.instances.dates import day
 from pytest_crab.instances.dates import why_not_since
+from pytest_crab.instances.file_checks import content_faults
+from pytest_crab.instances.file_checks import set_configuration
 from pytest_crab.instances.files import diff_text
 from pytest_crab.instances.loading import duplicates
 from pytest_crab.instances.oracle_errors import errors_of
-from pytest_crab.instances.unwritten import unwritten
+from pytest_crab.instances.placeholders import unwritten
 from pytest_crab.protocols import Snapshot
 from pytest_crab.scratch import scratch
 from pytest_crab.sources import consistency

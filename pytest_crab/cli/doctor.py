@@ -71,10 +71,10 @@ def doctor(
 
 
 def _build(version: str, origin: str | None, node: str | None) -> None:
-    from pytest_crab.runtimes.base import build_base
-    from pytest_crab.runtimes.base import build_node_base
+    from pytest_crab.runtimes.base_images import build_base
+    from pytest_crab.runtimes.base_images import build_node_base
     from pytest_crab.runtimes.engine import Engine
-    from pytest_crab.runtimes.runs import RunFolder
+    from pytest_crab.runtimes.run_lock import RunFolder
 
     engine = Engine(RunFolder(), timeout=600)
     try:
@@ -91,19 +91,19 @@ def _build(version: str, origin: str | None, node: str | None) -> None:
 
 
 def _engine(base: str, version: str | None) -> list[tuple[str, str]]:
-    from pytest_crab.runtimes.presence import look
+    from pytest_crab.runtimes.docker_status import look
 
-    presence = look(base, version)
-    if presence.version is None:
-        return [("docker engine", f"no: {presence.problem}"), ("base image", "unknown: no engine answers")]
-    if presence.found and presence.old:
-        state = f"old: {presence.found} was made by another version; build it again with --build-base"
-    elif presence.found:
-        state = f"yes: {presence.found}"
+    status = look(base, version)
+    if status.version is None:
+        return [("docker engine", f"no: {status.problem}"), ("base image", "unknown: no engine answers")]
+    if status.found and status.old:
+        state = f"old: {status.found} was made by another version; build it again with --build-base"
+    elif status.found:
+        state = f"yes: {status.found}"
     else:
-        state = f"no: neither of {', '.join(presence.wanted)} is here; a run pulls the first, or use --build-base"
+        state = f"no: neither of {', '.join(status.wanted)} is here; a run pulls the first, or use --build-base"
     return [
-        ("docker engine", f"yes: version {presence.version}"),
+        ("docker engine", f"yes: version {status.version}"),
         ("base image", state),
     ]
 
@@ -148,7 +148,7 @@ def _calls(asked: tuple[str, ...]) -> list[tuple[str, str]]:
     """Ask models; nothing is asked that was not named, since a call costs money."""
     if not asked:
         return []
-    from pytest_crab.cli.calling import call
+    from pytest_crab.cli.model_probe import call
     from pytest_crab.settings import load_settings
 
     try:

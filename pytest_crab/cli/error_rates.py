@@ -15,13 +15,13 @@ from pathlib import Path
 
 import click
 
+from pytest_crab.cli.certify_agent import AgentCrew
+from pytest_crab.cli.certify_agent import crew_with
 from pytest_crab.cli.choices import choose_runtime
 from pytest_crab.cli.choices import runtime_option
 from pytest_crab.cli.choices import store_option
-from pytest_crab.cli.naming import instance_files
+from pytest_crab.cli.lookup import instance_files
 from pytest_crab.cli.progress import as_they_end
-from pytest_crab.cli.resolving import AgentCrew
-from pytest_crab.cli.resolving import crew_with
 from pytest_crab.cli.run_contexts import proving_context
 from pytest_crab.cli.run_contexts import refuse_foreign
 from pytest_crab.curation import near_misses

@@ -13,7 +13,7 @@ from pytest_crab.cli.choices import store_option
 from pytest_crab.errors import CrabError
 from pytest_crab.errors import EngineError
 from pytest_crab.formats import format_count
-from pytest_crab.runtimes import runs
+from pytest_crab.runtimes import run_lock
 from pytest_crab.store import FileStore
 from pytest_crab.store.files import STEPS
 
@@ -36,17 +36,17 @@ from pytest_crab.store.files import STEPS
 )
 def prune(*, folder: Path, environments: bool, steps: tuple[str, ...], older_than: float, dry_run: bool) -> None:
     """Remove what dead runs left behind; with options also environments and stored steps."""
-    from pytest_crab.runtimes import leavings
+    from pytest_crab.runtimes import leftovers
     from pytest_crab.runtimes.inventory import EngineImages
     from pytest_crab.runtimes.inventory import LocalFolders
     from pytest_crab.runtimes.inventory import prune as prune_inventory
 
     store = FileStore(folder)
     try:
-        lines = [] if dry_run else [f"removed {thing}" for thing in leavings.sweep()]
+        lines = [] if dry_run else [f"removed {thing}" for thing in leftovers.sweep()]
         things = list(_forgotten(store, steps, older_than, dry_run=dry_run))
-        things += leavings.remove_halves(store.cache, dry_run=dry_run)
-        if environments and runs.any_alive():
+        things += leftovers.remove_halves(store.cache, dry_run=dry_run)
+        if environments and run_lock.any_alive():
             raise click.ClickException("a run is going on, and its environments are in use: prune them when it is over")
         for make in (lambda: LocalFolders(store.cache), EngineImages) if environments else ():
             try:

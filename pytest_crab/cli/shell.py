@@ -14,8 +14,8 @@ from pytest_crab import runtimes
 from pytest_crab.cli.choices import record_option
 from pytest_crab.cli.choices import runtime_option
 from pytest_crab.cli.choices import store_option
-from pytest_crab.cli.naming import named_trials
-from pytest_crab.cli.naming import one_instance
+from pytest_crab.cli.lookup import named_trials
+from pytest_crab.cli.lookup import one_instance
 from pytest_crab.cli.run_contexts import proving_context
 from pytest_crab.cli.run_contexts import refuse_foreign
 from pytest_crab.curation import interactive

@@ -11,7 +11,7 @@ import click
 
 from pytest_crab.cli.choices import record_option
 from pytest_crab.cli.choices import store_option
-from pytest_crab.cli.naming import named_trials
+from pytest_crab.cli.lookup import named_trials
 from pytest_crab.errors import BadInput
 from pytest_crab.errors import CrabError
 from pytest_crab.errors import StoreError

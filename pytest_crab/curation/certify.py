@@ -34,8 +34,8 @@ from pytest_crab.errors import ImageError
 from pytest_crab.errors import SourceUnreachable
 from pytest_crab.protocols import Snapshot
 from pytest_crab.runtimes import interpreters
-from pytest_crab.runtimes.runs import RunFolder
-from pytest_crab.runtimes.trees import put
+from pytest_crab.runtimes.run_lock import RunFolder
+from pytest_crab.runtimes.tree_diff import put
 from pytest_crab.scoring.oracles.audit import audit
 from pytest_crab.scoring.oracles.proof import ProvedComment
 from pytest_crab.scoring.oracles.proof import prove

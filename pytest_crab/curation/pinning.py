@@ -12,11 +12,11 @@ from pytest_crab.errors import ImageError
 from pytest_crab.protocols import INSTALL_LIMITS
 from pytest_crab.protocols import Command
 from pytest_crab.runtimes import bubblewrap
-from pytest_crab.runtimes import dated
-from pytest_crab.runtimes import endings
+from pytest_crab.runtimes import build_failures
 from pytest_crab.runtimes import interpreters
+from pytest_crab.runtimes import uv_cli
 from pytest_crab.runtimes import venvs
-from pytest_crab.runtimes.runs import RunFolder
+from pytest_crab.runtimes.run_lock import RunFolder
 
 _SECONDS = 600
 _TREE = "/opt/crab/project"
@@ -54,17 +54,17 @@ class Resolver:
         interpreter = interpreters.find(python)
         if interpreter is None:
             raise ImageError(f"there is no Python {python} on this machine; install it")
-        uv = dated.program()
+        uv = uv_cli.program()
         self._cache.mkdir(parents=True, exist_ok=True)
         arguments = [
             *(str(uv), "pip", "compile", "-", "--python", str(interpreter.program), "--no-header", "--no-annotate"),
-            *("--cache-dir", "/opt/crab/uv", *dated.arguments(moment)),
+            *("--cache-dir", "/opt/crab/uv", *uv_cli.arguments(moment)),
         ]
         git = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
         command = Command(
             argv=arguments,
             stdin="".join(f"{line}\n" for line in wanted.lines(_TREE)).encode(),
-            env={**dated.variables(venvs.route_env()), **git},
+            env={**uv_cli.variables(venvs.route_env()), **git},
         )
         prefix = str(interpreter.prefix)
         here = {} if prefix in ("/usr", "/usr/local") else {prefix: interpreter.prefix}
@@ -78,7 +78,7 @@ class Resolver:
             self._run, [view], [command], limits=INSTALL_LIMITS, seconds=_SECONDS, cancelled=[self._cancelled]
         )[0]
         if done.exit_code != 0:
-            raise endings.failure(f"no versions fit as of {moment}", done, INSTALL_LIMITS, _SECONDS)
+            raise build_failures.failure(f"no versions fit as of {moment}", done, INSTALL_LIMITS, _SECONDS)
         return _pins(done.stdout.decode("utf-8", "replace"))
 
 

@@ -23,7 +23,7 @@ from pytest_crab.curation.stages import Rejection
 from pytest_crab.curation.stages import SettingsStage
 from pytest_crab.instances import FILE
 from pytest_crab.instances import load_instance
-from pytest_crab.instances.writing import instance_yaml
+from pytest_crab.instances.dump import instance_yaml
 from pytest_crab.scoring.judges.bench import JudgeBench
 from pytest_crab.scoring.judges.curation_labels import CONCERN
 from pytest_crab.types import CandidateComment

@@ -23,7 +23,7 @@ from pytest_crab.curation.template import language_of
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.files import LINK
 from pytest_crab.instances.files import pristine
-from pytest_crab.instances.unwritten import PLACEHOLDER
+from pytest_crab.instances.placeholders import PLACEHOLDER
 from pytest_crab.runtimes.interpreters import running_version
 from pytest_crab.sources.authored_diffs import author_diffs
 from pytest_crab.sources.authored_diffs import unpacked_release

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pytest_crab.instances import lock
-from pytest_crab.instances.resolved import Mark
-from pytest_crab.instances.resolved import settings_digest
+from pytest_crab.instances.resolvability import Mark
+from pytest_crab.instances.resolvability import settings_digest
 from pytest_crab.trial import Crew
 from pytest_crab.trial import RunContext
 from pytest_crab.trial import run_trial

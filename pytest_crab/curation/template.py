@@ -12,10 +12,10 @@ from pathlib import Path
 from pytest_crab.curation.locations import Location
 from pytest_crab.curation.locations import hunk_locations
 from pytest_crab.errors import BadInput
+from pytest_crab.instances.dump import instance_yaml
 from pytest_crab.instances.loading import FILE
-from pytest_crab.instances.unwritten import PLACEHOLDER
-from pytest_crab.instances.unwritten import STUB
-from pytest_crab.instances.writing import instance_yaml
+from pytest_crab.instances.placeholders import PLACEHOLDER
+from pytest_crab.instances.placeholders import STUB
 from pytest_crab.types import Category
 from pytest_crab.types import Comment
 from pytest_crab.types import Instance

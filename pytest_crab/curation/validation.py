@@ -15,7 +15,7 @@ from pytest_crab.curation.stages import CurationContext
 from pytest_crab.curation.stages import Rejection
 from pytest_crab.curation.stages import SettingsStage
 from pytest_crab.errors import AgentError
-from pytest_crab.instances.writing import instance_yaml
+from pytest_crab.instances.dump import instance_yaml
 from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.settings import load_settings
 from pytest_crab.trial import Crew

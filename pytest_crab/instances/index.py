@@ -16,13 +16,13 @@ from typing import Any
 
 from pytest_crab import serialization
 from pytest_crab import types
-from pytest_crab.instances import document
 from pytest_crab.instances import loading
-from pytest_crab.instances import rules
+from pytest_crab.instances import validation
+from pytest_crab.instances import yaml_reader
 from pytest_crab.types import Instance
 
 #: The code whose reading is kept: once any of it says something else, nothing that was kept counts.
-_READERS = (serialization, types.instances, types.enums, document, loading, rules)
+_READERS = (serialization, types.instances, types.enums, yaml_reader, loading, validation)
 
 _MADE_BY = "pytest-crab"
 
@@ -51,7 +51,7 @@ class Index:
     def load(self, path: Path) -> Instance:
         """As ``load_instance``, for an instance.yaml by its absolute path. Raises BadInput."""
         name = str(path)
-        content = document.read_content(path)
+        content = yaml_reader.read_content(path)
         digest = hashlib.sha256(content).digest()
         kept = self._kept.get(name)
         if kept is None or kept[0] != digest or not loading.has_its_files(kept[1]):

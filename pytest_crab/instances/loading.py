@@ -9,8 +9,8 @@ from typing import Any
 
 from pytest_crab import serialization
 from pytest_crab.errors import BadInput
-from pytest_crab.instances import rules
-from pytest_crab.instances.document import read_document
+from pytest_crab.instances import validation
+from pytest_crab.instances.yaml_reader import read_document
 from pytest_crab.types import Comment
 from pytest_crab.types import Environment
 from pytest_crab.types import Instance
@@ -54,7 +54,7 @@ def load_instance(path: Path, content: bytes | None = None) -> Instance:
     if isinstance(data.get("comments"), list):
         data["comments"] = [_with_oracle(comment) for comment in data["comments"]]
     instance = serialization.read(Instance, data, problems)
-    problems.extend(rules.top_faults(data, folder))
+    problems.extend(validation.top_faults(data, folder))
     problems.extend(_faults(instance, folder) if instance else _faults_of_parts(data, folder))
     if instance is None or problems:
         raise BadInput(str(path), problems)
@@ -64,13 +64,13 @@ def load_instance(path: Path, content: bytes | None = None) -> Instance:
 def has_its_files(instance: Instance) -> bool:
     """Return True if every file and folder that an instance names is still what ``load_instance`` asks for."""
     folder = Path(instance.folder)
-    if instance.source.git is None and next(rules.source_faults(instance.source, folder), None) is not None:
+    if instance.source.git is None and next(validation.source_faults(instance.source, folder), None) is not None:
         return False
     for comment in instance.comments:
         names = [*comment.accepts, *comment.rejects]
         names += [comment.oracle.file] if comment.oracle is not None else []
         names += [comment.reference] if comment.reference is not None else []
-        if any(next(rules.file_faults(comment.id, name, folder), None) for name in names):
+        if any(next(validation.file_faults(comment.id, name, folder), None) for name in names):
             return False
     return True
 
@@ -111,29 +111,29 @@ def _with_oracle(comment: Any) -> Any:
 
 
 def _faults(instance: Instance, folder: Path) -> Iterator[str]:
-    yield from rules.pull_request_faults(instance.pull_request)
-    yield from rules.source_faults(instance.source, folder)
+    yield from validation.pull_request_faults(instance.pull_request)
+    yield from validation.source_faults(instance.source, folder)
     if instance.environment is not None:
-        yield from rules.environment_faults(instance.environment)
+        yield from validation.environment_faults(instance.environment)
     for number, comment in enumerate(instance.comments):
-        yield from rules.comment_faults(comment, f"comments[{number}]", folder)
-    yield from rules.oracle_faults(instance.comments)
+        yield from validation.comment_faults(comment, f"comments[{number}]", folder)
+    yield from validation.oracle_faults(instance.comments)
     if instance.environment is not None:
-        yield from rules.runner_faults(instance.environment, instance.comments)
+        yield from validation.runner_faults(instance.environment, instance.comments)
 
 
 def _faults_of_parts(data: dict[str, Any], folder: Path) -> Iterator[str]:
     """Yield the faults of those parts that can be read, where others have wrong types and are reported already."""
     heard: list[str] = []
     if facts := serialization.read(PullRequestFacts, data.get("pull_request"), heard):
-        yield from rules.pull_request_faults(facts)
+        yield from validation.pull_request_faults(facts)
     if source := serialization.read(Source, data.get("source"), heard):
-        yield from rules.source_faults(source, folder)
+        yield from validation.source_faults(source, folder)
     if environment := serialization.read(Environment, data.get("environment"), heard):
-        yield from rules.environment_faults(environment)
+        yield from validation.environment_faults(environment)
     entries = data.get("comments")
     comments = [serialization.read(Comment, entry, heard) for entry in entries] if isinstance(entries, list) else []
     for number, comment in enumerate(comments):
         if comment:
-            yield from rules.comment_faults(comment, f"comments[{number}]", folder)
-    yield from rules.oracle_faults([comment for comment in comments if comment])
+            yield from validation.comment_faults(comment, f"comments[{number}]", folder)
+    yield from validation.oracle_faults([comment for comment in comments if comment])

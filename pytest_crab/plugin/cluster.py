@@ -13,7 +13,7 @@ from pytest_crab import runtimes
 from pytest_crab.errors import CrabError
 from pytest_crab.plugin.contestants import Contestants
 from pytest_crab.plugin.option_table import Options
-from pytest_crab.runtimes.runs import RunFolder
+from pytest_crab.runtimes.run_lock import RunFolder
 
 if TYPE_CHECKING:
     from pytest_crab.campaign.cluster.executor import ClusterExecutor

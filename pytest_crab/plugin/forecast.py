@@ -34,11 +34,11 @@ from pytest_crab.plugin.items import TrialItem
 from pytest_crab.plugin.option_table import Options
 from pytest_crab.plugin.recorder import Recorder
 from pytest_crab.plugin.resources import Resources
-from pytest_crab.runtimes.hiding import hide_set
-from pytest_crab.runtimes.stock import Stock
-from pytest_crab.runtimes.stock import engine_stock
-from pytest_crab.runtimes.stock import folder_stock
-from pytest_crab.runtimes.stock import free_at
+from pytest_crab.runtimes.environment_stock import Stock
+from pytest_crab.runtimes.environment_stock import engine_stock
+from pytest_crab.runtimes.environment_stock import folder_stock
+from pytest_crab.runtimes.environment_stock import free_at
+from pytest_crab.runtimes.hidden_paths import hide_set
 from pytest_crab.store import FileStore
 from pytest_crab.types import Instance
 

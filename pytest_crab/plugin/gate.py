@@ -41,7 +41,7 @@ from pytest_crab.gate.screening import Screen
 from pytest_crab.gate.screening import stable_instances
 from pytest_crab.gate.terms import GateTerms
 from pytest_crab.instances import lock
-from pytest_crab.instances.resolved import settings_digest
+from pytest_crab.instances.resolvability import settings_digest
 from pytest_crab.plugin.contestants import Contestants
 from pytest_crab.plugin.items import Planned
 from pytest_crab.plugin.items import TrialItem

@@ -25,7 +25,7 @@ from pytest_crab.report.pull_requests import subject_of
 from pytest_crab.report.pull_requests import write_subject
 from pytest_crab.runtimes import Choice
 from pytest_crab.runtimes import bubblewrap
-from pytest_crab.runtimes.runs import RunFolder
+from pytest_crab.runtimes.run_lock import RunFolder
 from pytest_crab.settings import Settings
 from pytest_crab.store import FileStore
 from pytest_crab.store.open_run import OpenRun

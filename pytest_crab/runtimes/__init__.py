@@ -38,8 +38,8 @@ def choose(name: str, *, base: str = DEFAULT_BASE, python: str | None = None) ->
     asked only when no base image is here. Raises EngineError if docker was named and no engine answers.
     """
     if name == "docker":
-        from pytest_crab.runtimes.presence import age_of
-        from pytest_crab.runtimes.presence import engine_problem
+        from pytest_crab.runtimes.docker_status import age_of
+        from pytest_crab.runtimes.docker_status import engine_problem
 
         problem = engine_problem(base)
         if problem is not None:
@@ -47,8 +47,8 @@ def choose(name: str, *, base: str = DEFAULT_BASE, python: str | None = None) ->
         return Choice(name=name, reason=f"named{age_of(base, python)}")
     if name != "auto":
         return Choice(name=name, reason="named")
-    from pytest_crab.runtimes.presence import age_of
-    from pytest_crab.runtimes.presence import docker_lacks
+    from pytest_crab.runtimes.docker_status import age_of
+    from pytest_crab.runtimes.docker_status import docker_lacks
 
     lack = docker_lacks(base, python)
     if lack is None:

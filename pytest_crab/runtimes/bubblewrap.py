@@ -27,23 +27,23 @@ from pytest_crab.protocols import Command
 from pytest_crab.protocols import Completed
 from pytest_crab.protocols import Limits
 from pytest_crab.runtimes import cgroups
-from pytest_crab.runtimes import hiding
-from pytest_crab.runtimes import relaying
-from pytest_crab.runtimes import syscalls
-from pytest_crab.runtimes.base import GROUP
-from pytest_crab.runtimes.base import PASSWD
+from pytest_crab.runtimes import gateway_relay
+from pytest_crab.runtimes import hidden_paths
+from pytest_crab.runtimes import seccomp
+from pytest_crab.runtimes.base_images import GROUP
+from pytest_crab.runtimes.base_images import PASSWD
 from pytest_crab.runtimes.cgroups import Cgroup
+from pytest_crab.runtimes.disk_quota import DiskQuota
 from pytest_crab.runtimes.environments import OUTPUT_CAP
 from pytest_crab.runtimes.environments import TMP
-from pytest_crab.runtimes.filling import Filling
-from pytest_crab.runtimes.hiding import Mount
-from pytest_crab.runtimes.hiding import bind_mount
-from pytest_crab.runtimes.hiding import empty_mount
-from pytest_crab.runtimes.piped import Piped
-from pytest_crab.runtimes.piped import serve
-from pytest_crab.runtimes.piped import start_process
-from pytest_crab.runtimes.piped import to_completed
-from pytest_crab.runtimes.runs import RunFolder
+from pytest_crab.runtimes.hidden_paths import Mount
+from pytest_crab.runtimes.hidden_paths import bind_mount
+from pytest_crab.runtimes.hidden_paths import empty_mount
+from pytest_crab.runtimes.process_io import PipedProcess
+from pytest_crab.runtimes.process_io import serve
+from pytest_crab.runtimes.process_io import start_process
+from pytest_crab.runtimes.process_io import to_completed
+from pytest_crab.runtimes.run_lock import RunFolder
 from pytest_crab.text import last_line
 
 _MIB = 2**20
@@ -97,8 +97,8 @@ class ClientMounts:
 
 def with_client(view: View, client: ClientMounts) -> View:
     """Return the same view with the gateway's socket and the client's home in it."""
-    readable = {**view.readable, relaying.SOCKET: client.models.socket}
-    writable = {**view.writable, relaying.HOME: client.home}
+    readable = {**view.readable, gateway_relay.SOCKET: client.models.socket}
+    writable = {**view.writable, gateway_relay.HOME: client.home}
     return dataclasses.replace(view, readable=readable, writable=writable, reserves=True)
 
 
@@ -127,7 +127,7 @@ def problem() -> str | None:
         TMP,
     ]
     try:
-        with _content_files(syscalls.filters()) as files:
+        with _content_files(seccomp.filters()) as files:
             more = [part for file in files for part in ("--seccomp", str(file))]
             done = subprocess.run([*test, *more, "true"], capture_output=True, timeout=20, check=False, pass_fds=files)
     except (OSError, subprocess.SubprocessError) as error:
@@ -147,11 +147,11 @@ def run_confined(
     limits: Limits,
     seconds: float,
     cancelled: Sequence[threading.Event] = (),
-    filling: Filling | None = None,
+    quota: DiskQuota | None = None,
 ) -> tuple[Completed, ...]:
     """Run commands beside each other, each in a sandbox of its own; the limits hold for them together.
 
-    ``filling`` looks after what they write on the host's disk, where they are given folders of it. Raises EngineError
+    ``quota`` looks after what they write on the host's disk, where they are given folders of it. Raises EngineError
     where bubblewrap cannot be used or that disk is nearly full, and Cancelled once one of ``cancelled`` is set.
     """
     reason = problem()
@@ -161,22 +161,22 @@ def run_confined(
         folder = stack.enter_context(run.scratch())  # first: from here on a sweep knows that the run lives
         group = stack.enter_context(cgroups.new_group(run.id, limits))
         _write_etc(folder)
-        filling = filling or Filling((), 0)
-        filling.again()
+        quota = quota or DiskQuota((), 0)
+        quota.again()
         running = _start_sandboxes(views, commands, limits, group, folder)
         serve(
             running,
             deadline=time.monotonic() + seconds,
-            cancelled=lambda: any(event.is_set() for event in cancelled) or filling.is_over(),
+            cancelled=lambda: any(event.is_set() for event in cancelled) or quota.is_over(),
             kill=lambda piped: piped.process.kill(),
         )
         if any(event.is_set() for event in cancelled):
             raise Cancelled("the run was interrupted")
         ended = any(piped.late for piped in running)
         if ended:
-            filling.check()
+            quota.check()
         starved = group.out_of_memory() if group is not None else False
-        full = filling.full and ended
+        full = quota.full and ended
         return tuple(to_completed(piped, out_of_memory=starved, too_much_disk=full) for piped in running)
 
 
@@ -211,12 +211,12 @@ def run_in_folder(
     limits: Limits = CLIENT_LIMITS,
     run: RunFolder | None = None,
     client: ClientMounts | None = None,
-    filling: Filling | None = None,
+    quota: DiskQuota | None = None,
 ) -> Completed:
     """Run a command in ``folder``, which it may write; it sees only that, the paths named and the system's programs.
 
     Paths are the same inside as outside; /tmp is its own unless ``env`` and ``writable`` say otherwise. The deadline,
-    ``cancel`` and ``filling`` end it with every descendant. Raises EngineError, Cancelled.
+    ``cancel`` and ``quota`` end it with every descendant. Raises EngineError, Cancelled.
     """
     own = run or RunFolder()
     view = View(
@@ -227,14 +227,12 @@ def run_in_folder(
     )
     command = Command(argv=argv, stdin=stdin, env=env or {})
     if client is not None:
-        binds = relaying.interpreter_binds()
+        binds = gateway_relay.interpreter_binds()
         view = with_client(dataclasses.replace(view, readable={**view.readable, **binds}), client)
-        command = dataclasses.replace(command, argv=relaying.with_relay(relaying.interpreter(), argv))
+        command = dataclasses.replace(command, argv=gateway_relay.with_relay(gateway_relay.interpreter(), argv))
     events = [cancel] if cancel is not None else []
     try:
-        (done,) = run_confined(
-            own, [view], [command], limits=limits, seconds=seconds, cancelled=events, filling=filling
-        )
+        (done,) = run_confined(own, [view], [command], limits=limits, seconds=seconds, cancelled=events, quota=quota)
         return done
     finally:
         if run is None:
@@ -250,7 +248,7 @@ def _files(command: Command) -> Iterator[tuple[int, ...]]:
     variables = {"HOME": TMP, "PATH": _PATH, "LANG": "C.UTF-8", **command.env}
     arguments = [part for name, value in variables.items() for part in ("--setenv", name, value)]
     text = b"".join(os.fsencode(argument) + b"\0" for argument in arguments)
-    with _content_files([text, *syscalls.filters()]) as files:
+    with _content_files([text, *seccomp.filters()]) as files:
         yield files
 
 
@@ -267,9 +265,9 @@ def _content_files(contents: Sequence[bytes]) -> Iterator[tuple[int, ...]]:
 
 def _start_sandboxes(
     views: Sequence[View], commands: Sequence[Command], limits: Limits, group: Cgroup | None, folder: Path
-) -> list[Piped]:
+) -> list[PipedProcess]:
     """Start each command in its sandbox. Raises EngineError, and then none is left."""
-    running: list[Piped] = []
+    running: list[PipedProcess] = []
     try:
         for view, command in zip(views, commands, strict=True):
             with _files(command) as files:
@@ -294,7 +292,7 @@ def _launch(
     address_space = "" if group is not None or view.reserves else str(limits.memory * 1024)
     shell = ["/bin/sh", "-c", _LAUNCH, "sh", places, str(limits.file * 2048), address_space]
     needed = [place for place in (command.argv[0], view.cwd, *view.needed) if place.startswith("/")]
-    mounts = hiding.order_mounts(
+    mounts = hidden_paths.order_mounts(
         _mounts(view, limits, folder), needed, {str(folder.parent.parent.resolve()): "scratch"}
     )
     arguments = _arguments(view, mounts, _IDS[command.user], group)
@@ -309,7 +307,7 @@ def _arguments(view: View, mounts: Sequence[Mount], identity: str, group: Cgroup
     arguments += ["--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox", "--clearenv"]
     arguments += ["--share-net"] if view.network else []
     arguments += ["--proc", "/proc", "--dev", "/dev", *(part for mount in mounts for part in mount.options)]
-    arguments += hiding.seal_options(mounts)
+    arguments += hidden_paths.seal_options(mounts)
     if group is not None:
         counted = group.folders["memory"] if len(group.places) == 1 else None
         binds = {"": counted} if counted else {f"/{name}": group.folders[name] for name in ("memory", "pids")}

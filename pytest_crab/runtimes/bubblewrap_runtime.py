@@ -26,13 +26,13 @@ from pytest_crab.protocols import Snapshot
 from pytest_crab.protocols import Workspace
 from pytest_crab.runtimes import bubblewrap
 from pytest_crab.runtimes import cgroups
-from pytest_crab.runtimes import relaying
+from pytest_crab.runtimes import gateway_relay
 from pytest_crab.runtimes import venvs
 from pytest_crab.runtimes.bubblewrap import ClientMounts
 from pytest_crab.runtimes.bubblewrap import View
+from pytest_crab.runtimes.disk_quota import DiskQuota
 from pytest_crab.runtimes.environments import MEETING
 from pytest_crab.runtimes.environments import TMP
-from pytest_crab.runtimes.filling import Filling
 from pytest_crab.runtimes.host_clone import confined_clone
 from pytest_crab.runtimes.host_runtime import HostRuntime
 from pytest_crab.runtimes.host_runtime import HostWorkspace
@@ -109,11 +109,11 @@ class BubblewrapRuntime(HostRuntime):
     def _workspace(
         self, image: Image, snapshot: Snapshot, folder: Path, limits: Limits, readable: Sequence[Path]
     ) -> HostWorkspace:
-        """See HostRuntime; how much the tree grows is looked at (filling)."""
+        """See HostRuntime; how much the tree grows is looked at (quota)."""
         return BubblewrapWorkspace(self, image, snapshot, folder, limits, readable)
 
     def _client_paths(self, client: ClientMounts, stack: ExitStack) -> tuple[str, str]:  # noqa: ARG002 - fixed inside
-        return relaying.HOME, relaying.URL
+        return gateway_relay.HOME, gateway_relay.URL
 
     def _run_build(self, view: View, command: Command, seconds: float) -> Completed:
         """See HostRuntime; temporary files lie on the disk: in memory, packages of gigabytes would count as its own."""
@@ -127,7 +127,7 @@ class BubblewrapRuntime(HostRuntime):
                 limits=INSTALL_LIMITS,
                 seconds=seconds,
                 cancelled=[self.stopped],
-                filling=Filling(list(view.writable.values()), INSTALL_LIMITS.disk),
+                quota=DiskQuota(list(view.writable.values()), INSTALL_LIMITS.disk),
             )[0]
 
     def _install(self, image: Image, instance: Instance, asked: Command) -> Completed:
@@ -145,7 +145,7 @@ class BubblewrapRuntime(HostRuntime):
                 limits=CLIENT_LIMITS,
                 seconds=max(600, instance.required_environment.timeout),
                 cancelled=[self.stopped],
-                filling=Filling(list(replaced.values()), CLIENT_LIMITS.disk),
+                quota=DiskQuota(list(replaced.values()), CLIENT_LIMITS.disk),
             )[0]
 
 
@@ -176,7 +176,7 @@ class BubblewrapWorkspace(HostWorkspace):
             view = dataclasses.replace(view, readable={**view.readable, **self._readable})
             if self.client is not None:
                 view = bubblewrap.with_client(view, self.client)
-                command = dataclasses.replace(command, argv=relaying.with_relay(image.python, argv))
+                command = dataclasses.replace(command, argv=gateway_relay.with_relay(image.python, argv))
             return bubblewrap.run_confined(
                 runtime.run,
                 [view],
@@ -184,13 +184,13 @@ class BubblewrapWorkspace(HostWorkspace):
                 limits=self._limits,
                 seconds=seconds,
                 cancelled=[runtime.stopped],
-                filling=self._filling,
+                quota=self._quota,
             )[0]
 
     @lazy
-    def _filling(self) -> Filling:
+    def _quota(self) -> DiskQuota:
         folders = [self._tree] if self.client is None else [self._tree, self.client.home]
-        return Filling(folders, self._limits.disk)
+        return DiskQuota(folders, self._limits.disk)
 
     def attach(self, argv: Sequence[str], env: Mapping[str, str]) -> int:
         """See HostWorkspace."""

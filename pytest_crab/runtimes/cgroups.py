@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pytest_crab.errors import EngineError
 from pytest_crab.protocols import Limits
-from pytest_crab.runtimes import runs
+from pytest_crab.runtimes import run_lock
 
 ROOT = Path("/sys/fs/cgroup")
 _MIB = 2**20
@@ -82,7 +82,7 @@ class Cgroup:
 @contextmanager
 def new_group(run: str, limits: Limits) -> Iterator[Cgroup | None]:
     """A group of its own with these limits, gone when the context ends; None where none can be made."""
-    group = _make(f"pytest-crab-{run}-{runs.machine_id()}-{uuid.uuid4().hex[:8]}", limits)
+    group = _make(f"pytest-crab-{run}-{run_lock.machine_id()}-{uuid.uuid4().hex[:8]}", limits)
     if group is None:
         yield None
         return
@@ -101,9 +101,9 @@ def sweep() -> list[str]:
     """Remove the groups of dead runs, with the processes in them; their names."""
     removed = []
     for place in set(_places().values()):
-        for folder in place.glob(f"pytest-crab-*-{runs.machine_id()}-*"):
+        for folder in place.glob(f"pytest-crab-*-{run_lock.machine_id()}-*"):
             match = _NAME.fullmatch(folder.name)
-            if match and runs.is_dead(match.group(1)):
+            if match and run_lock.is_dead(match.group(1)):
                 Cgroup({"memory": folder}).remove()
                 removed.append(folder.name)
     return sorted(set(removed))

@@ -28,11 +28,16 @@ from pytest_crab.protocols import Limits
 from pytest_crab.protocols import Snapshot
 from pytest_crab.protocols import Workspace
 from pytest_crab.runtimes import bubblewrap
+from pytest_crab.runtimes import build_failures
 from pytest_crab.runtimes import cgroups
-from pytest_crab.runtimes import endings
-from pytest_crab.runtimes import reinstalling
-from pytest_crab.runtimes import relaying
-from pytest_crab.runtimes import trees
+from pytest_crab.runtimes import gateway_relay
+from pytest_crab.runtimes import reinstall
+from pytest_crab.runtimes import tree_diff
+from pytest_crab.runtimes.container_exec import end_all
+from pytest_crab.runtimes.container_exec import run_added
+from pytest_crab.runtimes.container_exec import run_beside
+from pytest_crab.runtimes.container_exec import run_main
+from pytest_crab.runtimes.container_exec import start_idler
 from pytest_crab.runtimes.engine import USERS
 from pytest_crab.runtimes.engine import Engine
 from pytest_crab.runtimes.environments import MEETING_NAME
@@ -42,13 +47,8 @@ from pytest_crab.runtimes.environments import image_key
 from pytest_crab.runtimes.host_clone import confined_clone
 from pytest_crab.runtimes.host_clone import plain_clone
 from pytest_crab.runtimes.images import Images
-from pytest_crab.runtimes.runs import RunFolder
-from pytest_crab.runtimes.runs import sweep_folders
-from pytest_crab.runtimes.sandboxes import end_all
-from pytest_crab.runtimes.sandboxes import run_added
-from pytest_crab.runtimes.sandboxes import run_beside
-from pytest_crab.runtimes.sandboxes import run_main
-from pytest_crab.runtimes.sandboxes import start_idler
+from pytest_crab.runtimes.run_lock import RunFolder
+from pytest_crab.runtimes.run_lock import sweep_folders
 from pytest_crab.runtimes.slots import Slots
 from pytest_crab.types import Instance
 
@@ -160,7 +160,7 @@ class DockerRuntime:
 
     def reinstall(self, image: Image, instance: Instance, snapshot: Snapshot, tree: str) -> Mapping[str, str]:
         """See protocols.Runtime."""
-        return reinstalling.reinstall(
+        return reinstall.reinstall(
             image, instance, snapshot.changes(tree), _DISTRIBUTIONS, lambda asked: self._install(image, instance, asked)
         )
 
@@ -189,17 +189,17 @@ class DockerRuntime:
         env = image.facts["env"]
         options: dict[str, Any] = {"limits": limits, "workdir": image.workdir, "env": env}
         if readable or models is not None:
-            options["readable"] = relaying.added_binds(readable, models)
-            options["home"] = relaying.HOME
+            options["readable"] = gateway_relay.added_binds(readable, models)
+            options["home"] = gateway_relay.HOME
         with ExitStack() as stack:
             container = stack.enter_context(self.engine.container(image.reference, IDLE, **options))
             stack.enter_context(start_idler(self.engine, container))
             workspace = DockerWorkspace(self, container, image, snapshot, with_models=models is not None)
             copied = workspace.run(("cp", "-a", f"{image.tree}/.", image.workdir), seconds=120)
             if copied.exit_code != 0:
-                raise EngineError(f"the tree could not be copied into a workspace: {endings.brief(copied)}")
+                raise EngineError(f"the tree could not be copied into a workspace: {build_failures.brief(copied)}")
             if models is not None:
-                stack.enter_context(relaying.relay_in(self.engine, container, image.python, env))
+                stack.enter_context(gateway_relay.relay_in(self.engine, container, image.python, env))
             yield workspace
 
     def clone(self, snapshot: Snapshot, request: CloneRequest) -> AbstractContextManager[Workspace]:
@@ -230,8 +230,8 @@ class DockerWorkspace:
         self, runtime: DockerRuntime, container: str, image: Image, snapshot: Snapshot, *, with_models: bool
     ) -> None:
         self.root = image.workdir
-        self.models_url = relaying.URL if with_models else None
-        self.home = relaying.HOME if with_models else None
+        self.models_url = gateway_relay.URL if with_models else None
+        self.home = gateway_relay.HOME if with_models else None
         self._runtime = runtime
         self._container = container
         self._image = image
@@ -266,16 +266,16 @@ class DockerWorkspace:
         """
         self._end_all()
         key = channel.new_key()
-        script = channel.program(trees.SCRIPT)
-        argv = (self._image.python, "-I", "-S", "-c", script, self._image.tree, self.root, str(trees.MOST))
+        script = channel.program(tree_diff.SCRIPT)
+        argv = (self._image.python, "-I", "-S", "-c", script, self._image.tree, self.root, str(tree_diff.MOST))
         done = self.run(argv, stdin=key, seconds=300)
         if done.out_of_memory or done.too_much_output:
             raise DiffRejected("the revision cannot be recorded: there is too much of it to be read")
         if done.exit_code != 0:
-            raise EngineError(f"the tree could not be read out of a workspace: {endings.brief(done)}")
+            raise EngineError(f"the tree could not be read out of a workspace: {build_failures.brief(done)}")
         left: list[str] = []
         with self._runtime.run.scratch() as scratch:
-            return trees.diff_of(self._snapshot, trees.read_changes(key, done.stdout, left), left, scratch)
+            return tree_diff.diff_of(self._snapshot, tree_diff.read_changes(key, done.stdout, left), left, scratch)
 
     def _end_all(self) -> None:
         """Kill every process of the contestant. Raises DiffRejected where they keep themselves from it.
@@ -288,7 +288,7 @@ class DockerWorkspace:
             end_all(engine, self._container, "project")
             done = run_added(engine, self._container, looking, workdir="/", env={}, seconds=60)
             if done.exit_code not in (0, _LIVING):
-                raise EngineError(f"a workspace's processes could not be counted: {endings.brief(done)}")
+                raise EngineError(f"a workspace's processes could not be counted: {build_failures.brief(done)}")
             if done.exit_code == 0:
                 return
         raise DiffRejected("the revision cannot be recorded: what was left running does not let itself be ended")

@@ -25,9 +25,9 @@ from pytest_crab.errors import Cancelled
 from pytest_crab.errors import EngineError
 from pytest_crab.protocols import Command
 from pytest_crab.protocols import Limits
-from pytest_crab.runtimes import runs
+from pytest_crab.runtimes import run_lock
 from pytest_crab.runtimes.environments import TMP
-from pytest_crab.runtimes.runs import RunFolder
+from pytest_crab.runtimes.run_lock import RunFolder
 
 USERS = {"project": "1000:1000", "oracle": "1001:1001", "root": "0:0"}
 
@@ -98,7 +98,7 @@ class Engine:
     @property
     def labels(self) -> dict[str, str]:
         """The labels that mark a container as this run's."""
-        return {RUN_LABEL: self.run.id, OWNER_LABEL: str(os.getuid()), MACHINE_LABEL: runs.machine_id()}
+        return {RUN_LABEL: self.run.id, OWNER_LABEL: str(os.getuid()), MACHINE_LABEL: run_lock.machine_id()}
 
     @contextmanager
     def calling(self, doing: str) -> Iterator[docker.APIClient]:
@@ -155,7 +155,7 @@ class Engine:
 
     def mine(self, *, of_run: str | None = None) -> list[tuple[str, str]]:
         """Containers of this user and machine, running or not: id and run."""
-        wanted = [f"{OWNER_LABEL}={os.getuid()}", f"{MACHINE_LABEL}={runs.machine_id()}"]
+        wanted = [f"{OWNER_LABEL}={os.getuid()}", f"{MACHINE_LABEL}={run_lock.machine_id()}"]
         if of_run is not None:
             wanted.append(f"{RUN_LABEL}={of_run}")
         with self._call("listing containers") as client:
@@ -174,7 +174,7 @@ class Engine:
         """Remove the containers of dead runs; their ids."""
         removed = []
         for container, run in self.mine():
-            if run != self.run.id and runs.is_dead(run):
+            if run != self.run.id and run_lock.is_dead(run):
                 self.remove(container)
                 removed.append(container)
         return removed

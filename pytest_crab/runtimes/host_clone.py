@@ -20,12 +20,12 @@ from pytest_crab.protocols import Completed
 from pytest_crab.protocols import Snapshot
 from pytest_crab.protocols import Workspace
 from pytest_crab.runtimes import bubblewrap
-from pytest_crab.runtimes import relaying
+from pytest_crab.runtimes import gateway_relay
 from pytest_crab.runtimes.bubblewrap import ClientMounts
-from pytest_crab.runtimes.filling import Filling
+from pytest_crab.runtimes.disk_quota import DiskQuota
 from pytest_crab.runtimes.plain_processes import run_plain
-from pytest_crab.runtimes.runs import RunFolder
-from pytest_crab.runtimes.trees import put
+from pytest_crab.runtimes.run_lock import RunFolder
+from pytest_crab.runtimes.tree_diff import put
 
 
 @contextmanager
@@ -36,7 +36,7 @@ def confined_clone(
     with run.scratch() as scratch:
         workspace = ConfinedClone(run, snapshot, request, stopped, scratch)
         if workspace.client is not None:
-            workspace.home, workspace.models_url = relaying.HOME, relaying.URL
+            workspace.home, workspace.models_url = gateway_relay.HOME, gateway_relay.URL
         yield workspace
 
 
@@ -51,7 +51,7 @@ def plain_clone(
             yield workspace
             return
         request.permit()
-        with relaying.relay_here(workspace.client.models) as url:
+        with gateway_relay.relay_here(workspace.client.models) as url:
             workspace.home, workspace.models_url = str(workspace.client.home), url
             yield workspace
 
@@ -120,13 +120,13 @@ class ConfinedClone(HostClone):
             cancel=self._stopped,
             run=self._run,
             client=self.client,
-            filling=self._filling,
+            quota=self._quota,
         )
 
     @lazy
-    def _filling(self) -> Filling:
+    def _quota(self) -> DiskQuota:
         folders = [self._tree] if self.client is None else [self._tree, self.client.home]
-        return Filling(folders, CLIENT_LIMITS.disk)
+        return DiskQuota(folders, CLIENT_LIMITS.disk)
 
 
 class PlainClone(HostClone):

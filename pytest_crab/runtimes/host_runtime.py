@@ -23,18 +23,18 @@ from pytest_crab.protocols import Image
 from pytest_crab.protocols import Limits
 from pytest_crab.protocols import Snapshot
 from pytest_crab.runtimes import cgroups
-from pytest_crab.runtimes import hiding
-from pytest_crab.runtimes import reinstalling
-from pytest_crab.runtimes import trees
+from pytest_crab.runtimes import hidden_paths
+from pytest_crab.runtimes import reinstall
+from pytest_crab.runtimes import tree_diff
 from pytest_crab.runtimes import venvs
 from pytest_crab.runtimes.bubblewrap import ClientMounts
 from pytest_crab.runtimes.bubblewrap import View
+from pytest_crab.runtimes.environment_use import EnvironmentsInUse
 from pytest_crab.runtimes.environments import environment_identity
 from pytest_crab.runtimes.environments import image_key
-from pytest_crab.runtimes.holding import Holds
-from pytest_crab.runtimes.runs import RunFolder
-from pytest_crab.runtimes.runs import remove_folder
-from pytest_crab.runtimes.runs import sweep_folders
+from pytest_crab.runtimes.run_lock import RunFolder
+from pytest_crab.runtimes.run_lock import remove_folder
+from pytest_crab.runtimes.run_lock import sweep_folders
 from pytest_crab.runtimes.slots import Slots
 from pytest_crab.runtimes.slots import one_builder
 from pytest_crab.types import Instance
@@ -55,9 +55,9 @@ class HostRuntime(ABC):
     def __init__(self, *, cache: Path, slots: int | None = None, run: RunFolder | None = None) -> None:
         self.run = run or RunFolder()
         self._cache = cache.absolute()
-        hiding.hide(self._cache, "the cache of environments")
+        hidden_paths.hide(self._cache, "the cache of environments")
         self.slots = Slots(slots)
-        self.holds = Holds(self.run)
+        self.holds = EnvironmentsInUse(self.run)
         self.stopped = threading.Event()
 
     def identity(self, instance: Instance, source: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -74,7 +74,7 @@ class HostRuntime(ABC):
     def prepare(self, instance: Instance, snapshot: Snapshot, source: Mapping[str, Any]) -> Image:
         """See protocols.Runtime; the paths are those in a sandbox."""
         self._check()
-        hiding.hide_set(instance)
+        hidden_paths.hide_set(instance)
         key = image_key(self.identity(instance, source))
         folder = self._cache / "built" / key[:32]
         self.holds.take(instance.id, key)
@@ -116,7 +116,7 @@ class HostRuntime(ABC):
 
     def reinstall(self, image: Image, instance: Instance, snapshot: Snapshot, tree: str) -> Mapping[str, str]:
         """See protocols.Runtime."""
-        return reinstalling.reinstall(
+        return reinstall.reinstall(
             image,
             instance,
             snapshot.changes(tree),
@@ -227,6 +227,6 @@ class HostWorkspace(ABC):
     def diff(self) -> str:
         """See protocols.Workspace; what the install left in the tree is not part of it."""
         left: list[str] = []
-        changes = trees.between(Path(self._image.reference) / "tree", self._tree, left)
+        changes = tree_diff.between(Path(self._image.reference) / "tree", self._tree, left)
         with self._run.scratch() as scratch:
-            return trees.diff_of(self._snapshot, changes, left, scratch)
+            return tree_diff.diff_of(self._snapshot, changes, left, scratch)

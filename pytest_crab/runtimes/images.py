@@ -20,22 +20,22 @@ from pytest_crab.errors import ImageError
 from pytest_crab.protocols import ORACLE_LIMITS
 from pytest_crab.protocols import Command
 from pytest_crab.protocols import Snapshot
-from pytest_crab.runtimes import endings
+from pytest_crab.runtimes import build_failures
 from pytest_crab.runtimes import nodes
-from pytest_crab.runtimes import runs
-from pytest_crab.runtimes.base import LOCAL_BASE
-from pytest_crab.runtimes.base import LOCAL_NODE_BASE
-from pytest_crab.runtimes.base import NODE_BASE
-from pytest_crab.runtimes.buildlog import BuildLog
+from pytest_crab.runtimes import run_lock
+from pytest_crab.runtimes.base_images import LOCAL_BASE
+from pytest_crab.runtimes.base_images import LOCAL_NODE_BASE
+from pytest_crab.runtimes.base_images import NODE_BASE
+from pytest_crab.runtimes.build_log import BuildLog
+from pytest_crab.runtimes.container_exec import run_main
 from pytest_crab.runtimes.engine import Engine
 from pytest_crab.runtimes.engine import first_line
 from pytest_crab.runtimes.engine import inspect_image
+from pytest_crab.runtimes.environment_use import EnvironmentsInUse
 from pytest_crab.runtimes.environments import PackageRoute
 from pytest_crab.runtimes.environments import install_script
 from pytest_crab.runtimes.environments import packages_of
 from pytest_crab.runtimes.environments import python_of
-from pytest_crab.runtimes.holding import Holds
-from pytest_crab.runtimes.sandboxes import run_main
 from pytest_crab.runtimes.slots import Slots
 from pytest_crab.runtimes.slots import one_builder
 from pytest_crab.types import Environment
@@ -75,7 +75,7 @@ exit 1
 
 def builder() -> str:
     """This user of this machine, as the images say that they built."""
-    return f"{os.getuid()}.{runs.machine_id()}"
+    return f"{os.getuid()}.{run_lock.machine_id()}"
 
 
 def find_dockerfile(name: str, rootdir: Path) -> str:
@@ -117,7 +117,7 @@ class Images:
         self._rootdir = rootdir
         self._base = base
         self._bases: dict[str, tuple[str, str]] = {}
-        self.holds = Holds(engine.run)
+        self.holds = EnvironmentsInUse(engine.run)
 
     def dockerfile(self, instance: Instance) -> str:
         """The Dockerfile's text that this instance is built with."""
@@ -234,7 +234,7 @@ class Images:
         with self._engine.container(built, command, limits=ORACLE_LIMITS, workdir=None) as container:
             done = run_main(self._engine, container, b"", seconds=60)
         if done.exit_code != 0:
-            raise ImageError(f"{instance.id}: the image has no Python that works: {endings.brief(done)}")
+            raise ImageError(f"{instance.id}: the image has no Python that works: {build_failures.brief(done)}")
         return dict(json.loads(done.stdout))
 
 

@@ -21,13 +21,13 @@ import docker
 import docker.errors
 
 from pytest_crab.errors import EngineError
-from pytest_crab.runtimes import holding
+from pytest_crab.runtimes import environment_use
 from pytest_crab.runtimes.images import BELOW_LABEL
 from pytest_crab.runtimes.images import BUILDER_LABEL
 from pytest_crab.runtimes.images import KEY_LABEL
 from pytest_crab.runtimes.images import builder
-from pytest_crab.runtimes.runs import RunFolder
-from pytest_crab.runtimes.runs import remove_folder
+from pytest_crab.runtimes.run_lock import RunFolder
+from pytest_crab.runtimes.run_lock import remove_folder
 from pytest_crab.serialization import digest
 
 #: The folders of the cache that hold environments of the local runtime.
@@ -35,7 +35,7 @@ LOCAL_FOLDERS = ("built", "venvs")
 #: The ending of a folder that is being removed.
 GONE = ".gone"
 #: The name of an environment's folder.
-_NAME = re.compile(rf"[0-9a-f]{{{holding.LENGTH}}}")
+_NAME = re.compile(rf"[0-9a-f]{{{environment_use.LENGTH}}}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,10 +76,10 @@ def remove_unused(inventory: Inventory, kept: StoredEnvironment) -> bool:
 
     Raises EngineError, OSError.
     """
-    with holding.removing(kept.key) as free:
+    with environment_use.removing(kept.key) as free:
         if not free or not inventory.remove(kept):
             return False
-        holding.forget(kept.key)
+        environment_use.forget(kept.key)
     return True
 
 
@@ -93,7 +93,7 @@ def prune(inventory: Inventory, *, older_than_days: float, dry_run: bool) -> Ite
 
 
 def _is_removable(inventory: Inventory, kept: StoredEnvironment) -> bool:
-    with holding.removing(kept.key) as free:
+    with environment_use.removing(kept.key) as free:
         return free and not inventory.is_pinned(kept)
 
 
@@ -140,10 +140,12 @@ class EngineImages:
 
     def _read(self, image: dict[str, Any]) -> Iterator[StoredEnvironment]:
         """Yield the image under its own name; one that somebody built on it inherits its labels, not its name."""
-        key = str(image["Labels"].get(KEY_LABEL, ""))[: holding.LENGTH]
+        key = str(image["Labels"].get(KEY_LABEL, ""))[: environment_use.LENGTH]
         for name in image.get("RepoTags") or ():
             if key and name.endswith(f":{key}"):
-                record = holding.record_of(key) or holding.Record(used=image["Created"], instances=frozenset())
+                record = environment_use.record_of(key) or environment_use.Record(
+                    used=image["Created"], instances=frozenset()
+                )
                 layers = self._layers_of(image)
                 yield StoredEnvironment(name=name, key=key, layers=layers, used=record.used, instances=record.instances)
 
@@ -225,11 +227,11 @@ class LocalFolders:
     def _read(self, folder: Path) -> StoredEnvironment:
         taken = self._sizes.get(folder) or size_of(folder)
         name = str(folder.relative_to(self._cache))
-        record = holding.record_of(folder.name)
+        record = environment_use.record_of(folder.name)
         made = folder.stat().st_mtime  # raises where it went meanwhile, so that its size was none
         if (folder / "complete").exists() or (folder / "layout.json").exists():
             self._sizes[folder] = taken
-        record = record or holding.Record(used=made, instances=frozenset())
+        record = record or environment_use.Record(used=made, instances=frozenset())
         return StoredEnvironment(
             name=name, key=folder.name, layers={name: taken}, used=record.used, instances=record.instances
         )

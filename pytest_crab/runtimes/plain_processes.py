@@ -17,10 +17,10 @@ from pytest_crab.protocols import Command
 from pytest_crab.protocols import Completed
 from pytest_crab.protocols import Limits
 from pytest_crab.runtimes.environments import OUTPUT_CAP
-from pytest_crab.runtimes.piped import Piped
-from pytest_crab.runtimes.piped import serve
-from pytest_crab.runtimes.piped import start_process
-from pytest_crab.runtimes.piped import to_completed
+from pytest_crab.runtimes.process_io import PipedProcess
+from pytest_crab.runtimes.process_io import serve
+from pytest_crab.runtimes.process_io import start_process
+from pytest_crab.runtimes.process_io import to_completed
 
 _MARK = "PYTEST_CRAB_SANDBOX"
 _LAUNCH = 'ulimit -c 0; ulimit -f "$1"; shift 1; exec "$@"'
@@ -37,7 +37,7 @@ def run_plain(
 ) -> tuple[Completed, ...]:
     """Run commands beside each other; afterwards all that they started is gone. Raises EngineError, Cancelled."""
     token = uuid.uuid4().hex
-    running: list[Piped] = []
+    running: list[PipedProcess] = []
     try:
         for command in commands:
             variables = {**env, **command.env, _MARK: token}
@@ -60,7 +60,7 @@ def run_plain(
     return tuple(to_completed(piped, out_of_memory=False) for piped in running)
 
 
-def _kill(piped: Piped, token: str) -> None:
+def _kill(piped: PipedProcess, token: str) -> None:
     try:
         os.killpg(piped.process.pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):

@@ -25,15 +25,15 @@ from pytest_crab.protocols import Image
 from pytest_crab.protocols import Limits
 from pytest_crab.protocols import Snapshot
 from pytest_crab.protocols import Workspace
-from pytest_crab.runtimes import relaying
+from pytest_crab.runtimes import gateway_relay
 from pytest_crab.runtimes.bubblewrap import ClientMounts
 from pytest_crab.runtimes.bubblewrap import View
 from pytest_crab.runtimes.host_clone import plain_clone
 from pytest_crab.runtimes.host_runtime import HostRuntime
 from pytest_crab.runtimes.host_runtime import HostWorkspace
 from pytest_crab.runtimes.plain_processes import run_plain
-from pytest_crab.runtimes.runs import RunFolder
-from pytest_crab.runtimes.runs import remove_folder
+from pytest_crab.runtimes.run_lock import RunFolder
+from pytest_crab.runtimes.run_lock import remove_folder
 from pytest_crab.types import Instance
 
 
@@ -109,7 +109,7 @@ class SubprocessRuntime(HostRuntime):
         return SubprocessWorkspace(self, image, snapshot, folder, limits)
 
     def _client_paths(self, client: ClientMounts, stack: ExitStack) -> tuple[str, str]:
-        return str(client.home), stack.enter_context(relaying.relay_here(client.models))
+        return str(client.home), stack.enter_context(gateway_relay.relay_here(client.models))
 
     def _run_build(self, view: View, command: Command, seconds: float) -> Completed:
         with self.slots.take(self.stopped), self.run.scratch() as scratch:

@@ -27,17 +27,17 @@ from pytest_crab.protocols import OWN_PLACES
 from pytest_crab.protocols import Command
 from pytest_crab.protocols import Completed
 from pytest_crab.protocols import Snapshot
-from pytest_crab.runtimes import dated
-from pytest_crab.runtimes import endings
+from pytest_crab.runtimes import build_failures
 from pytest_crab.runtimes import interpreters
 from pytest_crab.runtimes import nodes
+from pytest_crab.runtimes import uv_cli
 from pytest_crab.runtimes.bubblewrap import View
 from pytest_crab.runtimes.environments import PackageRoute
 from pytest_crab.runtimes.environments import install_script
 from pytest_crab.runtimes.environments import packages_of
 from pytest_crab.runtimes.environments import pins_nothing
 from pytest_crab.runtimes.environments import python_of
-from pytest_crab.runtimes.runs import remove_folder
+from pytest_crab.runtimes.run_lock import remove_folder
 from pytest_crab.runtimes.slots import one_builder
 from pytest_crab.types import Environment
 from pytest_crab.types import Instance
@@ -198,7 +198,7 @@ def _make_venv(
     )
     # uv compiles only for recent interpreters; what does not compile is none of the environment's business.
     script += '; "$2/bin/python" -m compileall -q "$3" > /dev/null 2>&1 || true' if tool else ""
-    env = dated.variables(route_env()) if tool else route_env()
+    env = uv_cli.variables(route_env()) if tool else route_env()
     command = Command(argv=("sh", "-c", script, "sh", str(interpreter.program), str(folder), layout.site[0]), env=env)
     view = View(
         readable={**_readable(layout, without=str(folder)), **route_files(), **tool},
@@ -217,9 +217,9 @@ def _installer(folder: Path, environment: Environment) -> tuple[str, dict[str, P
     """The command that installs a list of packages, and the program that it needs: uv where they are of a moment."""
     if environment.resolved is None:
         return '"$2/bin/python" -m pip install --no-cache-dir', {}
-    uv = dated.program()
+    uv = uv_cli.program()
     options = [f"--python={folder}/bin/python", "--no-cache", "--no-deps"]
-    return shlex.join([str(uv), "pip", "install", *options, *dated.arguments(environment.resolved)]), {str(uv): uv}
+    return shlex.join([str(uv), "pip", "install", *options, *uv_cli.arguments(environment.resolved)]), {str(uv): uv}
 
 
 def build_tree(
@@ -280,7 +280,7 @@ def _build_node(tree: Path, instance: Instance, layout: Layout, build: Builder, 
 
 
 def _failure(what: str, done: Completed) -> CrabError:
-    return endings.failure(what, done, INSTALL_LIMITS, INSTALL_SECONDS)
+    return build_failures.failure(what, done, INSTALL_LIMITS, INSTALL_SECONDS)
 
 
 def write(layout: Layout, folder: Path) -> None:

@@ -21,7 +21,7 @@ from pytest_crab.errors import DiffRejected
 from pytest_crab.model_access import ModelAccess
 from pytest_crab.model_access import Models
 from pytest_crab.protocols import Completed
-from pytest_crab.runtimes.relaying import relay_here
+from pytest_crab.runtimes.gateway_relay import relay_here
 from pytest_crab.sources.git_cli import Git
 from pytest_crab.sources.git_cli import GitError
 from pytest_crab.sources.git_cli import create_checkout

@@ -20,7 +20,7 @@ from pytest_crab.protocols import Image
 from pytest_crab.protocols import Snapshot
 from pytest_crab.protocols import Workspace
 from pytest_crab.protocols import refuse_unconfined
-from pytest_crab.runtimes import hiding
+from pytest_crab.runtimes import hidden_paths
 from pytest_crab.trial.run_context import RunContext
 from pytest_crab.types import Instance
 
@@ -45,7 +45,7 @@ class TrialCheckout:
         services: StepServices,
         permit: Callable[[], None] = refuse_unconfined,
     ) -> None:
-        hiding.hide_set(instance)
+        hidden_paths.hide_set(instance)
         self._instance = instance
         self._snapshot = snapshot
         self._run_context = run_context

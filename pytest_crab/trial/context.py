@@ -19,7 +19,7 @@ from pytest_crab.errors import Cancelled
 from pytest_crab.errors import CrabError
 from pytest_crab.errors import ReviewerError
 from pytest_crab.errors import SourceError
-from pytest_crab.instances.resolved import settings_digest
+from pytest_crab.instances.resolvability import settings_digest
 from pytest_crab.lazy import lazy
 from pytest_crab.protocols import Agent
 from pytest_crab.protocols import Command

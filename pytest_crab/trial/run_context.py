@@ -22,8 +22,8 @@ from pytest_crab.protocols import Limits
 from pytest_crab.protocols import Runtime
 from pytest_crab.protocols import Store
 from pytest_crab.retry_policy import RetryPolicy
-from pytest_crab.runtimes import hiding
-from pytest_crab.runtimes.runs import RunFolder
+from pytest_crab.runtimes import hidden_paths
+from pytest_crab.runtimes.run_lock import RunFolder
 from pytest_crab.settings import ModelSettings
 from pytest_crab.trial.crew import Crew
 from pytest_crab.trial.retries import RETRIES
@@ -89,8 +89,8 @@ class RunContext:
 
     def __post_init__(self) -> None:
         """Hide the store from every sandbox of this process."""
-        hiding.hide(self.cache, "the store's cache")
-        hiding.hide(Path(getattr(self.store, "folder", self.cache)), "the store")
+        hidden_paths.hide(self.cache, "the store's cache")
+        hidden_paths.hide(Path(getattr(self.store, "folder", self.cache)), "the store")
 
     def stop(self) -> None:
         """End everything that runs in this context; may be called from any thread."""
@@ -111,7 +111,7 @@ class RunContext:
         return {
             **{Path(engine).resolve(): "an engine's socket" for engine in engines if engine.startswith("/")},
             self.run.folder.parent.resolve(): "the scratch of runs",
-            **hiding.hidden_places(),
+            **hidden_paths.hidden_places(),
         }
 
     def permit(self, instance: Instance, crew: Crew) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from pytest_crab import runtimes
 from pytest_crab.models import Gateway
 from pytest_crab.runtimes import bubblewrap
-from pytest_crab.runtimes.runs import RunFolder
+from pytest_crab.runtimes.run_lock import RunFolder
 from pytest_crab.settings import Settings
 from pytest_crab.store import FileStore
 from pytest_crab.trial.run_context import KEYS

@@ -14,10 +14,10 @@ from hostile import traces
 
 from pytest_crab.clients.prompting import shown_diff
 from pytest_crab.instances import load_instance
-from pytest_crab.instances.document import read_document
+from pytest_crab.instances.yaml_reader import read_document
 from pytest_crab.parsing.findings import read_review
 from pytest_crab.protocols import FileChange
-from pytest_crab.runtimes import trees
+from pytest_crab.runtimes import tree_diff
 
 
 def test_the_instance_is_sound(tmp_path: Path) -> None:
@@ -36,7 +36,7 @@ def test_an_archive_with_one_folder_is_unpacked(tmp_path: Path) -> None:
 
 
 def test_a_file_in_a_folder_is_put_into_a_tree(tmp_path: Path) -> None:
-    trees.put(tmp_path, [FileChange(path="a/b", mode="100644", content=b"x")])
+    tree_diff.put(tmp_path, [FileChange(path="a/b", mode="100644", content=b"x")])
     assert (tmp_path / "a" / "b").read_text() == "x"
 
 

@@ -17,7 +17,7 @@ from hostile.channel import KILLER
 from hostile.ledger import setup_diff
 
 from pytest_crab.errors import InstallFailed
-from pytest_crab.runtimes import filling
+from pytest_crab.runtimes import disk_quota
 
 if TYPE_CHECKING:
     from conftest import Place
@@ -67,7 +67,7 @@ def small(tmp_path: Path, without: Callable[[str, str], NoReturn], monkeypatch: 
     if subprocess.run(mount, check=False, capture_output=True).returncode != 0:
         without("root", "a small disk cannot be mounted here")
     monkeypatch.setattr(tempfile, "tempdir", str(disk))
-    monkeypatch.setattr(filling, "_RESERVE", 20 << 20)
+    monkeypatch.setattr(disk_quota, "_RESERVE", 20 << 20)
     try:
         yield disk
     finally:

@@ -17,7 +17,7 @@ from pytest_crab.errors import DiffRejected
 from pytest_crab.harness.inside import javascript
 from pytest_crab.protocols import CLIENT_LIMITS
 from pytest_crab.protocols import FileChange
-from pytest_crab.runtimes import trees
+from pytest_crab.runtimes import tree_diff
 from pytest_crab.types import Ending
 from pytest_crab.types import Isolation
 
@@ -116,4 +116,4 @@ def test_nothing_of_gits_own_is_put_into_a_clone(tmp_path: Path, path: str) -> N
     subprocess.run(["git", "-C", str(careless), "status"], check=False, capture_output=True, env=environment)
     assert mark.exists(), "the attack shows nothing"
     with pytest.raises(ValueError, match="git's own"):
-        trees.put(tmp_path, [FileChange(path=path, mode="100644", content=content)])
+        tree_diff.put(tmp_path, [FileChange(path=path, mode="100644", content=content)])

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import pytest_crab.runtimes.runs
+import pytest_crab.runtimes.run_lock
 from pytest_crab.campaign.disk import DiskBudget
 from pytest_crab.campaign.disk import PendingTrials
 from pytest_crab.campaign.disk import by_repository
@@ -20,13 +20,13 @@ from pytest_crab.campaign.disk import removal_order
 from pytest_crab.campaign.disk import total
 from pytest_crab.formats import format_size
 from pytest_crab.formats import parse_size
-from pytest_crab.runtimes import holding
+from pytest_crab.runtimes import environment_use
 from pytest_crab.runtimes import inventory
-from pytest_crab.runtimes.holding import Holds
+from pytest_crab.runtimes.environment_use import EnvironmentsInUse
 from pytest_crab.runtimes.inventory import LocalFolders
 from pytest_crab.runtimes.inventory import StoredEnvironment
 from pytest_crab.runtimes.inventory import layers
-from pytest_crab.runtimes.runs import RunFolder
+from pytest_crab.runtimes.run_lock import RunFolder
 
 KEYS = [digit * 32 for digit in "abcd"]
 MB = 1024**2
@@ -99,7 +99,7 @@ def test_layers_that_an_engine_keeps_packed_as_well_take_their_share_of_the_whol
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "machine"
     folder.mkdir()
-    for module in (pytest_crab.runtimes.runs, pytest_crab.runtimes.holding):
+    for module in (pytest_crab.runtimes.run_lock, pytest_crab.runtimes.environment_use):
         monkeypatch.setattr(module, "machine_folder", lambda: folder)
     return folder
 
@@ -109,7 +109,7 @@ def built(cache: Path, key: str, age: float = 0) -> None:
     folder = cache / "built" / key
     folder.mkdir(parents=True)
     (folder / "layout.json").write_bytes(os.urandom(MB))
-    record = pytest_crab.runtimes.runs.machine_folder() / "environments" / key
+    record = pytest_crab.runtimes.run_lock.machine_folder() / "environments" / key
     if record.exists():
         os.utime(record, (1e9 - age, 1e9 - age))
 
@@ -122,8 +122,8 @@ def test_no_environment_of_a_living_run_goes(machine: Path, tmp_path: Path) -> N
     cache = tmp_path / "cache"
     own, other, dead = RunFolder(), RunFolder(), RunFolder()
     for run, key in zip((own, other, dead), KEYS, strict=False):
-        Holds(run).take(f"shop-{key[0]}", key)
-    mine = Holds(own)
+        EnvironmentsInUse(run).take(f"shop-{key[0]}", key)
+    mine = EnvironmentsInUse(own)
     mine.take("shop-d", KEYS[3])
     for key in KEYS:
         built(cache, key)
@@ -142,14 +142,14 @@ def test_no_environment_of_a_living_run_goes(machine: Path, tmp_path: Path) -> N
     other.close()
     budget.hold(everything.rank)
     assert there(cache) == ""
-    assert holding.record_of(KEYS[0]) is None
+    assert environment_use.record_of(KEYS[0]) is None
 
 
 def test_pruning_passes_over_what_a_run_has_taken_meanwhile(machine: Path, tmp_path: Path) -> None:
     cache, run = tmp_path / "cache", RunFolder()
     for key in KEYS[:2]:
         built(cache, key)
-    Holds(run).take("shop-1", KEYS[0])
+    EnvironmentsInUse(run).take("shop-1", KEYS[0])
     for dry in (True, False):
         told = list(inventory.prune(LocalFolders(cache), older_than_days=0, dry_run=dry))
         assert told == [f"environment built/{KEYS[1]}"]
@@ -180,14 +180,14 @@ def test_what_another_run_removes_meanwhile_is_not_there(
     cache = tmp_path / "cache"
     for key in KEYS[:2]:
         built(cache, key)
-    real = holding.record_of
+    real = environment_use.record_of
 
-    def record_of(key: str) -> holding.Record | None:
+    def record_of(key: str) -> environment_use.Record | None:
         if key == KEYS[0]:
             shutil.rmtree(cache / "built" / key)
         return real(key)
 
-    monkeypatch.setattr(holding, "record_of", record_of)
+    monkeypatch.setattr(environment_use, "record_of", record_of)
     assert [each.key for each in LocalFolders(cache).environments()] == [KEYS[1]]
 
 
@@ -206,14 +206,14 @@ def test_an_image_that_another_run_removes_meanwhile_is_not_there(
         labels = {inventory.BUILDER_LABEL: inventory.builder(), inventory.KEY_LABEL: key, inventory.BELOW_LABEL: "0"}
         changes = [f"LABEL {label}={text}" for label, text in labels.items()]
         client.import_image_from_file(str(tmp_path / "image.tar"), *name.split(":"), changes=changes)
-    real = holding.record_of
+    real = environment_use.record_of
 
-    def record_of(key: str) -> holding.Record | None:
+    def record_of(key: str) -> environment_use.Record | None:
         if key == KEYS[0]:
             client.remove_image(names[0])
         return real(key)
 
-    monkeypatch.setattr(holding, "record_of", record_of)
+    monkeypatch.setattr(environment_use, "record_of", record_of)
     images = inventory.EngineImages()
     try:
         assert [each.name for each in images.environments()] == [names[1]]
@@ -227,7 +227,7 @@ def test_the_least_recently_used_goes_and_no_more_than_must(machine: Path, tmp_p
     cache = tmp_path / "cache"
     run = RunFolder()
     for key in KEYS:
-        Holds(run).take("shop-1", key)
+        EnvironmentsInUse(run).take("shop-1", key)
     run.close()
     for age, key in enumerate(KEYS):
         built(cache, key, age=10 * age)
@@ -243,16 +243,16 @@ def test_the_least_recently_used_goes_and_no_more_than_must(machine: Path, tmp_p
 
 def test_two_instances_of_one_environment_are_both_waited_for(machine: Path, tmp_path: Path) -> None:
     run = RunFolder()
-    holds = Holds(run)
+    holds = EnvironmentsInUse(run)
     holds.take("shop-1", KEYS[0])
     holds.take("shop-2", KEYS[0])
     holds.give_up(["shop-1"])
-    with holding.removing(KEYS[0]) as free:
+    with environment_use.removing(KEYS[0]) as free:
         assert not free
     holds.give_up(["shop-2"])
-    with holding.removing(KEYS[0]) as free:
+    with environment_use.removing(KEYS[0]) as free:
         assert free
-    record = holding.record_of(KEYS[0])
+    record = environment_use.record_of(KEYS[0])
     assert record is not None
     assert record.instances == {"shop-1", "shop-2"}
     run.close()

@@ -21,10 +21,10 @@ from pytest_crab.campaign.forecast import lack_of_disk
 from pytest_crab.campaign.forecast import memory_for
 from pytest_crab.campaign.forecast import read_times
 from pytest_crab.plugin.forecast import forecast_lines
-from pytest_crab.runtimes.stock import BARE
-from pytest_crab.runtimes.stock import BASE
-from pytest_crab.runtimes.stock import READY
-from pytest_crab.runtimes.stock import Stock
+from pytest_crab.runtimes.environment_stock import BARE
+from pytest_crab.runtimes.environment_stock import BASE
+from pytest_crab.runtimes.environment_stock import READY
+from pytest_crab.runtimes.environment_stock import Stock
 from pytest_crab.trial import CrewSpec
 from pytest_crab.trial.plan import NEEDLESS
 from pytest_crab.trial.plan import OPEN

@@ -24,7 +24,7 @@ from pytest_crab.campaign.progress import SlotsWanted
 from pytest_crab.cli import main
 from pytest_crab.curation.certify import Certificate
 from pytest_crab.instances import load_instance
-from pytest_crab.instances.unwritten import STUB
+from pytest_crab.instances.placeholders import STUB
 from pytest_crab.runtimes import bubblewrap
 from pytest_crab.runtimes.slots import Slots
 from pytest_crab.types import Instance

@@ -15,12 +15,12 @@ from click.testing import CliRunner
 
 from pytest_crab import serialization
 from pytest_crab.cli import main
-from pytest_crab.runtimes import holding
+from pytest_crab.runtimes import environment_use
 from pytest_crab.runtimes import inventory
 from pytest_crab.runtimes.images import BUILDER_LABEL
 from pytest_crab.runtimes.images import KEY_LABEL
 from pytest_crab.runtimes.images import builder
-from pytest_crab.runtimes.runs import RunFolder
+from pytest_crab.runtimes.run_lock import RunFolder
 from pytest_crab.store import FileStore
 
 KEY = serialization.digest("a review")
@@ -65,7 +65,7 @@ def test_stored_steps_go_by_name_and_age(store: FileStore) -> None:
 
 
 def test_nothing_outside_a_store_goes_by_a_link_in_it(store: FileStore, tmp_path: Path) -> None:
-    home, name = tmp_path / "home", KEY[: holding.LENGTH]
+    home, name = tmp_path / "home", KEY[: environment_use.LENGTH]
     kept = [home / "photos" / "one.json", home / name / f"{KEY}.json", home / "photos" / f"{KEY}.json"]
     for file in kept:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -85,7 +85,7 @@ def test_nothing_outside_a_store_goes_by_a_link_in_it(store: FileStore, tmp_path
 def test_what_a_killed_run_left_goes(store: FileStore, tmp_path: Path) -> None:
     code = (
         "import os, signal, tempfile; tempfile.tempdir = os.environ['PLACE'];"
-        "from pytest_crab.runtimes.runs import RunFolder; run = RunFolder(); (run.folder / 'left').write_text('x');"
+        "from pytest_crab.runtimes.run_lock import RunFolder; run = RunFolder(); (run.folder / 'left').write_text('x');"
         "print(run.folder, flush=True); os.kill(os.getpid(), signal.SIGKILL)"
     )
     environment = {**os.environ, "PLACE": str(tmp_path / "tmp")}
@@ -114,14 +114,14 @@ def test_images_that_are_in_use_or_gone_by_now_keep_no_other(tmp_path: Path, mon
         client.import_image_from_file(str(tmp_path / "image.tar"), *name.split(":"), changes=changes)
     container = client.create_container(used, ["true"])["Id"]
     assert set(inventory.prune(images, older_than_days=0, dry_run=True)) == {f"image {gone}", f"image {free}"}
-    removing = holding.removing
+    removing = environment_use.removing
 
     def remove_too(key: str) -> Any:
         if client.images(name=gone):
             client.remove_image(gone)  # as another does who prunes at the same time
         return removing(key)
 
-    monkeypatch.setattr(holding, "removing", remove_too)
+    monkeypatch.setattr(environment_use, "removing", remove_too)
     try:
         told = set(inventory.prune(images, older_than_days=0, dry_run=False))
         assert {f"image {free}"} <= told <= {f"image {free}", f"image {gone}"}
@@ -136,7 +136,7 @@ def test_images_that_are_in_use_or_gone_by_now_keep_no_other(tmp_path: Path, mon
 
 
 def test_what_killed_builds_and_removals_left_of_environments_goes(store: FileStore) -> None:
-    name = KEY[: holding.LENGTH]
+    name = KEY[: environment_use.LENGTH]
     left = [store.cache / "built" / f"{name}.new", store.cache / "built" / f"{name}.gone", store.cache / "venvs"]
     kept = [store.cache / "built" / name, store.cache / "built" / "mine.new"]
     for folder in (*left, *kept):
@@ -149,7 +149,7 @@ def test_what_killed_builds_and_removals_left_of_environments_goes(store: FileSt
 
 
 def test_environments_go_where_no_engine_answers(store: FileStore) -> None:
-    folder = store.cache / "built" / KEY[: holding.LENGTH]
+    folder = store.cache / "built" / KEY[: environment_use.LENGTH]
     (folder / "tree").mkdir(parents=True)
     told = prune("--store", str(store.folder), "--environments")
     assert "images were left alone: " in told
@@ -158,11 +158,11 @@ def test_environments_go_where_no_engine_answers(store: FileStore) -> None:
 
 
 def test_what_a_living_run_builds_stays(store: FileStore) -> None:
-    name = KEY[: holding.LENGTH]
+    name = KEY[: environment_use.LENGTH]
     folder = store.cache / "built" / f"{name}.new"
     folder.mkdir(parents=True)
     run = RunFolder()
-    holding.Holds(run).take("shop-7", KEY)
+    environment_use.EnvironmentsInUse(run).take("shop-7", KEY)
     assert "half" not in prune("--store", str(store.folder))
     assert folder.is_dir()
     run.close()

@@ -31,7 +31,7 @@ from pytest_crab.protocols import Snapshot
 from pytest_crab.runtimes import bubblewrap
 from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
 from pytest_crab.runtimes.interpreters import running_version
-from pytest_crab.runtimes.runs import RunFolder
+from pytest_crab.runtimes.run_lock import RunFolder
 from pytest_crab.settings import Api
 from pytest_crab.settings import ModelSettings
 from pytest_crab.settings import Price
@@ -237,7 +237,7 @@ def make_runtime(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[
 
     def make(kind: str) -> Runtime:
         if kind not in made and kind == "docker":
-            from pytest_crab.runtimes.base import LOCAL_BASE
+            from pytest_crab.runtimes.base_images import LOCAL_BASE
             from pytest_crab.runtimes.docker import DockerRuntime
 
             base = os.environ.get("CRAB_TEST_BASE", LOCAL_BASE)

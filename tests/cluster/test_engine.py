@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pytest_crab.runtimes.runs import machine_id
+from pytest_crab.runtimes.run_lock import machine_id
 
 pytestmark = [pytest.mark.docker, pytest.mark.bubblewrap]
 

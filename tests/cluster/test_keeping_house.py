@@ -11,9 +11,9 @@ import pytest
 from pytest_crab.campaign.cluster import disk
 from pytest_crab.campaign.cluster.disk import WorkerDisk
 from pytest_crab.errors import BadInput
-from pytest_crab.runtimes import runs
-from pytest_crab.runtimes.holding import Holds
-from pytest_crab.runtimes.runs import RunFolder
+from pytest_crab.runtimes import run_lock
+from pytest_crab.runtimes.environment_use import EnvironmentsInUse
+from pytest_crab.runtimes.run_lock import RunFolder
 
 MB = 1024**2
 A, B = "a" * 32, "b" * 32
@@ -39,13 +39,13 @@ def there(cache: Path) -> list[str]:
 def test_after_each_trial_environments_are_within_the_budget(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CRAB_DISK_BUDGET", "1.5M")
     cache, run, told = machine / "cache", RunFolder(), []
-    holds = Holds(run)
+    holds = EnvironmentsInUse(run)
     kept = WorkerDisk("local", cache, holds, told.append)
     with kept.trial("shop-1"):
         holds.take("shop-1", A)
         built(cache, A)
     assert there(cache) == [A]
-    os.utime(runs.machine_folder() / "environments" / A, (1e9, 1e9))
+    os.utime(run_lock.machine_folder() / "environments" / A, (1e9, 1e9))
     with kept.trial("shop-2"), kept.trial("shop-2"):
         holds.take("shop-2", B)
         built(cache, B)

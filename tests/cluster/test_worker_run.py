@@ -28,7 +28,7 @@ from pytest_crab.instances import load_instance
 from pytest_crab.model_access import ModelAccess
 from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.runtimes import bubblewrap
-from pytest_crab.runtimes import runs
+from pytest_crab.runtimes import run_lock
 from pytest_crab.settings import Api
 from pytest_crab.settings import ModelSettings
 from pytest_crab.settings import Price
@@ -103,7 +103,7 @@ def make(folder: Path) -> Iterator[Callable[..., tuple[WorkerRun, Keeper]]]:
     for each in made:
         each.close()
     assert not [path for path in folder.glob("pytest-crab-*/*/*") if path.is_dir()]
-    assert not runs.any_alive()  # so that environments may be pruned
+    assert not run_lock.any_alive()  # so that environments may be pruned
 
 
 def crew(path: str | None = None, **modules: str) -> CrewPayload:

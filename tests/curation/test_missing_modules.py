@@ -13,7 +13,7 @@ from pytest_crab.curation.missing_modules import Diagnosis
 from pytest_crab.curation.missing_modules import diagnose
 from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
-from pytest_crab.runtimes.runs import RunFolder
+from pytest_crab.runtimes.run_lock import RunFolder
 from pytest_crab.store import FileStore
 from pytest_crab.trial import Crew
 from pytest_crab.trial import CrewSpec

@@ -7,7 +7,7 @@ import pytest
 from pytest_crab.curation import pinning
 from pytest_crab.curation.pinning import Requirements
 from pytest_crab.errors import ImageError
-from pytest_crab.runtimes import dated
+from pytest_crab.runtimes import uv_cli
 
 
 def test_what_is_wanted_as_lines_of_requirements() -> None:
@@ -30,7 +30,7 @@ def test_an_address_is_refused() -> None:
 
 
 def test_old_moments_take_builders_that_work() -> None:
-    old, new = dated.arguments("2019-01-01T00:00:00Z"), dated.arguments("2020-02-02T00:00:00Z")
+    old, new = uv_cli.arguments("2019-01-01T00:00:00Z"), uv_cli.arguments("2020-02-02T00:00:00Z")
     assert old[:2] == ["--exclude-newer", "2019-01-01T00:00:00Z"]
     assert "setuptools=2020-02-01T00:00:00Z" in old
     assert new == ["--exclude-newer", "2020-02-02T00:00:00Z"]

@@ -16,10 +16,10 @@ from click.testing import Result
 from pytest_crab.cli import main
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import load_instance
-from pytest_crab.instances.resolved import Mark
-from pytest_crab.instances.resolved import marks_of
-from pytest_crab.instances.resolved import settings_digest
-from pytest_crab.instances.resolved import write_marks
+from pytest_crab.instances.resolvability import Mark
+from pytest_crab.instances.resolvability import marks_of
+from pytest_crab.instances.resolvability import settings_digest
+from pytest_crab.instances.resolvability import write_marks
 
 INSTANCE = """\
 schema: 1

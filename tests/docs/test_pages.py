@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pytest_crab.agents import AGENTS
-from pytest_crab.instances.document import read_document
+from pytest_crab.instances.yaml_reader import read_document
 from pytest_crab.plugin.option_table import OPTIONS
 from pytest_crab.report import upgrades
 from pytest_crab.reviewers import REVIEWERS

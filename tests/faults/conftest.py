@@ -296,7 +296,7 @@ class Place:
     @lazy
     def machine(self) -> str:
         """What containers of this place are labelled with: its TMPDIR makes it a machine of its own."""
-        argv = [sys.executable, "-c", "from pytest_crab.runtimes.runs import machine_id; print(machine_id())"]
+        argv = [sys.executable, "-c", "from pytest_crab.runtimes.run_lock import machine_id; print(machine_id())"]
         env = {**os.environ, "TMPDIR": str(self.folder / "tmp")}
         return subprocess.run(argv, env=env, capture_output=True, text=True, check=True).stdout.strip()
 

@@ -17,7 +17,7 @@ from typing import NoReturn
 
 import pytest
 
-from pytest_crab.runtimes.base import LOCAL_BASE
+from pytest_crab.runtimes.base_images import LOCAL_BASE
 from pytest_crab.runtimes.interpreters import running_version
 
 pytestmark = [pytest.mark.docker, pytest.mark.bubblewrap]

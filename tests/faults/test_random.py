@@ -37,7 +37,7 @@ from pytest_crab.protocols import Command
 from pytest_crab.protocols import Completed
 from pytest_crab.protocols import Image
 from pytest_crab.retry_policy import RetryPolicy
-from pytest_crab.runtimes.runs import RunFolder
+from pytest_crab.runtimes.run_lock import RunFolder
 from pytest_crab.store import FileStore
 from pytest_crab.trial import Crew
 from pytest_crab.trial import CrewSpec

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import load_instance
-from pytest_crab.instances.content import content_faults
+from pytest_crab.instances.file_checks import content_faults
 from pytest_crab.instances.lock import named_files
 from pytest_crab.types import OracleRunner
 

@@ -17,7 +17,7 @@ import pytest
 from pytest_crab.campaign.disk import DiskBudget
 from pytest_crab.campaign.disk import PendingTrials
 from pytest_crab.campaign.disk import total
-from pytest_crab.runtimes.base import LOCAL_BASE
+from pytest_crab.runtimes.base_images import LOCAL_BASE
 from pytest_crab.runtimes.interpreters import running_version
 from pytest_crab.runtimes.inventory import EngineImages
 from pytest_crab.runtimes.inventory import size_of

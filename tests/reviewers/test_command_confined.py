@@ -23,7 +23,7 @@ from pytest_crab.protocols import Completed
 from pytest_crab.reviewers.command import CommandReviewer
 from pytest_crab.reviewers.ruff import RuffReviewer
 from pytest_crab.runtimes import bubblewrap
-from pytest_crab.runtimes.filling import Filling
+from pytest_crab.runtimes.disk_quota import DiskQuota
 from pytest_crab.testing.checkout import FakeCheckout
 from pytest_crab.testing.checkout import FakeWorkspace
 from pytest_crab.testing.checkout import Opening
@@ -53,7 +53,7 @@ class ConfinedWorkspace(FakeWorkspace):
             env=env,
             stdin=stdin,
             seconds=seconds,
-            filling=Filling([Path(self.root)], DISK),
+            quota=DiskQuota([Path(self.root)], DISK),
         )
 
 

@@ -19,7 +19,7 @@ from pytest_crab.protocols import Limits
 from pytest_crab.protocols import Runtime
 from pytest_crab.protocols import Snapshot
 from pytest_crab.runtimes import bubblewrap
-from pytest_crab.runtimes.base import LOCAL_BASE
+from pytest_crab.runtimes.base_images import LOCAL_BASE
 from pytest_crab.runtimes.interpreters import running_version
 from pytest_crab.sources import fetcher_for
 from pytest_crab.types import Environment
@@ -103,7 +103,7 @@ def base(without: Callable[[str, str], NoReturn]) -> str:
     """The local base image; built if there is none."""
     import docker
 
-    from pytest_crab.runtimes.base import build_base
+    from pytest_crab.runtimes.base_images import build_base
 
     client = docker.from_env().api
     tag = LOCAL_BASE.format(python=PYTHON)

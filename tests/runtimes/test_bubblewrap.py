@@ -21,7 +21,7 @@ from pytest_crab.protocols import ORACLE_LIMITS
 from pytest_crab.runtimes import cgroups
 from pytest_crab.runtimes.bubblewrap import run_in_folder
 from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
-from pytest_crab.runtimes.runs import RunFolder
+from pytest_crab.runtimes.run_lock import RunFolder
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -107,7 +107,7 @@ KILLED = """
 import sys, time
 from pathlib import Path
 from pytest_crab.runtimes.bubblewrap import run_in_folder
-from pytest_crab.runtimes.runs import RunFolder
+from pytest_crab.runtimes.run_lock import RunFolder
 run = RunFolder()
 run.folder
 print(run.id, flush=True)

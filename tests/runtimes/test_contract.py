@@ -23,7 +23,7 @@ from pytest_crab.errors import InstallFailed
 from pytest_crab.protocols import ORACLE_LIMITS
 from pytest_crab.protocols import Command
 from pytest_crab.protocols import Limits
-from pytest_crab.runtimes import sandboxes
+from pytest_crab.runtimes import container_exec
 
 if TYPE_CHECKING:
     from conftest import Place
@@ -309,7 +309,7 @@ def test_workspace_survives_a_deadline(place: Place) -> None:
 
 
 def test_who_closes_its_streams_is_ended_by_the_deadline_too(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sandboxes, "_NOTE_SECONDS", 0.5)
+    monkeypatch.setattr(container_exec, "_NOTE_SECONDS", 0.5)
     mark = f"34{os.getpid()}.{time.monotonic_ns()}"
     script = ("sh", "-c", f"exec >&- 2>&-; exec sleep {mark}")
     with place.runtime.workspace(place.image, place.snapshot, limits=ORACLE_LIMITS) as workspace:

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from pytest_crab.errors import Cancelled
-from pytest_crab.runtimes import runs
-from pytest_crab.runtimes.runs import RunFolder
+from pytest_crab.runtimes import run_lock
+from pytest_crab.runtimes.run_lock import RunFolder
 from pytest_crab.runtimes.slots import Slots
 from pytest_crab.waiting import waits_counted
 
@@ -95,17 +95,17 @@ def test_a_wait_for_a_slot_is_told_and_counted(tmp_path: Path) -> None:
 def test_a_run_lives_until_it_is_closed() -> None:
     run = RunFolder()
     folder = run.folder
-    assert not runs.is_dead(run.id)
-    assert run.id not in runs.sweep_folders()
+    assert not run_lock.is_dead(run.id)
+    assert run.id not in run_lock.sweep_folders()
     assert folder.is_dir()
     run.close()
-    assert runs.is_dead(run.id)
+    assert run_lock.is_dead(run.id)
     assert not folder.exists()
 
 
 DEAD = """
 import os
-from pytest_crab.runtimes.runs import RunFolder
+from pytest_crab.runtimes.run_lock import RunFolder
 run = RunFolder()
 (run.folder / "left").write_text("x")
 print(run.id, flush=True)
@@ -133,10 +133,10 @@ def test_who_asks_at_the_same_time_is_not_taken_for_the_run(dead: str, monkeypat
         real(descriptor, kind)
         if not told:
             told.append(False)
-            told.append(runs.is_dead(dead))
+            told.append(run_lock.is_dead(dead))
 
-    monkeypatch.setattr(runs.fcntl, "flock", flock)
-    assert runs.is_dead(dead)
+    monkeypatch.setattr(run_lock.fcntl, "flock", flock)
+    assert run_lock.is_dead(dead)
     assert told == [False, True]
 
 
@@ -144,45 +144,45 @@ def test_a_dead_run_is_dead_while_it_is_swept_and_swept_while_somebody_looks(
     dead: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[bool] = []
-    remove = runs.remove_folder
+    remove = run_lock.remove_folder
 
     def removing(folder: Path) -> None:
-        told.append(runs.is_dead(dead))
+        told.append(run_lock.is_dead(dead))
         remove(folder)
 
-    monkeypatch.setattr(runs, "remove_folder", removing)
-    lock = runs.machine_folder() / "runs" / f"{dead}.lock"
+    monkeypatch.setattr(run_lock, "remove_folder", removing)
+    lock = run_lock.machine_folder() / "runs" / f"{dead}.lock"
     with lock.open() as looking:
         fcntl.flock(looking, fcntl.LOCK_SH)  # as is_dead does
-        assert runs.sweep_folders() == [dead]
+        assert run_lock.sweep_folders() == [dead]
     assert told == [True]
     assert not lock.exists()
 
 
 def test_the_second_of_two_sweepers_waits_until_all_is_gone(dead: str, monkeypatch: pytest.MonkeyPatch) -> None:
     begun, go_on = threading.Event(), threading.Event()
-    remove = runs.remove_folder
+    remove = run_lock.remove_folder
 
     def removing(folder: Path) -> None:
         begun.set()
         assert go_on.wait(60)
         remove(folder)
 
-    monkeypatch.setattr(runs, "remove_folder", removing)
-    first = threading.Thread(target=runs.sweep_folders)
+    monkeypatch.setattr(run_lock, "remove_folder", removing)
+    first = threading.Thread(target=run_lock.sweep_folders)
     first.start()
     assert begun.wait(60)
-    monkeypatch.setattr(runs, "remove_folder", remove)
+    monkeypatch.setattr(run_lock, "remove_folder", remove)
     timer = threading.Timer(0.3, go_on.set)
     timer.start()
-    assert runs.sweep_folders() == []
-    assert not (runs.machine_folder() / "runs" / dead).exists()
+    assert run_lock.sweep_folders() == []
+    assert not (run_lock.machine_folder() / "runs" / dead).exists()
     first.join()
 
 
 def test_names_that_are_no_run_are_never_dead() -> None:
-    assert not runs.is_dead("../../etc")
-    assert not runs.is_dead("")
+    assert not run_lock.is_dead("../../etc")
+    assert not run_lock.is_dead("")
 
 
 def test_folders_that_were_made_unreadable_are_removed(tmp_path: Path) -> None:
@@ -192,6 +192,6 @@ def test_folders_that_were_made_unreadable_are_removed(tmp_path: Path) -> None:
     (tmp_path / "x" / "link").symlink_to("/etc")
     inner.chmod(0)
     inner.parent.chmod(0)
-    runs.remove_folder(tmp_path / "x")
+    run_lock.remove_folder(tmp_path / "x")
     assert not (tmp_path / "x").exists()
     assert Path("/etc").exists()

@@ -12,7 +12,7 @@ import pytest
 
 from pytest_crab import scratch
 from pytest_crab.errors import SourceError
-from pytest_crab.runtimes import runs
+from pytest_crab.runtimes import run_lock
 from pytest_crab.sources.git_cli import Git
 from pytest_crab.sources.git_cli import create
 from pytest_crab.sources.git_trees import content
@@ -124,9 +124,9 @@ def test_the_index_of_a_killed_process_goes_with_the_next_run(git: Git, tmp_path
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tempfile.tempdir", str(tmp_path))
         with git.with_index(None) as living, scratch.scratch("other") as other:
-            assert runs.sweep_folders() == [left.name]
+            assert run_lock.sweep_folders() == [left.name]
             assert living.line("write-tree")
             assert other.is_dir()
         assert not left.exists()
-        assert runs.sweep_folders() == []
+        assert run_lock.sweep_folders() == []
     assert list(tmp_path.glob("crab-*")) == []

@@ -28,7 +28,7 @@ from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.runtimes import bubblewrap
 from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
 from pytest_crab.runtimes.interpreters import running_version
-from pytest_crab.runtimes.runs import RunFolder
+from pytest_crab.runtimes.run_lock import RunFolder
 from pytest_crab.settings import Api
 from pytest_crab.settings import ModelSettings
 from pytest_crab.settings import Price

@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 import yaml
 
-from pytest_crab.runtimes import runs
+from pytest_crab.runtimes import run_lock
 from pytest_crab.store import FileStore
 
 JOBS = 4
@@ -212,11 +212,11 @@ class Place:
         import docker
 
         client = docker.from_env().api
-        label = f"pytest-crab.machine={runs.machine_id()}"
+        label = f"pytest-crab.machine={run_lock.machine_id()}"
         found = [entry["Id"] for entry in client.containers(all=True, filters={"label": label})]
         client.close()
-        found += [str(path) for path in (runs.machine_folder() / "runs").iterdir()]
-        found += [str(path) for path in Path("/sys/fs/cgroup").glob(f"**/pytest-crab-*-{runs.machine_id()}-*")]
+        found += [str(path) for path in (run_lock.machine_folder() / "runs").iterdir()]
+        found += [str(path) for path in Path("/sys/fs/cgroup").glob(f"**/pytest-crab-*-{run_lock.machine_id()}-*")]
         return found
 
 

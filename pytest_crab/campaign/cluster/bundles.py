@@ -17,13 +17,13 @@ from pytest_crab import serialization
 from pytest_crab.adapters import AdapterSpec
 from pytest_crab.atomic import publish_folder
 from pytest_crab.errors import BadInput
-from pytest_crab.instances import resolved
+from pytest_crab.instances import resolvability
 from pytest_crab.instances.files import link_bytes
 from pytest_crab.instances.files import pristine
 from pytest_crab.instances.loading import FILE as INSTANCE_FILE
 from pytest_crab.instances.lock import named_files
 from pytest_crab.instances.recorded import FOLDER as RECORDED
-from pytest_crab.runtimes.runs import remove_folder
+from pytest_crab.runtimes.run_lock import remove_folder
 from pytest_crab.types import Instance
 
 #: Bytes: what is larger is better put where workers can reach it by themselves.
@@ -147,9 +147,9 @@ def _files_of(instance: Instance) -> dict[str, Path | bytes]:
         files |= {f"{at}/{entry.path}": tree / entry.path for entry in pristine(tree)}
     for path in (folder.parent / RECORDED).glob(f"*/{instance.id}.*"):
         files[f"{_SET}/{RECORDED}/{path.parent.name}/{path.name}"] = path
-    marks = folder.parent / resolved.FILE
+    marks = folder.parent / resolvability.FILE
     if marks.is_file():
-        files[f"{_SET}/{resolved.FILE}"] = _own_marks(marks, instance.id)
+        files[f"{_SET}/{resolvability.FILE}"] = _own_marks(marks, instance.id)
     return files
 
 

@@ -14,7 +14,7 @@ from pytest_crab.campaign.disk import DiskBudget
 from pytest_crab.errors import BadInput
 from pytest_crab.errors import CrabError
 from pytest_crab.formats import parse_size
-from pytest_crab.runtimes.holding import Holds
+from pytest_crab.runtimes.environment_use import EnvironmentsInUse
 from pytest_crab.runtimes.inventory import inventory as inventory_of
 
 #: A worker's own setting: what --crab-disk-budget is where pytest runs trials itself.
@@ -37,7 +37,7 @@ class WorkerDisk:
     runtime, ``warn`` is given the problem of a budget that was not kept. Raises BadInput.
     """
 
-    def __init__(self, runtime: str, cache: Path, holds: Holds | None, warn: Callable[[str], None]) -> None:
+    def __init__(self, runtime: str, cache: Path, holds: EnvironmentsInUse | None, warn: Callable[[str], None]) -> None:
         size = disk_budget()
         inventory = None if size is None else inventory_of(runtime, cache)
         self._budget = None if size is None or inventory is None else DiskBudget(size, inventory, cache)

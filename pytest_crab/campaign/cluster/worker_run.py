@@ -32,9 +32,9 @@ from pytest_crab.errors import CrabError
 from pytest_crab.models import Gateway
 from pytest_crab.protocols import Runtime
 from pytest_crab.runtimes import bubblewrap
-from pytest_crab.runtimes.runs import RunFolder
-from pytest_crab.runtimes.runs import is_dead
-from pytest_crab.runtimes.runs import remove_folder
+from pytest_crab.runtimes.run_lock import RunFolder
+from pytest_crab.runtimes.run_lock import is_dead
+from pytest_crab.runtimes.run_lock import remove_folder
 from pytest_crab.scratch import machine_folder
 from pytest_crab.trial import Crew
 from pytest_crab.trial import RunContext

@@ -23,7 +23,7 @@ from hostile.shape import Refusal
 from pytest_crab import errors
 from pytest_crab.harness.inside import javascript
 from pytest_crab.harness.inside import supervisor
-from pytest_crab.instances.document import read_document
+from pytest_crab.instances.yaml_reader import read_document
 from pytest_crab.parsing.findings import read_review
 from pytest_crab.sources import sdist
 

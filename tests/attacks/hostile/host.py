@@ -18,8 +18,8 @@ from pytest_crab.harness import channel
 from pytest_crab.instances import load_instance
 from pytest_crab.instances.files import pristine
 from pytest_crab.protocols import FileChange
-from pytest_crab.runtimes import trees
-from pytest_crab.runtimes.runs import remove_folder
+from pytest_crab.runtimes import tree_diff
+from pytest_crab.runtimes.run_lock import remove_folder
 from pytest_crab.sources import consistency
 from pytest_crab.sources import fetcher_for
 from pytest_crab.sources import folders
@@ -45,7 +45,7 @@ def linked(folder: Path) -> Path:
 
 def putting(content: bytes | None) -> Callable[[Path], str]:
     def attempt(folder: Path) -> str:
-        trees.put(linked(folder), [FileChange(path="lnk/victim", mode="100644", content=content)])
+        tree_diff.put(linked(folder), [FileChange(path="lnk/victim", mode="100644", content=content)])
         return f"the host's file says {(folder / 'host' / 'victim').read_text()}"
 
     return attempt
@@ -72,7 +72,7 @@ def overwriting(folder: Path) -> bool:
 
 def beside_the_reader(folder: Path) -> str:
     try:
-        list(trees.read_changes(channel.new_key(), b'\0\0\0\0\1["lnk/victim", null]\n' + bytes(64), []))
+        list(tree_diff.read_changes(channel.new_key(), b'\0\0\0\0\1["lnk/victim", null]\n' + bytes(64), []))
     except errors.EngineError as error:
         return str(error)
     raise AssertionError("the forged tree was taken")
@@ -167,7 +167,7 @@ def deep(folder: Path) -> Path:
 def sinking(folder: Path) -> str:
     after = deep(folder)
     try:
-        return rejected(lambda: list(trees.between(folder / "before", after, [])))
+        return rejected(lambda: list(tree_diff.between(folder / "before", after, [])))
     finally:
         remove_folder(after)
 

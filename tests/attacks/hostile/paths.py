@@ -22,7 +22,7 @@ from pytest_crab.instances import load_instance
 from pytest_crab.instances.files import pristine
 from pytest_crab.parsing.findings import read_review
 from pytest_crab.protocols import FileChange
-from pytest_crab.runtimes import trees
+from pytest_crab.runtimes import tree_diff
 from pytest_crab.sources import folders
 from pytest_crab.sources import sdist
 from pytest_crab.sources.git_cli import create
@@ -230,7 +230,7 @@ TAR_LINK = [("top/way", tarfile.SYMTYPE, "{folder}"), ("top/way/out", tarfile.RE
 
 def receiving(folder: Path) -> str:
     try:
-        trees.put(folder, [FileChange(path="../out", mode="100644", content=b"x")])
+        tree_diff.put(folder, [FileChange(path="../out", mode="100644", content=b"x")])
     except ValueError as error:
         assert not (folder / "out").exists()
         return str(error)

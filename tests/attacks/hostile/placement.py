@@ -17,8 +17,8 @@ from hostile.shape import Refusal
 from pytest_crab.instances import load_instance
 from pytest_crab.runtimes.bubblewrap import run_in_folder
 from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
-from pytest_crab.runtimes.hiding import hide_set
-from pytest_crab.runtimes.runs import RunFolder
+from pytest_crab.runtimes.hidden_paths import hide_set
+from pytest_crab.runtimes.run_lock import RunFolder
 from pytest_crab.store import FileStore
 from pytest_crab.trial import RunContext
 

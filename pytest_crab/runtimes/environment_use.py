@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_crab.locks import locked_file
-from pytest_crab.runtimes import runs
-from pytest_crab.runtimes.runs import RunFolder
+from pytest_crab.runtimes import run_lock
+from pytest_crab.runtimes.run_lock import RunFolder
 from pytest_crab.scratch import machine_folder
 
 #: How much of an environment's key names it here, in images and in folders.
@@ -28,7 +28,7 @@ class Record:
     instances: frozenset[str]
 
 
-class Holds:
+class EnvironmentsInUse:
     """The environments that one run uses, by the instance that they are for; all are given up when the run ends."""
 
     def __init__(self, run: RunFolder) -> None:
@@ -70,7 +70,7 @@ def record_of(key: str) -> Record | None:
 def removing(key: str) -> Iterator[bool]:
     """Yield whether no living run of this user uses the environment; no run can take any meanwhile."""
     with _gate(fcntl.LOCK_EX):
-        yield not any(_mark(folder, key[:LENGTH]).exists() for folder in runs.living())
+        yield not any(_mark(folder, key[:LENGTH]).exists() for folder in run_lock.living())
 
 
 def forget(key: str) -> None:

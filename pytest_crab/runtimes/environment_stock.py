@@ -40,7 +40,7 @@ def engine_stock(instances: Iterable[Instance], base: str) -> Stock:
     from pytest_crab.runtimes.engine import Engine
     from pytest_crab.runtimes.images import repository_of
     from pytest_crab.runtimes.images import wanted_bases
-    from pytest_crab.runtimes.runs import RunFolder
+    from pytest_crab.runtimes.run_lock import RunFolder
 
     engine = Engine(RunFolder(), timeout=10)
     try:

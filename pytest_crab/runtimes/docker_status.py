@@ -8,16 +8,16 @@ import docker.errors
 
 from pytest_crab.errors import CrabError
 from pytest_crab.errors import EngineError
-from pytest_crab.runtimes.base import LOCAL_BASE
-from pytest_crab.runtimes.base import is_old
+from pytest_crab.runtimes.base_images import LOCAL_BASE
+from pytest_crab.runtimes.base_images import is_old
 from pytest_crab.runtimes.engine import Engine
 from pytest_crab.runtimes.engine import first_line
 from pytest_crab.runtimes.interpreters import running_version
-from pytest_crab.runtimes.runs import RunFolder
+from pytest_crab.runtimes.run_lock import RunFolder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Presence:
+class DockerStatus:
     """An engine and a base image: ``version`` None means that no engine answers, for the ``problem`` given.
 
     ``old``: the base image was built here by a version that packed something else.
@@ -30,7 +30,7 @@ class Presence:
     old: bool = False
 
 
-def look(base: str, python: str | None = None) -> Presence:
+def look(base: str, python: str | None = None) -> DockerStatus:
     """Ask the engine for its version and for the base images of Python X.Y; nothing is pulled."""
     version = python or running_version()
     wanted = tuple(dict.fromkeys([base.format(python=version), LOCAL_BASE.format(python=version)]))
@@ -40,39 +40,39 @@ def look(base: str, python: str | None = None) -> Presence:
         found = next((name for name in wanted if engine.client.images(name=name)), None)
         old = found is not None and is_old(engine.client, found)
     except (CrabError, docker.errors.DockerException, OSError) as error:
-        return Presence(version=None, problem=first_line(error), wanted=wanted, found=None)
+        return DockerStatus(version=None, problem=first_line(error), wanted=wanted, found=None)
     finally:
         engine.close()
-    return Presence(version=answer, problem=None, wanted=wanted, found=found, old=old)
+    return DockerStatus(version=answer, problem=None, wanted=wanted, found=found, old=old)
 
 
 def age_of(base: str, python: str | None = None) -> str:
     """Return a warning in a few words if the base image was built here by another version, else an empty text."""
-    presence = look(base, python)
-    if not presence.old:
+    status = look(base, python)
+    if not status.old:
         return ""
-    return f"; warning: {presence.found} was made by another version, build it again: pytest-crab doctor --build-base"
+    return f"; warning: {status.found} was made by another version, build it again: pytest-crab doctor --build-base"
 
 
 def engine_problem(base: str) -> str | None:
     """Return why no engine answers; None if one does."""
-    presence = look(base)
-    return None if presence.version is not None else presence.problem
+    status = look(base)
+    return None if status.version is not None else status.problem
 
 
 def docker_lacks(base: str, python: str | None = None) -> str | None:
     """Return why docker cannot be used, in a few words; None if it can. The wanted base is pulled if none is here."""
-    presence = look(base, python)
-    if presence.version is None:
+    status = look(base, python)
+    if status.version is None:
         return "no Docker engine answers"
-    if presence.found is not None:
+    if status.found is not None:
         return None
     engine = Engine(RunFolder(), timeout=600)
     try:
-        with engine.calling(f"pulling {presence.wanted[0]}") as client:
-            client.pull(presence.wanted[0])
+        with engine.calling(f"pulling {status.wanted[0]}") as client:
+            client.pull(status.wanted[0])
     except EngineError as error:
-        return f"no base image is here, and {presence.wanted[0]} cannot be pulled ({first_line(error)})"
+        return f"no base image is here, and {status.wanted[0]} cannot be pulled ({first_line(error)})"
     finally:
         engine.close()
     return None

@@ -28,7 +28,7 @@ _PAUSE, _SHARE = 0.5, 20
 _RESERVE = 256 * _MIB
 
 
-class Filling:
+class DiskQuota:
     """Folders of the host that sandboxes may let grow by ``most`` MiB together, from when this was made on.
 
     What is written where it cannot be counted (files without a name, folders that are closed or too deep) is bounded by

@@ -19,7 +19,7 @@ from pytest_crab.protocols import Command
 from pytest_crab.protocols import Completed
 from pytest_crab.protocols import FileChange
 from pytest_crab.protocols import Image
-from pytest_crab.runtimes import endings
+from pytest_crab.runtimes import build_failures
 from pytest_crab.runtimes.environments import install_script
 from pytest_crab.types import Instance
 
@@ -75,7 +75,7 @@ def _attempt(
     if received.foreign:
         return "another process wrote into its result"
     if done.exit_code != 0 or not received.whole:
-        return endings.brief(dataclasses.replace(done, stdout=b""))
+        return build_failures.brief(dataclasses.replace(done, stdout=b""))
     return metadata(received.messages[-1])
 
 

@@ -14,9 +14,9 @@ from pytest_crab.errors import EngineError
 from pytest_crab.harness import COUNTERS
 from pytest_crab.protocols import Command
 from pytest_crab.protocols import Completed
-from pytest_crab.runtimes.attached import AttachedStreams
-from pytest_crab.runtimes.attached import converse
 from pytest_crab.runtimes.cgroups import counts_kills
+from pytest_crab.runtimes.container_io import AttachedStreams
+from pytest_crab.runtimes.container_io import converse
 from pytest_crab.runtimes.engine import Engine
 from pytest_crab.runtimes.environments import OUTPUT_CAP
 

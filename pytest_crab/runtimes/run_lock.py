@@ -1,4 +1,4 @@
-"""The runs of this user on this machine: each holds a locked file, so that the leavings of a dead one are known."""
+"""The runs of this user on this machine: each holds a locked file, so that leftovers of a dead run are recognised."""
 
 from __future__ import annotations
 

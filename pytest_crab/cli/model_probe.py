@@ -10,7 +10,7 @@ from pytest_crab.errors import BadInput
 from pytest_crab.errors import CrabError
 from pytest_crab.formats import format_dollars
 from pytest_crab.models import Gateway
-from pytest_crab.runtimes.relaying import relay_here
+from pytest_crab.runtimes.gateway_relay import relay_here
 from pytest_crab.scratch import scratch
 from pytest_crab.settings import Api
 from pytest_crab.settings import ModelSettings

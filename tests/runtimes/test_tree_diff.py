@@ -14,7 +14,7 @@ from pytest_crab.errors import EngineError
 from pytest_crab.harness import channel
 from pytest_crab.harness.inside import channel as inside
 from pytest_crab.protocols import FileChange
-from pytest_crab.runtimes import trees
+from pytest_crab.runtimes import tree_diff
 from pytest_crab.runtimes.inside import delta
 
 KEY = bytes(range(32))
@@ -27,24 +27,24 @@ def _sent(*messages: bytes, last: bytes | None = b"") -> bytes:
     return b"".join([*framed, *end])
 
 
-def _told(before: Path, after: Path, most: int = trees.MOST) -> tuple[list[FileChange], list[str]]:
+def _told(before: Path, after: Path, most: int = tree_diff.MOST) -> tuple[list[FileChange], list[str]]:
     """What the script tells of two folders, run as it is in a sandbox."""
-    argv = [sys.executable, "-I", "-S", "-c", channel.program(trees.SCRIPT), str(before), str(after), str(most)]
+    argv = [sys.executable, "-I", "-S", "-c", channel.program(tree_diff.SCRIPT), str(before), str(after), str(most)]
     done = subprocess.run(argv, input=KEY, capture_output=True, check=True)
     left: list[str] = []
-    return list(trees.read_changes(KEY, done.stdout, left)), left
+    return list(tree_diff.read_changes(KEY, done.stdout, left)), left
 
 
 def test_what_the_script_did_not_send_is_not_believed() -> None:
     forged = inside.framed(bytes(32), 0, b'["forged.py", "file"]\n')
     for printed in (b"", b"garbage" * 1000, forged, _sent(last=None), _sent() + forged, forged + _sent()):
         with pytest.raises(EngineError, match="did not come out whole"):
-            list(trees.read_changes(KEY, printed, []))
+            list(tree_diff.read_changes(KEY, printed, []))
 
 
 def test_a_tree_that_is_refused_says_why() -> None:
     with pytest.raises(DiffRejected, match="over 100 deep"):
-        list(trees.read_changes(KEY, _sent(last=b"the folders lie over 100 deep"), []))
+        list(tree_diff.read_changes(KEY, _sent(last=b"the folders lie over 100 deep"), []))
 
 
 def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
         FileChange(path="away/file", mode="100644", content=b"theirs"),
         FileChange(path="file", mode="100644", content=b"theirs"),
     ]
-    trees.put(folder, changes)
+    tree_diff.put(folder, changes)
     assert (outside / "file").read_text() == "mine"
     assert (folder / "away/file").read_bytes() == (folder / "file").read_bytes() == b"theirs"
 
@@ -74,7 +74,7 @@ def test_nothing_is_removed_through_a_link(tmp_path: Path) -> None:
     (folder / "inner/away").symlink_to("../away/deep")
     (folder / "gone").symlink_to(outside / "file")
     names = ("away/file", "away/deep/file", "inner/away/file", "gone", "never/there", "gone/file")
-    trees.put(folder, [FileChange(path=name, mode="100644", content=None) for name in names])
+    tree_diff.put(folder, [FileChange(path=name, mode="100644", content=None) for name in names])
     assert (outside / "file").read_text() == (outside / "deep/file").read_text() == "mine"
     assert sorted(path.name for path in folder.iterdir()) == ["away", "inner"]
 
@@ -85,7 +85,7 @@ def test_no_path_leads_out_of_the_folder(tmp_path: Path, path: str, content: byt
     (tmp_path / "outside").write_text("mine")
     (tmp_path / "folder" / "a").mkdir(parents=True)
     with pytest.raises(ValueError, match="no path below"):
-        trees.put(tmp_path / "folder", [FileChange(path=path, mode="100644", content=content)])
+        tree_diff.put(tmp_path / "folder", [FileChange(path=path, mode="100644", content=content)])
     assert (tmp_path / "outside").read_text() == "mine"
 
 
@@ -109,7 +109,7 @@ def test_a_folder_that_becomes_a_link_while_the_way_is_gone_is_not_followed(
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "open", exchanging)
-        trees.put(folder, [FileChange(path="a/file", mode="100644", content=None)])
+        tree_diff.put(folder, [FileChange(path="a/file", mode="100644", content=None)])
     assert (outside / "file").read_text() == "mine"
     assert not (folder / "b/file").exists()
 
@@ -123,8 +123,8 @@ def test_a_file_may_become_a_folder_and_back(tmp_path: Path) -> None:
     (after / "a").mkdir(parents=True)
     (after / "a/inner").write_text("inner")
     (after / "b").write_text("file")
-    trees.put(copy, trees.between(before, after, []))
-    assert list(delta.delta(str(copy), str(after), trees.MOST)) == []
+    tree_diff.put(copy, tree_diff.between(before, after, []))
+    assert list(delta.delta(str(copy), str(after), tree_diff.MOST)) == []
 
 
 def test_the_script_and_the_host_tell_the_same(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_the_script_and_the_host_tell_the_same(tmp_path: Path) -> None:
     (after / "sub/.git").mkdir(parents=True)
     (after / "sub/.git/config").write_text("new")
     told, _ = _told(before, after)
-    assert told == list(trees.between(before, after, []))
+    assert told == list(tree_diff.between(before, after, []))
     assert [change.path for change in told] == ["gone", "link", "new ü", "same"]
 
 

@@ -17,8 +17,8 @@ from pytest_crab.errors import EngineError
 from pytest_crab.model_access import ModelAccess
 from pytest_crab.protocols import OWN_PLACES
 from pytest_crab.protocols import Command
-from pytest_crab.runtimes.attached import AttachedStreams
-from pytest_crab.runtimes.attached import converse
+from pytest_crab.runtimes.container_io import AttachedStreams
+from pytest_crab.runtimes.container_io import converse
 from pytest_crab.text import last_line
 
 if TYPE_CHECKING:

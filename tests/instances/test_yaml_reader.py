@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_crab.errors import BadInput
-from pytest_crab.instances import document
-from pytest_crab.instances.document import read_document
+from pytest_crab.instances import yaml_reader
+from pytest_crab.instances.yaml_reader import read_document
 
 
 def faults(tmp_path: Path, content: str | bytes) -> tuple[str, ...]:
@@ -28,7 +28,7 @@ def faults(tmp_path: Path, content: str | bytes) -> tuple[str, ...]:
 def loader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both ways to read: with libyaml, and where PyYAML came without it."""
     if request.param == "python":
-        monkeypatch.setattr(document, "_LOADER", yaml.BaseLoader)
+        monkeypatch.setattr(yaml_reader, "_LOADER", yaml.BaseLoader)
 
 
 @pytest.mark.usefixtures("loader")

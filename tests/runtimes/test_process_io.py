@@ -7,16 +7,16 @@ import signal
 import time
 from typing import TYPE_CHECKING
 
-from pytest_crab.runtimes import piped
-from pytest_crab.runtimes.piped import Piped
-from pytest_crab.runtimes.piped import serve
-from pytest_crab.runtimes.piped import start_process
+from pytest_crab.runtimes import process_io
+from pytest_crab.runtimes.process_io import PipedProcess
+from pytest_crab.runtimes.process_io import serve
+from pytest_crab.runtimes.process_io import start_process
 
 if TYPE_CHECKING:
     import pytest
 
 
-def served(script: str) -> Piped:
+def served(script: str) -> PipedProcess:
     """A process that is served from after its end on."""
     running = start_process(["sh", "-c", script], b"", 1 << 20)
     os.waitid(os.P_PID, running.process.pid, os.WEXITED | os.WNOWAIT)
@@ -26,7 +26,7 @@ def served(script: str) -> Piped:
 
 def test_what_was_printed_is_read_though_it_takes_long_to_come_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """The process has ended before anybody looks, and a busy machine has let the time for its pipes pass."""
-    monkeypatch.setattr(piped, "_DRAIN_SECONDS", 0.0)
+    monkeypatch.setattr(process_io, "_DRAIN_SECONDS", 0.0)
     running = served("printf out; printf err >&2")
     assert (running.stdout, running.stderr) == (b"out", b"err")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_crab.instances import load_instance
-from pytest_crab.instances.content import content_faults
+from pytest_crab.instances.file_checks import content_faults
 
 Write = Callable[..., Path]
 

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from pytest_crab.cli.doctor import doctor
-from pytest_crab.runtimes import base as bases
+from pytest_crab.runtimes import base_images as bases
 from pytest_crab.runtimes import choose
 
 if TYPE_CHECKING:

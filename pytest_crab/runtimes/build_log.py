@@ -9,7 +9,7 @@ from typing import Any
 from pytest_crab.errors import CrabError
 from pytest_crab.errors import EngineError
 from pytest_crab.errors import ImageError
-from pytest_crab.runtimes.endings import by_signal
+from pytest_crab.runtimes.build_failures import by_signal
 
 _STEP = re.compile(r"Step \d+/\d+ : (?:RUN : ([^;]+);)?(.*)", re.DOTALL)
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")

@@ -13,15 +13,15 @@ import pytest
 from pytest_crab.errors import EngineError
 from pytest_crab.protocols import Completed
 from pytest_crab.protocols import Limits
-from pytest_crab.runtimes import filling
-from pytest_crab.runtimes import relaying
+from pytest_crab.runtimes import disk_quota
+from pytest_crab.runtimes import gateway_relay
 from pytest_crab.runtimes.bubblewrap import run_in_folder
-from pytest_crab.runtimes.filling import Filling
+from pytest_crab.runtimes.disk_quota import DiskQuota
 
 pytestmark = pytest.mark.bubblewrap
 
 LIMITS = Limits(memory=256, processes=48, disk=16, file=8)
-INTERPRETER = list(relaying.interpreter_binds().values())
+INTERPRETER = list(gateway_relay.interpreter_binds().values())
 MANY = "for i in $(seq 5); do head -c 5000000 /dev/zero > $i; done"
 #: Each fills the folder that it is in.
 FILLS = {
@@ -31,10 +31,10 @@ FILLS = {
 }
 
 
-def play(folder: Path, script: str, *, sleep: int = 60, filling: Filling | None = None) -> Completed:
-    filling = filling or Filling([folder], LIMITS.disk)
+def play(folder: Path, script: str, *, sleep: int = 60, quota: DiskQuota | None = None) -> Completed:
+    quota = quota or DiskQuota([folder], LIMITS.disk)
     argv = ["sh", "-c", f"{script}; sleep {sleep}; echo end"]
-    return run_in_folder(argv, folder, limits=LIMITS, seconds=120, filling=filling)
+    return run_in_folder(argv, folder, limits=LIMITS, seconds=120, quota=quota)
 
 
 @pytest.mark.parametrize("fill", FILLS)
@@ -54,10 +54,10 @@ def test_what_was_there_or_lies_elsewhere_does_not_count(tmp_path: Path) -> None
 
 
 def test_what_several_commands_write_counts_together(tmp_path: Path) -> None:
-    filling = Filling([tmp_path], LIMITS.disk)
-    ends = [play(tmp_path, f"head -c 5000000 /dev/zero > {at}", sleep=1, filling=filling) for at in range(3)]
+    quota = DiskQuota([tmp_path], LIMITS.disk)
+    ends = [play(tmp_path, f"head -c 5000000 /dev/zero > {at}", sleep=1, quota=quota) for at in range(3)]
     assert [done.exit_code for done in ends] == [0] * 3
-    assert play(tmp_path, "head -c 5000000 /dev/zero > last", filling=filling).too_much_disk
+    assert play(tmp_path, "head -c 5000000 /dev/zero > last", quota=quota).too_much_disk
 
 
 def test_a_file_with_many_names_counts_once(tmp_path: Path) -> None:
@@ -68,10 +68,10 @@ def test_a_file_with_many_names_counts_once(tmp_path: Path) -> None:
 def test_a_folder_that_is_closed_or_gone_is_passed_over(tmp_path: Path) -> None:
     folder = tmp_path / "gone"
     folder.mkdir()
-    filling = Filling([folder, tmp_path / "never"], 1)
+    quota = DiskQuota([folder, tmp_path / "never"], 1)
     folder.rmdir()
-    filling._next = 0.0
-    assert not filling.is_over()
+    quota._next = 0.0
+    assert not quota.is_over()
 
 
 def test_what_changes_while_it_is_counted_is_no_error(tmp_path: Path) -> None:
@@ -106,16 +106,16 @@ def small(tmp_path: Path, without: Callable[[str, str], NoReturn]) -> Iterator[P
 
 
 def test_a_disk_that_runs_short_is_nobodys_miss(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(filling, "_RESERVE", 40 << 20)
+    monkeypatch.setattr(disk_quota, "_RESERVE", 40 << 20)
     said = f"less than 40 MiB were left on the disk that holds {small.parent} while a sandbox wrote there"
     with pytest.raises(EngineError, match=said):
         run_in_folder(
-            [relaying.interpreter(), "-c", HIDES],
+            [gateway_relay.interpreter(), "-c", HIDES],
             small,
             readable=INTERPRETER,
             limits=LIMITS,
             seconds=120,
-            filling=Filling([small], LIMITS.disk),
+            quota=DiskQuota([small], LIMITS.disk),
         )
     (small / "rest").write_bytes(bytes(30 << 20))
     assert play(small, "echo little > file", sleep=1).stdout == b"end\n"  # it was short before, so all else may work

@@ -1,4 +1,4 @@
-"""Leavings of dead runs: scratch folders, control groups, containers and half-built environments."""
+"""Remove leftovers of dead runs: scratch folders, control groups, containers and half-built environments."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from pathlib import Path
 
 from pytest_crab.errors import EngineError
 from pytest_crab.runtimes import cgroups
-from pytest_crab.runtimes import holding
+from pytest_crab.runtimes import environment_use
 from pytest_crab.runtimes import venvs
 from pytest_crab.runtimes.inventory import GONE
 from pytest_crab.runtimes.inventory import folders
-from pytest_crab.runtimes.runs import RunFolder
-from pytest_crab.runtimes.runs import remove_folder
-from pytest_crab.runtimes.runs import sweep_folders
+from pytest_crab.runtimes.run_lock import RunFolder
+from pytest_crab.runtimes.run_lock import remove_folder
+from pytest_crab.runtimes.run_lock import sweep_folders
 
 #: The name of an environment's folder that is half removed or half built.
-_HALF = re.compile(rf"[0-9a-f]{{{holding.LENGTH}}}({re.escape(GONE)}|{re.escape(venvs.NEW)})")
+_HALF = re.compile(rf"[0-9a-f]{{{environment_use.LENGTH}}}({re.escape(GONE)}|{re.escape(venvs.NEW)})")
 
 
 def sweep() -> list[str]:
@@ -38,7 +38,7 @@ def sweep() -> list[str]:
 def remove_halves(cache: Path, *, dry_run: bool) -> Iterator[str]:
     """Remove what killed builds and removals left of environments; yield a line for each. Raises OSError."""
     for folder in folders(cache, _HALF):
-        with holding.removing(folder.name) as free:
+        with environment_use.removing(folder.name) as free:
             if free and not dry_run:
                 remove_folder(folder)
         if free:

@@ -20,7 +20,7 @@ from pytest_crab.curation.resolvable import measure_resolvability
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_count
 from pytest_crab.instances import load_instance
-from pytest_crab.instances.resolved import write_marks
+from pytest_crab.instances.resolvability import write_marks
 from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.settings import Settings
 from pytest_crab.settings import load_settings

@@ -19,7 +19,7 @@ from pytest_crab.protocols import Command
 from pytest_crab.protocols import Completed
 from pytest_crab.protocols import FileChange
 from pytest_crab.protocols import Image
-from pytest_crab.runtimes import reinstalling
+from pytest_crab.runtimes import reinstall
 from pytest_crab.types import Instance
 
 #: Leaves metadata that holds the name in the tree.
@@ -70,7 +70,7 @@ def reinstalled(instance: Instance, place: Path, install: Install) -> dict[str, 
         python=sys.executable,
         site=(str(place / "site"),),
     )
-    return reinstalling.reinstall(image, instance, [NAME], str(place / "distributions"), install)
+    return reinstall.reinstall(image, instance, [NAME], str(place / "distributions"), install)
 
 
 def is_revised(command: Command) -> bool:
@@ -147,7 +147,7 @@ def test_only_metadata_of_bounded_size_is_carried_over() -> None:
         "evil.pth": "import os",
         "demo-1.0.dist-info/top_level.txt": 5,
     }
-    assert reinstalling.metadata(json.dumps(said).encode()) == {"demo-1.0.dist-info/METADATA": "Name: demo"}
+    assert reinstall.metadata(json.dumps(said).encode()) == {"demo-1.0.dist-info/METADATA": "Name: demo"}
 
 
 def _same(done: Completed) -> Completed:

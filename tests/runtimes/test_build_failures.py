@@ -13,7 +13,7 @@ from pytest_crab.errors import ImageError
 from pytest_crab.protocols import Completed
 from pytest_crab.protocols import Limits
 from pytest_crab.runtimes import bubblewrap_runtime
-from pytest_crab.runtimes import endings
+from pytest_crab.runtimes import build_failures
 from pytest_crab.runtimes import venvs
 from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
 from pytest_crab.runtimes.interpreters import running_version
@@ -42,23 +42,25 @@ def completed(code: int | None, said: str = "Resolved 12 packages in 3s\n", **mo
     ],
 )
 def test_a_limit_or_a_signal_in_words(done: Completed, words: str) -> None:
-    error = endings.failure("demo: it could not be built", done, LIMITS, 60)
+    error = build_failures.failure("demo: it could not be built", done, LIMITS, 60)
     assert isinstance(error, ImageError)
     assert str(error).startswith("demo: it could not be built: ")
     assert words in str(error)
 
 
 def test_a_build_that_came_to_its_own_end_has_no_such_words() -> None:
-    error = endings.failure("demo", completed(1, "noise\nerror: no such version\n"), LIMITS, 60)
+    error = build_failures.failure("demo", completed(1, "noise\nerror: no such version\n"), LIMITS, 60)
     assert str(error) == "demo: error: no such version"
 
 
 def test_a_full_disk_is_the_machines_fault() -> None:
-    assert isinstance(endings.failure("demo", completed(2, "cp: No space left on device"), LIMITS, 60), EngineError)
+    assert isinstance(
+        build_failures.failure("demo", completed(2, "cp: No space left on device"), LIMITS, 60), EngineError
+    )
 
 
 def test_of_a_long_output_the_beginning_is_kept_as_well() -> None:
-    kept = endings.output(completed(1, f"Failed to build `x==1`\n{'y' * 9000}\nlast"))
+    kept = build_failures.output(completed(1, f"Failed to build `x==1`\n{'y' * 9000}\nlast"))
     assert kept.startswith("Failed to build `x==1`")
     assert kept.endswith("last")
     assert len(kept) < 6000
@@ -76,7 +78,7 @@ def test_of_a_long_output_the_beginning_is_kept_as_well() -> None:
     ],
 )
 def test_the_telling_lines_and_the_system_package_that_lacks(said: str, wanted: str) -> None:
-    assert wanted in endings.why(said)
+    assert wanted in build_failures.why(said)
 
 
 def test_a_builds_own_reason_comes_beside_the_package() -> None:
@@ -85,13 +87,13 @@ def test_a_builds_own_reason_comes_beside_the_package() -> None:
         "   [stderr]\n   x.c:9: fatal error: longintrepr.h: No such file or directory\n"
         "   error: Command 'gcc' returned non-zero exit status 1.\nhint: This error likely indicates a library\n"
     )
-    assert endings.why(said) == (
+    assert build_failures.why(said) == (
         "error: Failed to build `x==1`; x.c:9: fatal error: longintrepr.h: No such file or directory"
     )
 
 
 def test_a_system_package_is_named_only_when_it_is_missing() -> None:
-    assert "Debian" not in endings.why("compiling with ffi.h\nerror: something else\n")
+    assert "Debian" not in build_failures.why("compiling with ffi.h\nerror: something else\n")
 
 
 @pytest.fixture

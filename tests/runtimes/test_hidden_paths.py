@@ -19,7 +19,7 @@ import pytest_crab
 from pytest_crab.errors import EngineError
 from pytest_crab.protocols import Command
 from pytest_crab.protocols import Limits
-from pytest_crab.runtimes import hiding
+from pytest_crab.runtimes import hidden_paths
 from pytest_crab.runtimes.bubblewrap import run_in_folder
 from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
 from pytest_crab.sources import fetcher_for
@@ -32,7 +32,7 @@ LIMITS = Limits(memory=128, processes=24, cpus=1.0, disk=16, file=8)
 
 @pytest.fixture(autouse=True)
 def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hiding, "_places", {})
+    monkeypatch.setattr(hidden_paths, "_places", {})
 
 
 @pytest.fixture
@@ -68,8 +68,8 @@ def test_only_what_is_bound_is_seen_of_a_hidden_place(tmp_path: Path) -> None:
         write(shown / "store/cache/built/one/tree", "tree\n"),
         write(shown / "store/cache/built/two", "two\n"),
     )
-    hiding.hide(shown / "store/cache", "the store's cache")
-    hiding.hide(shown / "store", "the store")
+    hidden_paths.hide(shown / "store/cache", "the store's cache")
+    hidden_paths.hide(shown / "store", "the store")
     readable = [shown, built.parent]
     assert seen(tmp_path / "clone", tool, kept, built, other, readable=readable) == ["tool", "-", "tree", "-"]
 
@@ -77,7 +77,7 @@ def test_only_what_is_bound_is_seen_of_a_hidden_place(tmp_path: Path) -> None:
 def test_a_hidden_place_is_hidden_by_each_way_to_it(tmp_path: Path) -> None:
     oracle = write(tmp_path / "real/set/one/oracle", "oracle\n")
     (tmp_path / "link").symlink_to("real")
-    hiding.hide(tmp_path / "link/set/one", "an instance")
+    hidden_paths.hide(tmp_path / "link/set/one", "an instance")
     ways = [tmp_path / "real", tmp_path / "link"]
     for way in ways:
         assert seen(tmp_path / "clone", way / "set/one/oracle", readable=[way]) == ["-"]
@@ -90,7 +90,7 @@ def test_what_is_needed_and_hidden_is_an_error(tmp_path: Path) -> None:
     clone = tmp_path / "clone"
     clone.mkdir()
     assert run_in_folder([str(tool)], clone, readable=[tmp_path / "shown"], seconds=20).stdout == b"ran\n"
-    hiding.hide(tool.parent, "an instance")
+    hidden_paths.hide(tool.parent, "an instance")
     for readable in (tmp_path / "shown", tool.parent):
         with pytest.raises(EngineError, match="an instance") as caught:
             run_in_folder([str(tool)], clone, readable=[readable], seconds=20)
@@ -103,7 +103,7 @@ def test_what_is_needed_and_hidden_is_an_error(tmp_path: Path) -> None:
 READ = """
 import sys
 from pathlib import Path
-from pytest_crab.runtimes import hiding
+from pytest_crab.runtimes import hidden_paths
 from pytest_crab.runtimes.bubblewrap import run_in_folder
 if sys.argv[2] == "shown":
     hiding._places.clear()

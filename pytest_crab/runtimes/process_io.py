@@ -17,7 +17,7 @@ _LOOK = 0.1
 _DRAIN_SECONDS = 0.5
 
 
-class Piped:
+class PipedProcess:
     """One process with its three pipes; ``late`` and ``overflow`` say why it was killed, if it was."""
 
     def __init__(self, process: subprocess.Popen[bytes], stdin: bytes, cap: int) -> None:
@@ -83,7 +83,11 @@ class Piped:
 
 
 def serve(
-    running: Sequence[Piped], *, deadline: float, cancelled: Callable[[], bool], kill: Callable[[Piped], None]
+    running: Sequence[PipedProcess],
+    *,
+    deadline: float,
+    cancelled: Callable[[], bool],
+    kill: Callable[[PipedProcess], None],
 ) -> None:
     """Serve processes until all have ended; ``kill`` ends one with all its descendants.
 
@@ -116,14 +120,14 @@ def serve(
             os.close(end)
 
 
-def _register(selector: selectors.BaseSelector, piped: Piped, end: int) -> None:
+def _register(selector: selectors.BaseSelector, piped: PipedProcess, end: int) -> None:
     selector.register(end, selectors.EVENT_READ, (piped, None))
     for pipe in piped.open:
         writing = pipe is piped.process.stdin
         selector.register(pipe, selectors.EVENT_WRITE if writing else selectors.EVENT_READ, (piped, pipe))
 
 
-def _round(selector: selectors.BaseSelector, alive: set[Piped], seconds: float) -> None:
+def _round(selector: selectors.BaseSelector, alive: set[PipedProcess], seconds: float) -> None:
     for key, _ in selector.select(seconds):
         piped, pipe = key.data
         if piped not in alive:
@@ -136,14 +140,14 @@ def _round(selector: selectors.BaseSelector, alive: set[Piped], seconds: float) 
             alive.discard(piped)
 
 
-def _turn(selector: selectors.BaseSelector, piped: Piped, pipe: IO[bytes]) -> None:
+def _turn(selector: selectors.BaseSelector, piped: PipedProcess, pipe: IO[bytes]) -> None:
     number = pipe.fileno()
     piped.turn(pipe)
     if pipe not in piped.open:
         selector.unregister(number)
 
 
-def _finish(selector: selectors.BaseSelector, piped: Piped) -> None:
+def _finish(selector: selectors.BaseSelector, piped: PipedProcess) -> None:
     """The process has gone: take what is still in its pipes, all that is there however late this comes to it."""
     deadline = time.monotonic() + _DRAIN_SECONDS
     for pipe in list(piped.open):
@@ -158,14 +162,14 @@ def _finish(selector: selectors.BaseSelector, piped: Piped) -> None:
             piped.close(pipe)
 
 
-def start_process(argv: Sequence[str], stdin: bytes, cap: int, **options: object) -> Piped:
+def start_process(argv: Sequence[str], stdin: bytes, cap: int, **options: object) -> PipedProcess:
     """Start a process with three pipes and no open files of ours."""
     pipe = subprocess.PIPE
     process = subprocess.Popen(list(argv), stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0, **options)  # type: ignore[call-overload]
-    return Piped(process, stdin, cap)
+    return PipedProcess(process, stdin, cap)
 
 
-def to_completed(piped: Piped, *, out_of_memory: bool, too_much_disk: bool = False) -> Completed:
+def to_completed(piped: PipedProcess, *, out_of_memory: bool, too_much_disk: bool = False) -> Completed:
     """Return how a served process ended; a signal's number is given as a shell would, 128 added."""
     code = piped.process.returncode
     killed = piped.late or piped.overflow

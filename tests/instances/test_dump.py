@@ -11,7 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from pytest_crab.instances import load_instance
-from pytest_crab.instances.writing import instance_yaml
+from pytest_crab.instances.dump import instance_yaml
 from pytest_crab.types import Comment
 from pytest_crab.types import Environment
 from pytest_crab.types import Instance
