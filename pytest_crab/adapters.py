@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import importlib
 import re
 from collections.abc import Container
@@ -16,6 +15,7 @@ from typing import Any
 
 from pytest_crab import serialization
 from pytest_crab.errors import BadInput
+from pytest_crab.formats import format_near
 
 _CLASS_PATH = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
@@ -78,9 +78,11 @@ class Family:
         if not _CLASS_PATH.fullmatch(path):
             names = sorted({*self.table, *others})
             known = ", ".join(names)
-            near = [] if name in entries else difflib.get_close_matches(name, names, n=1)
-            hint = f" (did you mean {near[0]}?)" if near else ""
-            what = f"an entry of crab.yaml and no {self.noun} itself" if name in entries else f"no {self.noun}{hint}"
+            what = (
+                f"an entry of crab.yaml and no {self.noun} itself"
+                if name in entries
+                else f"no {self.noun}{format_near(name, names)}"
+            )
             problem = f"{name!r} is {what}; use one of {known}, or your own class as module:Class"
             raise BadInput(where or self.where(name), [problem])
         return AdapterSpec(path=path, settings=settings, folder=str(folder.absolute()))

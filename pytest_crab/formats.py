@@ -37,6 +37,14 @@ def format_count(count: int, noun: str) -> str:
     return f"{count} {noun if count == 1 else plural}"
 
 
+def format_near(name: str, known: Iterable[str]) -> str:
+    """Return " (did you mean NEAR?)" where one of the known names is like this one, else nothing."""
+    import difflib
+
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f" (did you mean {near[0]}?)" if near else ""
+
+
 def format_names(names: Sequence[str], shown: int, between: str = ", ") -> str:
     """Return the first ``shown`` names in a row, and how many more there are."""
     return between.join(names[:shown]) + (f" and {len(names) - shown} more" if len(names) > shown else "")

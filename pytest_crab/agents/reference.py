@@ -74,7 +74,8 @@ class BoundReferenceAgent:
                 f"comment {bare[0]} was found and has no reference of its own, so the simulated agent cannot act; "
             )
             raise AgentError(sentence + "add one to instance.yaml or use another agent")
-        notes = "hit: " + (", ".join(comment.id for comment in struck) or "no comment")
+        ids = ", ".join(comment.id for comment in struck)
+        notes = f"findings overlap {ids}" if struck else "no finding overlaps a human comment"
         diffs = tuple(dict.fromkeys(self._diffs(struck)))
         if not diffs:
             return Revision(version=VERSION, notes=notes)

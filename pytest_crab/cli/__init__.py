@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import click
 
+from pytest_crab.formats import format_near
+
 
 class Subcommand(NamedTuple):
     """The target of a subcommand ("module:function" of this package), and its line in the help."""
@@ -67,6 +69,14 @@ class Commands(click.Group):
         module, _, name = COMMANDS[cmd_name].target.partition(":")
         command: click.Command = getattr(importlib.import_module(f"{__name__}.{module}"), name)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Name the nearest subcommand where there is none of that name."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            ctx.fail(f"No such command {args[0]!r}{format_near(args[0], COMMANDS)}.")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - the same
         """Write the table into the help, a section for each group."""

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
+from pytest_crab.formats import format_near
 from pytest_crab.plugin.option_table import OPTIONS
 
 if TYPE_CHECKING:
@@ -42,8 +43,7 @@ def find_experiment(name: str, place: str, settings: Settings) -> Experiment:
     if not settings.experiments:
         what = "has no experiments" if file.exists() else "is not there"
         raise pytest.UsageError(f"{place} is {name!r}, and {file} {what}: name reviewers with --reviewer, or add it")
-    near = difflib.get_close_matches(name, settings.experiments, n=1)
-    hint = f" (did you mean {near[0]}?)" if near else ""
+    hint = format_near(name, settings.experiments)
     known = ", ".join(sorted(settings.experiments))
     raise pytest.UsageError(f"{place} is {name!r}, which is no experiment of {file}{hint}; these are: {known}")
 

@@ -15,12 +15,21 @@ _MARK = "==== the end of block"
 
 
 @pytest.fixture
-def run_page() -> Callable[[Path, Path, Mapping[str, str]], None]:
-    """``run_page(page, folder, environ)`` runs all blocks in one shell and asserts that each prints what is shown."""
+def run_page() -> Callable[[Path, Path, Mapping[str, str]], list[str]]:
+    """``run_page(page, folder, environ)`` runs all blocks in one shell and asserts that each prints what is shown.
+
+    It returns what each printed.
+    """
     return _run
 
 
-def _run(page: Path, folder: Path, environ: Mapping[str, str]) -> None:
+@pytest.fixture
+def shown_in() -> Callable[[str, str], bool]:
+    """``shown_in(text, output)``: whether a text as a page shows it is a part of this output."""
+    return lambda text, output: re.search(_pattern(text.splitlines()), output) is not None
+
+
+def _run(page: Path, folder: Path, environ: Mapping[str, str]) -> list[str]:
     blocks = _blocks(page)
     script = "exec 2>&1\n" + "".join(f"{text}echo '{_MARK}' {number}\n" for number, (text, _) in enumerate(blocks))
     done = subprocess.run(
@@ -30,6 +39,7 @@ def _run(page: Path, folder: Path, environ: Mapping[str, str]) -> None:
     assert len(said) == len(blocks) + 1, done.stdout
     for (commands, shown), output in zip(blocks, said, strict=False):
         assert not shown or re.fullmatch(_pattern(shown), output), f"{commands}\nprinted\n{output}"
+    return said[:-1]
 
 
 def _blocks(page: Path) -> list[tuple[str, list[str]]]:
