@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,10 +9,16 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from pytest_crab.benchmarks.martian import MartianRelease
+from pytest_crab.benchmarks.martian import MartianResult
+from pytest_crab.benchmarks.martian import digest_of
+from pytest_crab.benchmarks.martian import has_martian
+from pytest_crab.benchmarks.martian import load
+from pytest_crab.benchmarks.martian import read_martian
+from pytest_crab.benchmarks.martian import reading
 from pytest_crab.errors import BadInput
 
-#: Files that tell the releases apart.
-_MARTIAN = ("golden_comments", "evaluations")
+#: The files of BC-Bench's release.
 _BCBENCH = ("code-review-results.json", "codereview.jsonl")
 
 
@@ -21,14 +26,16 @@ _BCBENCH = ("code-review-results.json", "codereview.jsonl")
 class JudgedRun:
     """One reviewer's run under one judge, in counts of comments.
 
-    ``expected`` are known issues, ``matched`` those that the judge found in the review, ``incorrect`` the reviewer's
-    comments that match none. Comments that count neither for nor against are ``neutral``. ``found`` says of each known
-    issue, by pull request and number, whether it was matched; empty where the release has counts only. ``clean`` are
-    pull requests without a known issue, ``alarmed`` those of them on which the reviewer commented.
+    ``golden`` names the version of the known issues. ``expected`` are known issues, ``matched`` those that the judge
+    found in the review, ``incorrect`` the reviewer's comments that match none. Comments that count neither for nor
+    against are ``neutral``. ``found`` says of each known issue, by pull request and number, whether it was matched;
+    empty where the release has counts only. ``clean`` are pull requests without a known issue, ``alarmed`` those of
+    them on which the reviewer commented.
     """
 
     reviewer: str
     judge: str
+    golden: str
     pull_requests: int
     expected: int
     matched: int
@@ -41,64 +48,56 @@ class JudgedRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedRelease:
-    """The runs of a release; ``golden`` names the version of its known issues, by count and digest."""
+    """The runs of a release; ``golden`` names the version of its known issues, by count and digest.
+
+    ``notes`` say which runs counted other known issues than these.
+    """
 
     benchmark: str
     golden: str
     runs: tuple[JudgedRun, ...]
+    notes: tuple[str, ...] = ()
 
 
 def is_judged(folder: Path) -> bool:
     """Return True if the folder is a release that ``read_judged`` reads."""
-    return any(all((folder / name).exists() for name in names) for names in (_MARTIAN, _BCBENCH))
+    return has_martian(folder) or all((folder / name).exists() for name in _BCBENCH)
 
 
 def read_judged(folder: Path) -> JudgedRelease:
     """Read the judgements of a release. Raises BadInput for a file that is missing or of another shape."""
-    read = _read_martian if (folder / _MARTIAN[0]).exists() else _read_bcbench
-    try:
-        return read(folder)
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        what = f"{type(error).__name__}: {str(error)[:80]}"
-        raise BadInput(str(folder), [f"it is no release of this shape ({what}); fetch it again"]) from error
-    except OSError as error:
-        raise BadInput(str(error.filename), [f"it cannot be read ({error.strerror})"]) from error
+    with reading(folder):
+        return _read_martian(folder) if has_martian(folder) else _read_bcbench(folder)
 
 
 def _read_martian(folder: Path) -> JudgedRelease:
     """Read Martian's release: every known issue against every candidate comment of every tool, by each judge."""
-    golden = {
-        pull_request["url"]: [comment["comment"] for comment in pull_request["comments"]]
-        for path in sorted((folder / "golden_comments").glob("*.json"))
-        for pull_request in _load(path)
+    release = read_martian(folder)
+    return JudgedRelease(
+        benchmark="Martian",
+        golden=release.golden,
+        runs=tuple(
+            _martian_run(tool, judge, release, results)
+            for judge, by_tool in release.judged.items()
+            for tool, results in by_tool.items()
+        ),
+    )
+
+
+def _martian_run(tool: str, judge: str, release: MartianRelease, results: Mapping[str, MartianResult]) -> JudgedRun:
+    found = {
+        (url, number): hit is not None
+        for url, pull in release.pulls.items()
+        for number, hit in enumerate(results[url].matched if url in results else [None] * len(pull.issues))
     }
-    runs = []
-    for path in sorted((folder / "evaluations").glob("*/evaluations.json")):
-        by_tool: dict[str, dict[str, Any]] = {}
-        for url, results in _load(path).items():
-            for tool, result in results.items():
-                by_tool.setdefault(tool, {})[url] = result
-        runs += [_martian_run(tool, path.parent.name, golden, by_tool[tool]) for tool in sorted(by_tool)]
-    issues = sum(map(len, golden.values()))
-    version = _digest(path for path in sorted((folder / "golden_comments").glob("*.json")))
-    return JudgedRelease(benchmark="Martian", golden=f"{issues} known issues, sha256 {version}", runs=tuple(runs))
-
-
-def _martian_run(tool: str, judge: str, golden: Mapping[str, list[str]], results: Mapping[str, Any]) -> JudgedRun:
-    found = {}
-    for url, texts in golden.items():
-        hits = [one["golden_comment"] for one in results[url]["true_positives"]] if url in results else []
-        for number, text in enumerate(texts):
-            found[url, number] = text in hits
-            if text in hits:
-                hits.remove(text)
     return JudgedRun(
         reviewer=tool,
         judge=judge,
+        golden=release.golden,
         pull_requests=len(results),
         expected=len(found),
         matched=sum(found.values()),
-        incorrect=sum(len(result["false_positives"]) for result in results.values()),
+        incorrect=sum(result.incorrect for result in results.values()),
         found=found,
     )
 
@@ -108,15 +107,24 @@ def _read_bcbench(folder: Path) -> JudgedRelease:
     cases = [json.loads(line) for line in (folder / "codereview.jsonl").read_text("utf-8").splitlines() if line]
     known = {case["instance_id"]: case["expected_comments"] for case in cases}
     clean = {name for name, comments in known.items() if not comments}
-    runs = []
-    for run in _load(folder / "code-review-results.json")["runs"]:
+    runs, notes = [], []
+    for number, run in enumerate(load(folder / "code-review-results.json")["runs"]):
+        _require_sums(folder, number, run)
         scores = {name: score for name, score in run["instance_results"].items() if name in clean}
         variant = "" if run["experiment"] is None else " with instructions"
-        selection = f"{run['total']} cases of {run['benchmark_version']}"
+        reviewer, version = (
+            f"{run['agent_name']} {run['model']}{variant}",
+            f"{run['total']} cases of {run['benchmark_version']}",
+        )
+        here = sum(len(known.get(name, ())) for name in run["instance_results"])
+        if here != run["expected_comment_count"]:
+            counts = f"{run['expected_comment_count']} known issues; codereview.jsonl has {here} for them"
+            notes.append(f"runs on {version} counted {counts}")
         runs.append(
             JudgedRun(
-                reviewer=f"{run['agent_name']} {run['model']}{variant}, {selection}",
+                reviewer=reviewer,
                 judge=run["judge_model"],
+                golden=version,
                 pull_requests=run["total"],
                 expected=run["expected_comment_count"],
                 matched=run["matched_comment_count"],
@@ -126,15 +134,17 @@ def _read_bcbench(folder: Path) -> JudgedRelease:
                 alarmed=sum(score < 1 for score in scores.values()),
             )
         )
-    version = _digest([folder / "codereview.jsonl"])
+    digest = digest_of([folder / "codereview.jsonl"])
     issues = sum(map(len, known.values()))
-    golden = f"{issues} known issues in {len(known)} cases, {len(clean)} of them clean, sha256 {version}"
-    return JudgedRelease(benchmark="BC-Bench", golden=golden, runs=tuple(runs))
+    golden = f"{issues} known issues in {len(known)} cases, {len(clean)} of them clean, sha256 {digest}"
+    return JudgedRelease(benchmark="BC-Bench", golden=golden, runs=tuple(runs), notes=tuple(dict.fromkeys(notes)))
 
 
-def _load(path: Path) -> Any:
-    return json.loads(path.read_bytes())
-
-
-def _digest(paths: Any) -> str:
-    return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()[:12]
+def _require_sums(folder: Path, number: int, run: Mapping[str, Any]) -> None:
+    """Raise BadInput for a run whose counts do not add up: another version counts other things by these names."""
+    matched = run["matched_comment_count"]
+    said = matched + run["incorrect_comment_count"] + run["ignored_matched_comment_count"]
+    known = matched + run["missed_comment_count"]
+    if (said, known) != (run["generated_comment_count"], run["expected_comment_count"]):
+        problem = f"run {number} has counts that do not add up to its comments and known issues; fetch it again"
+        raise BadInput(str(folder / "code-review-results.json"), [problem])

@@ -18,6 +18,9 @@ from pytest_crab.benchmarks.cr_bench import has_judged_bugs
 from pytest_crab.benchmarks.cr_bench import read_judged_bugs
 from pytest_crab.benchmarks.judged import is_judged
 from pytest_crab.benchmarks.judged import read_judged
+from pytest_crab.benchmarks.martian import has_martian
+from pytest_crab.benchmarks.martian import martian_reviews
+from pytest_crab.benchmarks.martian import read_martian
 from pytest_crab.benchmarks.recorded import Recording
 from pytest_crab.benchmarks.sweprbench_reports import has_reports
 from pytest_crab.benchmarks.sweprbench_reports import read_reports
@@ -39,6 +42,7 @@ from pytest_crab.report.matching import match_reviews
 from pytest_crab.report.page import FILE as PAGE
 from pytest_crab.report.recorded_results import recorded_lines
 from pytest_crab.report.recorded_results import summarise_recording
+from pytest_crab.report.stored_report import write_reviews
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.swe_prbench_text import prbench_lines
 from pytest_crab.report.terminal import summary_lines
@@ -60,13 +64,26 @@ from pytest_crab.report.write_report import remake
     help="A report's folder or its trials.jsonl: compare the verdicts of a replay with the recorded ones.",
 )
 @click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="With --recorded: write Martian's reviews, or submissions to AACR-Bench, as a report into this new folder.",
+)
+@click.option(
     "--finding-labels",
     "labels",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="A CSV file with labels of findings (columns trial, finding and one for each dimension): add them to PLACE.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
-def report(place: Path | None, folder: Path | None, trials: Path | None, labels: Path | None, *, as_json: bool) -> None:
+def report(
+    place: Path | None,
+    folder: Path | None,
+    trials: Path | None,
+    out: Path | None,
+    labels: Path | None,
+    *,
+    as_json: bool,
+) -> None:
     """Print recorded results and write their pages, running nothing.
 
     With a PLACE (a report's folder, its trials.jsonl, or a store): print the summary, and write summary.json,
@@ -75,6 +92,8 @@ def report(place: Path | None, folder: Path | None, trials: Path | None, labels:
     """
     if (place is None) == (folder is None) or (trials is not None and folder is None):
         raise click.UsageError("name a report's folder, or --recorded with a set; --against goes with --recorded")
+    if out is not None and (folder is None or trials is not None):
+        raise click.UsageError("--out goes with --recorded, and not with --against")
     if labels is not None and place is None:
         raise click.UsageError("--finding-labels goes with a report's folder")
     try:
@@ -82,7 +101,7 @@ def report(place: Path | None, folder: Path | None, trials: Path | None, labels:
             found, lines = _again(place, labels)
         else:
             assert folder is not None
-            found, lines = _recorded(folder, trials)
+            found, lines = _recorded(folder, trials) if out is None else _as_report(folder, out)
     except BadInput as error:
         raise click.ClickException(str(error)) from error
     except OSError as error:
@@ -100,8 +119,25 @@ def _again(place: Path, labels: Path | None) -> tuple[Any, Iterable[str]]:
         add_finding_labels(file, labels)
     before = read_summary(file.with_name(SUMMARY)) if file.with_name(SUMMARY).is_file() else Summary()
     summary = remake(file.parent, errors_as_misses=before.errors_as_misses, shard=before.shard, gate=before.gate)
+    return summary, _report_lines(summary, file.with_name(PAGE))
+
+
+def _as_report(folder: Path, out: Path) -> tuple[Any, Iterable[str]]:
+    if has_submissions(folder):
+        summary = write_reviews(read_submissions(folder), out, "")
+    elif has_martian(folder):
+        release = read_martian(folder)
+        summary = write_reviews(martian_reviews(release), out, f"Martian, {release.golden}")
+    else:
+        raise BadInput(
+            str(folder), ["it has no texts of reviews; --out takes Martian's release and AACR-Bench's submissions"]
+        )
+    return summary, _report_lines(summary, out / PAGE)
+
+
+def _report_lines(summary: Summary, page: Path) -> list[str]:
     width = shutil.get_terminal_size().columns
-    return summary, [*(line.text for line in summary_lines(summary, max(80, width))), f"report: {file.with_name(PAGE)}"]
+    return [*(line.text for line in summary_lines(summary, max(80, width))), f"report: {page}"]
 
 
 def _recorded(folder: Path, trials: Path | None) -> tuple[Any, Iterable[str]]:

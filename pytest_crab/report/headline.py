@@ -38,8 +38,8 @@ def rate_sentence(own: ReviewerSummary) -> str:
     """Return a reviewer's rate with its interval, as in ``mine: 50.0% (5 of 10 oracles caught; 95% ...)``."""
     rate, name = own.overall, ascii_line(own.reviewer)
     if not rate.known:
-        return f"{name}: no rate, since none of {format_count(rate.oracles, 'oracle')} has a verdict"
-    parts = [f"{format_number(rate.caught)} of {format_count(rate.known, 'oracle')} caught"]
+        return f"{name}: no rate, since none of {format_count(rate.oracles, own.counted)} has a verdict"
+    parts = [f"{format_number(rate.caught)} of {format_count(rate.known, own.counted)} caught"]
     if rate.interval is not None:
         low, high = format_percent(rate.interval.low), format_percent(rate.interval.high)
         parts.append(f"95% interval {low}% to {high}%")

@@ -20,8 +20,8 @@ from pytest_crab.text import one_line
 #: A known issue under one reviewer: reviewer, pull request, number.
 _Cell = tuple[str, str, int]
 _HEADS = (
-    "reviewer", "runs", "expected", "matched", "incorrect", "neutral", "precision", "recall", "F1", "F0.5", "F2",
-    "false alarms",
+    "reviewer", "known issues", "runs", "expected", "matched", "incorrect", "neutral", "precision", "recall", "F1",
+    "F0.5", "F2", "false alarms",
 )  # fmt: skip
 
 
@@ -30,11 +30,13 @@ class JudgedRates:
     """The rates of one reviewer under one judge, each a mean over its ``runs``; None where nothing can be divided.
 
     ``precision`` is matched / (matched + incorrect), so that ``neutral`` comments count neither way; ``recall`` is
-    matched / expected. ``false_alarms`` is the share of clean pull requests on which the reviewer commented.
+    matched / expected. ``golden`` names the version of the known issues. ``false_alarms`` is the share of clean pull
+    requests on which the reviewer commented.
     """
 
     reviewer: str
     judge: str
+    golden: str
     runs: int
     expected: float
     matched: float
@@ -59,20 +61,24 @@ class JudgeAgreement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedSummary:
-    """The numbers of a release; ``union`` has by judge how many known issues any reviewer found."""
+    """The numbers of a release; ``union`` has by judge how many known issues any reviewer found.
+
+    ``notes`` say which runs counted other known issues.
+    """
 
     benchmark: str
     golden: str
     rates: tuple[JudgedRates, ...]
     union: dict[str, int]
     agreements: tuple[JudgeAgreement, ...]
+    notes: tuple[str, ...] = ()
 
 
 def summarise_judged(release: JudgedRelease) -> JudgedSummary:
     """Sum up the runs of a release, repeats of one reviewer under one judge together."""
-    groups: dict[tuple[str, str], list[JudgedRun]] = {}
+    groups: dict[tuple[str, str, str], list[JudgedRun]] = {}
     for run in release.runs:
-        groups.setdefault((run.judge, run.reviewer), []).append(run)
+        groups.setdefault((run.judge, run.reviewer, run.golden), []).append(run)
     judges = sorted({run.judge for run in release.runs})
     found: dict[str, dict[_Cell, bool]] = {judge: {} for judge in judges}
     for run in release.runs:
@@ -87,17 +93,20 @@ def summarise_judged(release: JudgedRelease) -> JudgedSummary:
             for one, other in combinations(judges, 2)
             if found[one].keys() & found[other].keys()
         ),
+        notes=release.notes,
     )
 
 
 def judged_lines(summary: JudgedSummary) -> Iterator[str]:
     """Yield the tables as text, names escaped."""
-    yield one_line(f"{summary.benchmark}: recorded judgements against {summary.golden}; nothing was run")
+    yield one_line(f"{summary.benchmark}: recorded judgements; its file has {summary.golden}; nothing was run")
+    yield from map(one_line, summary.notes)
     for judge in sorted({rates.judge for rates in summary.rates}):
         yield ""
         yield f"judge {one_line(judge)}, rates in percent"
         rows = [rates for rates in summary.rates if rates.judge == judge]
-        yield from format_table([_HEADS, *map(_cells, rows)])
+        own = 0 if {rates.golden for rates in rows} == {summary.golden} else 1
+        yield from format_table([[*row[:1], *row[2 - own :]] for row in (_HEADS, *map(_cells, rows))])
         if judge in summary.union:
             yield f"found by any reviewer: {summary.union[judge]}"
     for one in summary.agreements:
@@ -110,7 +119,7 @@ def judged_lines(summary: JudgedSummary) -> Iterator[str]:
 def _cells(rates: JudgedRates) -> list[str]:
     counts = [f"{value:g}" for value in (rates.expected, rates.matched, rates.incorrect, rates.neutral)]
     shares = (rates.precision, rates.recall, rates.f1, rates.f_half, rates.f2, rates.false_alarms)
-    return [rates.reviewer, str(rates.runs), *counts, *(_percent(share) for share in shares)]
+    return [rates.reviewer, rates.golden, str(rates.runs), *counts, *(_percent(share) for share in shares)]
 
 
 def _percent(share: float | None) -> str:
@@ -122,6 +131,7 @@ def _rates(runs: Sequence[JudgedRun]) -> JudgedRates:
     return JudgedRates(
         reviewer=runs[0].reviewer,
         judge=runs[0].judge,
+        golden=runs[0].golden,
         runs=len(runs),
         expected=fmean(run.expected for run in runs),
         matched=fmean(run.matched for run in runs),

@@ -47,7 +47,7 @@ def _reviews(trials: list[Trial], report: Path) -> Iterator[StoredReview]:
 
 def _comments(trial: Trial, subject: Subject | None) -> Iterator[KnownComment]:
     texts = {} if subject is None else {comment.id: comment.body for comment in subject.comments}
-    language = {} if subject is None else {"language": subject.language}
+    language = {} if subject is None or not subject.language else {"language": subject.language}
     for one in trial.comments:
         yield KnownComment(
             body=texts.get(one.id),

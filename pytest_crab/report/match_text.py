@@ -37,6 +37,8 @@ def match_lines(found: MatchReport, dimensions: Sequence[str] = ()) -> Iterator[
         yield from _remarks(one, semantic=semantic)
     if found.left_out:
         yield f"  {format_count(found.left_out, 'trial')} without a review on record, which count neither way"
+    if found.unplaced:
+        yield f"  {format_count(found.unplaced, 'comment')} on no file, which count neither way: they have no place"
     if found.dropped:
         yield f"  {format_count(found.dropped, 'pull request')} without a finding not counted, as the rule has it"
     yield from check_lines(found.checks)

@@ -76,6 +76,7 @@ class MatchReport:
     """All reviewers by one rule and one judge; ``judge`` None: concerns were not compared.
 
     ``left_out`` are trials without a review, or whose findings are not on record; they count neither way.
+    ``unplaced`` are comments on no file, which the rule cannot match; they count neither way.
     ``dropped`` are pull requests without a finding, where the rule does not count these. ``pairs`` are those whose
     concerns were to be compared, and ``unknown`` counts the reasons of those without an answer. ``checks`` are those of
     other forms of the questions, ``asked`` the judgements that were not stored, and ``usage`` is what they used.
@@ -88,6 +89,7 @@ class MatchReport:
     reviewers: tuple[ReviewerMatches, ...]
     dropped: int = 0
     left_out: int = 0
+    unplaced: int = 0
     pairs: int = 0
     unknown: Mapping[str, int] = field(default_factory=dict)
     checks: tuple[FormCheck, ...] = ()
@@ -167,6 +169,7 @@ def match_reviews(
         judge=judge,
         reviewers=tuple(_reviewer(name, [one for one in matched if one.review.reviewer == name]) for name in names),
         dropped=len(reviews) - len(counted),
+        unplaced=sum(hit.line is None for one in matched for hit in one.comments),
         pairs=pairs,
         unknown=dict(unknown.most_common()),
     )
@@ -237,23 +240,26 @@ def _match(review: StoredReview, rule: LocationRule, concerns: _Concerns | None,
     open_pairs = [pair for pair, answer in known.items() if answer.label is None]
     shared = {name: label for name, label in _shared_labels(review).items() if name in OF_PULL_REQUESTS}
 
-    def hits(count: int, side: int, labels: Sequence[Mapping[str, str]]) -> tuple[Hit, ...]:
+    placed = [not rule.needs_path or comment.path is not None for comment in comments]
+    comparable = any(placed) or not comments
+
+    def hits(known: Sequence[bool], side: int, labels: Sequence[Mapping[str, str]]) -> tuple[Hit, ...]:
         line, semantic = ({pair[side] for pair in pairs} for pairs in (found.line, found.semantic))
         unknown = {pair[side] for pair in open_pairs} - semantic
         return tuple(
             Hit(
-                line=at in line,
-                semantic=None if concerns is None or at in unknown else at in semantic,
+                line=at in line if has else None,
+                semantic=None if concerns is None or at in unknown or not has else at in semantic,
                 labels={"repo": review.repo, **shared, **labels[at]},
             )
-            for at in range(count)
+            for at, has in enumerate(known)
         )
 
     return _MatchedReview(
         review=review,
         patches=patches,
-        findings=hits(len(findings), 0, [review.labels.get(at, {}) for at in range(len(findings))]),
-        comments=hits(len(comments), 1, [comment.labels for comment in review.comments]),
+        findings=hits([comparable] * len(findings), 0, [review.labels.get(at, {}) for at in range(len(findings))]),
+        comments=hits(placed, 1, [comment.labels for comment in review.comments]),
     )
 
 

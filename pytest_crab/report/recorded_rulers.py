@@ -90,5 +90,5 @@ def ruler_lines(rulers: Iterable[RecordedRuler]) -> Iterator[str]:
         parts = [one_line(" and ".join(ruler.versions), 200)]
         if ruler.judge:
             cost = "cost not known" if ruler.cost_usd is None else f"{format_dollars(ruler.cost_usd)} USD"
-            parts += [f"{format_count(ruler.votes, 'vote')}, {cost}", ruler.caution]
+            parts += [f"{format_count(ruler.votes, 'vote')}, {cost}" if ruler.votes else "", ruler.caution]
         yield f"{one_line(ruler.name, 60)}: {'; '.join(filter(None, parts))}"

@@ -96,6 +96,11 @@ class ReviewerSummary:
     by_ruler: Mapping[str, RulerMean] = field(default_factory=dict)
 
     @property
+    def counted(self) -> str:
+        """The word for what the rates count: oracles, or comments where a ruler that runs nothing gave verdicts."""
+        return "comment" if self.decided_by else "oracle"
+
+    @property
     def by_kind(self) -> Mapping[str, Rate]:
         """The rates by the label ``kind``."""
         return self.by_label.get(KIND, {})

@@ -157,13 +157,17 @@ def compare_cells(
     recorded: Mapping[str, RecordedRuler],
     location_rule: str = PAPER,
 ) -> RulerComparison:
-    """Compare rulers over cells; ``hit_rulers`` are those that know hits, in their order."""
+    """Compare rulers over cells; ``hit_rulers`` are those that know hits, in their order.
+
+    A ruler that measured no comment is left out.
+    """
     marked = [
         dataclasses.replace(cell, differs={0.0, 1.0} <= {cell.values.get(ruler) for ruler in hit_rulers})
         for cell in cells
     ]
-    measures = dict.fromkeys(ruler for cell in marked for ruler in cell.values if ruler not in hit_rulers)
-    rulers = (*hit_rulers, *measures)
+    measured = dict.fromkeys(ruler for cell in marked for ruler, value in cell.values.items() if value is not None)
+    hit_rulers = [ruler for ruler in hit_rulers if ruler in measured]
+    rulers = (*hit_rulers, *(ruler for ruler in measured if ruler not in hit_rulers))
     return RulerComparison(
         rulers=rulers,
         hit_rulers=tuple(hit_rulers),

@@ -44,7 +44,8 @@ def together_lines(summary: Summary) -> Iterator[str]:
     if len(together.reviewers) < 2 or not together.oracles:
         return
     alone = ", ".join(f"{ascii_line(name)} alone {count}" for name, count in together.unique.items())
-    yield f"together: {together.union} of {together.oracles} oracles caught by any; {alone}"
+    counted = "comments" if all(own.decided_by for own in summary.reviewers) else "oracles"
+    yield f"together: {together.union} of {together.oracles} {counted} caught by any; {alone}"
     yield from (_pair(pair) for pair in together.pairs[:_PAIRS])
     if len(together.pairs) > _PAIRS:
         yield f"and {len(together.pairs) - _PAIRS} more pairs in summary.json"

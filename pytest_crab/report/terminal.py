@@ -252,6 +252,8 @@ def remarks(summary: Summary) -> Iterator[tuple[str, str]]:
         summary, lambda reviewer: f"{format_count(reviewer.instances, 'instance')}: {_mix(reviewer)}"
     ):
         yield text, ""
+    for text in _by_reviewer(summary, _deciding_rulers) if any(own.decided_by for own in reviewers) else ():
+        yield text, "yellow"
     for text in _by_reviewer(summary, _interval_scope) if any(map(_interval_scope, reviewers)) else ():
         yield text, ""
     errors = summary.oracle_errors
@@ -271,6 +273,14 @@ def _by_reviewer(summary: Summary, say: Callable[[ReviewerSummary], str]) -> lis
     return [f"{name}: {text}" for name, text in said.items()]
 
 
+def _deciding_rulers(reviewer: ReviewerSummary) -> str:
+    if not reviewer.decided_by:
+        return "rates are by oracles"
+    said = ", ".join(f"{ascii_line(ruler)} {count}" for ruler, count in reviewer.decided_by.items())
+    mixed = "rates mix rulers" if len(reviewer.decided_by) > 1 else "rates are not by oracles"
+    return f"{mixed}, verdicts by each: {said}"
+
+
 def _interval_scope(reviewer: ReviewerSummary) -> str:
     interval = reviewer.overall.interval
     return "" if interval is None else f"95% intervals over {interval.basis}"
@@ -282,10 +292,6 @@ def _mix(reviewer: ReviewerSummary) -> str:
 
 
 def _own_remarks(reviewer: ReviewerSummary) -> Iterator[tuple[str, str]]:
-    if reviewer.decided_by:
-        said = ", ".join(f"{ascii_line(ruler)} {count}" for ruler, count in reviewer.decided_by.items())
-        mixed = "rates mix rulers" if len(reviewer.decided_by) > 1 else "rates are not by oracles"
-        yield f"{mixed}, verdicts by each: {said}", "yellow"
     if reviewer.repeats > 1:
         yield f"{reviewer.repeats} repeats, an oracle counts as their mean", ""
     yield from ((text, "") for text in repeat_lines(reviewer))

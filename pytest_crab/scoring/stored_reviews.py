@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from dataclasses import field
 
 from pytest_crab.types import Finding
+from pytest_crab.types import Score
 from pytest_crab.types import Side
 
 #: Dimensions whose label a pull request has as a whole, so that each of its findings has it too.
@@ -29,7 +30,8 @@ class StoredReview:
     """One review of one pull request; ``findings`` None: there is none, and every comment counts as missed.
 
     ``pull_request`` is a digest of its content, ``diff`` None where it is not on record. ``labels`` are those of single
-    findings by their place in the review, by dimension.
+    findings by their place in the review, by dimension. ``scores`` are those on record, by judges of a release, on
+    comments that ``c0`` and so on name in their order.
     """
 
     reviewer: str
@@ -40,3 +42,6 @@ class StoredReview:
     findings: tuple[Finding, ...] | None
     diff: str | None = None
     labels: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
+    title: str = ""
+    url: str | None = None
+    scores: tuple[Score, ...] = ()

@@ -19,10 +19,11 @@ NO_FINDING, NO_COMMENT = "there is no finding", "there is no comment"
 class Hit:
     """The outcome of a finding or of a known comment: matched by place, and by place and concern; None is unknown.
 
+    A comment without a file has no place, and so has a finding on a pull request where no comment has one.
     ``labels`` are its labels by dimension.
     """
 
-    line: bool
+    line: bool | None
     semantic: bool | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
 

@@ -29,9 +29,11 @@ bcbench_data = pytest.mark.skipif(
 ONE, TWO = "https://forge.example/o/r/pull/1", "https://forge.example/o/r/pull/2"
 
 
-def result(*hits: str, missed: int = 0) -> dict[str, Any]:
+def result(*hits: str, missing: tuple[str, ...] = (), wrong: int = 0) -> dict[str, Any]:
     hit = [{"golden_comment": text, "matched_candidate": "x"} for text in hits]
-    return {"true_positives": hit, "false_positives": [{"candidate": str(number)} for number in range(missed)]}
+    missed = [{"golden_comment": text} for text in missing]
+    others = [{"candidate": str(number)} for number in range(wrong)]
+    return {"true_positives": hit, "false_positives": others, "false_negatives": missed}
 
 
 @pytest.fixture
@@ -39,13 +41,17 @@ def martian(tmp_path: Path) -> Path:
     """Three known issues, two of the same words; one tool under two judges, one of whom saw less."""
     (tmp_path / "golden_comments").mkdir()
     golden = [
-        {"url": ONE, "comments": [{"comment": "twice"}, {"comment": "twice"}]},
-        {"url": TWO, "comments": [{"comment": "once"}]},
+        {
+            "url": ONE,
+            "pr_title": "One",
+            "comments": [{"comment": "twice", "severity": level} for level in ("Low", "High")],
+        },
+        {"url": TWO, "pr_title": "Two", "comments": [{"comment": "once", "severity": "Low"}]},
     ]
     (tmp_path / "golden_comments" / "r.json").write_text(json.dumps(golden))
     found = {
-        "kind": {ONE: {"bot": result("twice", missed=2)}, TWO: {"bot": result("once")}},
-        "stern": {ONE: {"bot": result(missed=3)}, TWO: {"bot": result("once")}},
+        "kind": {ONE: {"bot": result("twice", missing=("twice",), wrong=2)}, TWO: {"bot": result("once")}},
+        "stern": {ONE: {"bot": result(missing=("twice", "twice"), wrong=3)}, TWO: {"bot": result("once")}},
     }
     for judge, results in found.items():
         (tmp_path / "evaluations" / judge).mkdir(parents=True)
@@ -88,11 +94,88 @@ def test_a_release_of_another_shape_is_one_sentence(martian: Path) -> None:
     assert "fetch it again" in told.output
 
 
+def test_judgements_on_other_known_issues_are_refused(martian: Path) -> None:
+    golden = json.loads((martian / "golden_comments" / "r.json").read_text())
+    golden[1]["comments"].append({"comment": "found later", "severity": "Low"})
+    (martian / "golden_comments" / "r.json").write_text(json.dumps(golden))
+    told = CliRunner().invoke(main, ["report", "--recorded", str(martian)])
+    assert told.exit_code == 1
+    (sentence,) = told.output.strip().splitlines()
+    assert "of https://forge.example/o/r/pull/2 it judged 1 known issues, and golden_comments has 2" in sentence
+
+
+def test_reviews_of_a_release_become_a_report_that_every_ruler_reads(martian: Path, tmp_path: Path) -> None:
+    out = tmp_path / "report"
+    told = CliRunner().invoke(main, ["report", "--recorded", str(martian), "--out", str(out)])
+    assert told.exit_code == 0, told.output
+    assert "bot: 66.7% (2 of 3 comments caught" in told.output
+    compared = CliRunner().invoke(main, ["compare-rulers", str(out), "--similarity", "--json"])
+    assert compared.exit_code == 0, compared.output
+    found = json.loads(compared.output)
+    assert found["rulers"] == ["kind", "stern", "bleu-4", "rouge-l", "chrf"]
+    version = f"Martian, {read_judged(martian).golden}"
+    assert {name: own["versions"] for name, own in found["recorded"].items()} == {"kind": [version], "stern": [version]}
+    (pair,) = [one for one in found["pairs"] if (one["one"], one["other"]) == ("kind", "stern")]
+    assert (pair["both"], pair["only_one"], pair["only_other"], pair["neither"]) == (1, 1, 0, 1)
+    (differing,) = found["differing"]
+    assert (differing["comment"], differing["text"], differing["matched"]) == ("c0", "twice", "x")
+    matched = CliRunner().invoke(main, ["match", str(out), "--json"])  # its known issues are on no file
+    (bot,) = json.loads(matched.output)["reviewers"]
+    assert (bot["overall"]["line"]["comments"], bot["overall"]["line"]["recall"]["undefined"] is None) == (0, False)
+    again = CliRunner().invoke(main, ["report", "--recorded", str(martian), "--out", str(out)])
+    assert (again.exit_code, "there is something already" in again.output) == (1, True), again.output
+
+
+def test_a_release_without_texts_becomes_no_report(tmp_path: Path) -> None:
+    told = CliRunner().invoke(main, ["report", "--recorded", str(tmp_path), "--out", str(tmp_path / "out")])
+    assert (told.exit_code, "it has no texts of reviews" in told.output) == (1, True), told.output
+    told = CliRunner().invoke(main, ["report", str(tmp_path), "--out", str(tmp_path / "out")])
+    assert (told.exit_code, "--out goes with --recorded" in told.output) == (2, True), told.output
+
+
+def bcbench(folder: Path, **changes: Any) -> Path:
+    """One run on two cases, of which one is clean; the review says two things, and one of them is expected."""
+    counts = {"generated": 2, "expected": 1, "matched": 1, "incorrect": 1, "missed": 0, "ignored_matched": 0}
+    run = {
+        **{f"{name}_comment_count": count for name, count in counts.items()},
+        "total": 2,
+        "benchmark_version": "1.2",
+        "agent_name": "bot",
+        "model": "m",
+        "experiment": None,
+        "judge_model": "j",
+        "instance_results": {"bug": 1.0, "clean": 0.0},
+        **changes,
+    }
+    (folder / "code-review-results.json").write_text(json.dumps({"runs": [run]}))
+    cases = [{"instance_id": "bug", "expected_comments": [{}]}, {"instance_id": "clean", "expected_comments": []}]
+    (folder / "codereview.jsonl").write_text("".join(f"{json.dumps(case)}\n" for case in cases))
+    return folder
+
+
+def test_a_run_is_shown_with_the_version_of_its_cases(tmp_path: Path) -> None:
+    told = CliRunner().invoke(main, ["report", "--recorded", str(bcbench(tmp_path))])
+    assert told.exit_code == 0, told.output
+    row = next(line for line in told.output.splitlines() if line.startswith("bot m "))
+    assert row.split(maxsplit=2)[2].replace("  ", " ").startswith("2 cases of 1.2 ")
+    assert [float(word) for word in row.split()[6:]] == [1, 1, 1, 1, 0, 50, 100, 66.7, 55.6, 83.3, 100]
+    other = bcbench(tmp_path, expected_comment_count=3, missed_comment_count=2)
+    told = CliRunner().invoke(main, ["report", "--recorded", str(other)])
+    assert "runs on 2 cases of 1.2 counted 3 known issues; codereview.jsonl has 1 for them" in told.output
+
+
+@pytest.mark.parametrize("changes", [{"missed_comment_count": 7}, {"generated_comment_count": 9}])
+def test_a_run_whose_counts_do_not_add_up_is_refused(tmp_path: Path, changes: dict[str, int]) -> None:
+    told = CliRunner().invoke(main, ["report", "--recorded", str(bcbench(tmp_path, **changes))])
+    assert (told.exit_code, "run 0 has counts that do not add up" in told.output) == (1, True), told.output
+
+
 def test_names_in_a_release_cannot_steer_a_terminal() -> None:
     runs = tuple(
         JudgedRun(
             reviewer="a\x1b[2J",
             judge=judge,
+            golden="g",
             pull_requests=1,
             expected=1,
             matched=1,
@@ -141,6 +224,16 @@ def test_martians_judges_agree_as_published() -> None:
     assert (agreement.cells, round(agreement.kappa or 0, 4)) == (1644, 0.9425)
     assert summary.union == {"anthropic_claude-opus-4-5-20251101": 118, "openai_gpt-5.2": 117}
     assert summary.golden.startswith("137 known issues, sha256 ")
+
+
+@martian_data
+def test_martians_judges_rank_its_tools_nearly_alike(tmp_path: Path) -> None:
+    out = tmp_path / "report"
+    told = CliRunner().invoke(main, ["report", "--recorded", str(DATA / "martian"), "--out", str(out)])
+    assert told.exit_code == 0, told.output
+    (pair,) = json.loads(CliRunner().invoke(main, ["compare-rulers", str(out), "--json"]).output)["pairs"]
+    assert (pair["reviewers"], pair["both"] + pair["only_one"], pair["both"] + pair["only_other"]) == (12, 613, 597)
+    assert (round(pair["kappa"], 4), round(pair["ranks"]["tau"], 2)) == (0.9425, 0.89)
 
 
 @bcbench_data

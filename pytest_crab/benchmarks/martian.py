@@ -1,0 +1,186 @@
+"""Martian's code review benchmark: known issues, candidate comments of every tool, and what each judge found in them.
+
+Each judge's model took the candidates out of a tool's review in its own words, so the candidates of two judges differ.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_crab import serialization
+from pytest_crab.errors import BadInput
+from pytest_crab.scoring.stored_reviews import KnownComment
+from pytest_crab.scoring.stored_reviews import StoredReview
+from pytest_crab.types import Finding
+from pytest_crab.types import Judgement
+from pytest_crab.types import Reason
+from pytest_crab.types import Score
+from pytest_crab.types import verdict_score
+
+#: The folders of a release.
+_GOLDEN, _EVALUATIONS = "golden_comments", "evaluations"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MartianPull:
+    """A pull request with its known issues; ``project`` is the name of the file that has it."""
+
+    project: str
+    title: str
+    issues: tuple[KnownComment, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MartianResult:
+    """The judgement of one review: for each known issue the candidate that matches it, None where none does.
+
+    ``incorrect`` counts the candidates that match none, and ``candidates`` are all of them.
+    """
+
+    matched: tuple[str | None, ...]
+    incorrect: int
+    candidates: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MartianRelease:
+    """A release: pull requests by their address, and results by judge, tool and pull request.
+
+    ``golden`` names the version of the known issues, by count and digest.
+    """
+
+    golden: str
+    pulls: Mapping[str, MartianPull]
+    judged: Mapping[str, Mapping[str, Mapping[str, MartianResult]]]
+
+
+def has_martian(folder: Path) -> bool:
+    """Return True if ``read_martian`` reads the folder."""
+    return all((folder / name).exists() for name in (_GOLDEN, _EVALUATIONS))
+
+
+def read_martian(folder: Path) -> MartianRelease:
+    """Read a release. Raises BadInput for a file of another shape, and for judgements on other known issues."""
+    with reading(folder):
+        files = sorted((folder / _GOLDEN).glob("*.json"))
+        pulls = {pull["url"]: _pull(path.stem, pull) for path in files for pull in load(path)}
+        issues = sum(len(pull.issues) for pull in pulls.values())
+        return MartianRelease(
+            golden=f"{issues} known issues, sha256 {digest_of(files)}",
+            pulls=pulls,
+            judged={
+                path.parent.name: _results(path, pulls)
+                for path in sorted((folder / _EVALUATIONS).glob("*/evaluations.json"))
+            },
+        )
+
+
+def martian_reviews(release: MartianRelease) -> Iterator[StoredReview]:
+    """Yield every tool's review of every pull request, scored by every judge.
+
+    Its findings are the candidates in the words of the first judge, so a match by another judge names no finding.
+    """
+    first = next(iter(release.judged), "")
+    for tool in sorted({tool for by_tool in release.judged.values() for tool in by_tool}):
+        for url, pull in release.pulls.items():
+            own = {
+                judge: by_tool[tool][url] for judge, by_tool in release.judged.items() if url in by_tool.get(tool, ())
+            }
+            texts = own[first].candidates if first in own else ()
+            places = {text: at for at, text in enumerate(texts)}
+            yield StoredReview(
+                reviewer=tool,
+                instance=_instance(url),
+                repo=pull.project,
+                pull_request=serialization.digest(url),
+                comments=pull.issues,
+                findings=tuple(Finding(body=text, path=None) for text in texts) if first in own else None,
+                title=pull.title,
+                url=url,
+                scores=tuple(
+                    _score(judge, number, text, places if judge == first else {})
+                    for judge, result in own.items()
+                    for number, text in enumerate(result.matched)
+                ),
+            )
+
+
+def _pull(project: str, pull: Mapping[str, Any]) -> MartianPull:
+    issues = tuple(
+        KnownComment(body=str(one["comment"]), labels={"severity": str(one["severity"]), "repo": project})
+        for one in pull["comments"]
+    )
+    return MartianPull(project=project, title=str(pull["pr_title"]), issues=issues)
+
+
+def _results(path: Path, pulls: Mapping[str, MartianPull]) -> dict[str, dict[str, MartianResult]]:
+    found: dict[str, dict[str, MartianResult]] = {}
+    listed = load(path.with_name("candidates.json")) if path.with_name("candidates.json").exists() else {}
+    for url, by_tool in load(path).items():
+        for tool, result in by_tool.items():
+            candidates = [one["text"] for one in listed.get(url, {}).get(tool, ())]
+            found.setdefault(tool, {})[url] = _result(path, url, pulls, result, candidates)
+    return dict(sorted(found.items()))
+
+
+def _result(
+    path: Path, url: str, pulls: Mapping[str, MartianPull], result: Mapping[str, Any], candidates: Iterable[str]
+) -> MartianResult:
+    golden = [issue.body for issue in pulls[url].issues] if url in pulls else []
+    hits = [(one["golden_comment"], one["matched_candidate"]) for one in result["true_positives"]]
+    others = [one["candidate"] for one in result["false_positives"]]
+    judged = [text for text, _ in hits] + [one["golden_comment"] for one in result["false_negatives"]]
+    if sorted(judged) != sorted(map(str, golden)):
+        counts = f"of {url} it judged {len(judged)} known issues, and {_GOLDEN} has {len(golden)}, or others"
+        raise BadInput(str(path), [f"{counts}; take both from one version of the release"])
+    matched: list[str | None] = []
+    for text in golden:
+        at = next((at for at, (issue, _) in enumerate(hits) if issue == text), None)
+        matched.append(None if at is None else hits.pop(at)[1])
+    every = (*candidates, *(text for text in matched if text is not None), *others)
+    return MartianResult(matched=tuple(matched), incorrect=len(others), candidates=tuple(dict.fromkeys(every)))
+
+
+def _score(judge: str, number: int, matched: str | None, places: Mapping[str, int]) -> Score:
+    judgement = Judgement(reason=Reason.NO_HIT if matched is None else Reason.HIT, detail=matched)
+    evidence = {"finding": places[matched]} if matched is not None and matched in places else {}
+    return verdict_score(judge, f"c{number}", judgement, evidence)
+
+
+def _instance(url: str) -> str:
+    """Return the name of a pull request, as owner__name-number. Raises ValueError."""
+    match = re.fullmatch(r"https://[^/]+/([\w.-]+)/([\w.-]+)/pull/(\d+)", url)
+    if match is None:
+        raise ValueError(f"{url} is no address of a pull request")
+    return f"{match[1]}__{match[2]}-{match[3]}"
+
+
+@contextmanager
+def reading(folder: Path) -> Iterator[None]:
+    """Turn what reading a release of another shape raises into BadInput."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        what = f"{type(error).__name__}: {str(error)[:80]}"
+        raise BadInput(str(folder), [f"it is no release of this shape ({what}); fetch it again"]) from error
+    except OSError as error:
+        raise BadInput(str(error.filename), [f"it cannot be read ({error.strerror})"]) from error
+
+
+def load(path: Path) -> Any:
+    """Return the JSON in a file. Raises ValueError, OSError."""
+    return json.loads(path.read_bytes())
+
+
+def digest_of(paths: Iterable[Path]) -> str:
+    """Return the digest that names a version of these files."""
+    return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()[:12]
