@@ -26,7 +26,7 @@ from pytest_crab.types import Revision
 #: Folders inside a sandbox that are the harness's own: no tree lies in one, or around one.
 OWN_PLACES = {
     "tmp": "/tmp",  # noqa: S108 - inside the sandbox
-    "meeting": "/meet",
+    "socket_folder": "/meet",
     "trees": "/opt/crab",
     "models": "/run/pytest-crab",
     "home": "/home/client",
@@ -223,15 +223,15 @@ class CloneRequest:
     """The settings of a clone on the host.
 
     Its commands see the trees of ``readable`` and ``writable`` at the same paths, the ``network`` if so, and the
-    gateway with ``models``. ``permit`` is called before anything runs without a sandbox; it raises EngineError where
-    that is not allowed.
+    gateway with ``models``. ``require_sandbox`` is called before anything runs without a sandbox; it raises
+    EngineError where that is not allowed.
     """
 
     readable: Sequence[Path] = ()
     writable: Sequence[Path] = ()
     network: bool = False
     models: ModelAccess | None = None
-    permit: Callable[[], None] = refuse_unconfined
+    require_sandbox: Callable[[], None] = refuse_unconfined
 
 
 class Runtime(Protocol):
@@ -273,8 +273,8 @@ class Runtime(Protocol):
     def clone(self, snapshot: Snapshot, request: CloneRequest) -> AbstractContextManager[Workspace]:
         """A throw-away clone of head on the host, whose commands are the host's own programs.
 
-        They run in a sandbox, or without one where there is none and ``request.permit`` allows it. Nothing is asked or
-        started before the first command: files can be read, changed and compared on any host.
+        They run in a sandbox, or without one where there is none and ``request.require_sandbox`` allows it. Nothing is
+        asked or started before the first command: files can be read, changed and compared on any host.
         """
 
     def stop(self) -> None:

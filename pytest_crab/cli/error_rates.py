@@ -183,7 +183,7 @@ def _measure(
     context = TrialContext(instance, crew, run_context, notice)
     try:
         if run_context.unconfined:
-            run_context.permit(instance, crew)
+            run_context.require_sandbox(instance, crew)
         for one in prove(context):
             if one.proof is None:
                 measured.problem = f"the oracle of {one.comment.id} is not proved: {one.problem}"

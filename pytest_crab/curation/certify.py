@@ -123,7 +123,7 @@ def _certify_as_given(
 ) -> Certificate:
     context = TrialContext(instance, crew, run_context, notice)
     if run_context.unconfined:
-        run_context.permit(instance, crew)
+        run_context.require_sandbox(instance, crew)
     proven = audit(context, prove(context))
     unproved = [one for one in proven if one.proof is None]
     seen = _assess_unproved(context, unproved)

@@ -63,7 +63,7 @@ def _part(name: str) -> str:
     return (resources.files(__name__) / "inside" / f"{name}.py").read_text("utf-8")
 
 
-_NAMES = ("supervisor", "tree", "processes", "recorder", "javascript", "meeting", "traces")
+_NAMES = ("supervisor", "tree", "processes", "recorder", "node_runner", "isolation", "leak_scan")
 _PARTS = {name: _part(name) for name in _NAMES}
 _MESSENGER = _part("messenger")
 #: What starts a supervisor that tells the host nothing.
@@ -162,24 +162,24 @@ def commands(job: Job) -> tuple[Command, ...]:
     if not job.isolated:
         return (Command(argv=telling, stdin=job.key + encode(job), first=True),)
     token = secrets.token_hex(16)
-    attend, serve = encode(job, "attend", token), encode(job, "serve", token)
+    oracles, project = encode(job, "oracles", token), encode(job, "project", token)
     return (
-        Command(argv=telling, stdin=job.key + attend, user="oracle", first=True),
-        Command(argv=silent, stdin=serve),
+        Command(argv=telling, stdin=job.key + oracles, user="oracle", first=True),
+        Command(argv=silent, stdin=project),
     )
 
 
 def encode(job: Job, role: str | None = None, token: str | None = None) -> bytes:
     """Return the bytes that the supervisor reads.
 
-    ``role`` is serve or attend for the two ends of an isolated job, ``token`` what they know each other by.
+    ``role`` is project or oracles for the two ends of an isolated job, ``token`` what they know each other by.
     """
-    runners = {run.oracle.runner for run in job.runs if isinstance(run, OracleRun)} if role != "serve" else set()
+    runners = {run.oracle.runner for run in job.runs if isinstance(run, OracleRun)} if role != "project" else set()
     wanted = ["supervisor", "tree", "processes"]
     wanted += ["recorder"] if OracleRunner.PYTEST in runners else []
-    wanted += ["javascript"] if runners - {OracleRunner.PYTEST} else []
-    wanted += ["meeting"] if role else []
-    wanted += ["traces"] if job.leaks else []
+    wanted += ["node_runner"] if runners - {OracleRunner.PYTEST} else []
+    wanted += ["isolation"] if role else []
+    wanted += ["leak_scan"] if job.leaks else []
     image, facts = job.image, job.image.facts
     message: dict[str, Any] = {
         "parts": {name: _PARTS[name] for name in wanted},
@@ -188,15 +188,15 @@ def encode(job: Job, role: str | None = None, token: str | None = None) -> bytes
         "scratch": image.scratch,
         "site": list(image.site),
         "contained": image.contained,
-        "meeting": str(facts.get("meeting", "/meet")),
+        "socket_folder": str(facts.get("socket_folder", "/meet")),
         "counters": dict(facts.get("counters", COUNTERS)),
-        "paths": [] if role == "attend" else list(job.environment.paths),
+        "paths": [] if role == "oracles" else list(job.environment.paths),
         "env": dict(job.environment.env),
         "limits": {"output": job.output},
-        "states": {} if role == "attend" else {name: encode_changes(changes) for name, changes in job.states.items()},
-        "overlay": {} if role == "attend" else dict(job.overlay),
+        "states": {} if role == "oracles" else {name: encode_changes(changes) for name, changes in job.states.items()},
+        "overlay": {} if role == "oracles" else dict(job.overlay),
         "node": {"program": str(facts["node"]), "options": options(facts)} if facts.get("node") else None,
-        "runs": [] if role == "serve" else [_run(run) for run in job.runs],
+        "runs": [] if role == "project" else [_run(run) for run in job.runs],
     }
     if role:
         message |= {"role": role, "token": token}
@@ -267,7 +267,7 @@ def parse(job: Job, completed: Sequence[Completed]) -> HarnessReport:
     if fault is not None:
         return HarnessReport(runs=_unfinished_runs(job, told, last, fault, foreign=received.foreign), problems=(fault,))
     lines = {line["run"]["id"]: line["run"] for line in told if "run" in line}
-    results = [_believe(run.id, lines[run.id]) for run in job.runs]
+    results = [_parse_run(run.id, lines[run.id]) for run in job.runs]
     leaks = next((line["leaks"] for line in told if isinstance(line.get("leaks"), Mapping)), None)
     return HarnessReport(
         runs=tuple(run for run, _ in results), leaks=leaks, problems=tuple(problem for _, problem in results if problem)
@@ -327,7 +327,7 @@ def _unfinished_runs(
     return tuple(runs)
 
 
-def _believe(name: str, line: Mapping[str, Any]) -> tuple[Run, str | None]:
+def _parse_run(name: str, line: Mapping[str, Any]) -> tuple[Run, str | None]:
     faults: list[str] = []
     run = serialization.read(Run, line, faults)
     if run is None:

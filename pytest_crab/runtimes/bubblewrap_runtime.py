@@ -31,7 +31,7 @@ from pytest_crab.runtimes import venvs
 from pytest_crab.runtimes.bubblewrap import ClientMounts
 from pytest_crab.runtimes.bubblewrap import View
 from pytest_crab.runtimes.disk_quota import DiskQuota
-from pytest_crab.runtimes.environments import MEETING
+from pytest_crab.runtimes.environments import SOCKET_FOLDER
 from pytest_crab.runtimes.environments import TMP
 from pytest_crab.runtimes.host_clone import confined_clone
 from pytest_crab.runtimes.host_runtime import HostRuntime
@@ -54,7 +54,7 @@ class BubblewrapRuntime(HostRuntime):
         """See protocols.Runtime."""
         image = super().prepare(instance, snapshot, source)
         limits = "cgroup" if cgroups.available() else "rlimit"
-        return dataclasses.replace(image, facts={**image.facts, "meeting": MEETING, "limits": limits})
+        return dataclasses.replace(image, facts={**image.facts, "socket_folder": SOCKET_FOLDER, "limits": limits})
 
     def execute(
         self, image: Image, commands: Sequence[Command], *, limits: Limits, seconds: float
@@ -65,9 +65,9 @@ class BubblewrapRuntime(HostRuntime):
         with self.slots.take(self.stopped), ExitStack() as stack:
             views = [self.view(image, empty=(TMP, image.workdir), writable={})] * len(commands)
             if len(commands) > 1:
-                meeting = stack.enter_context(self.run.scratch())
-                listener = stack.enter_context(_listening_socket(meeting))
-                met = dataclasses.replace(views[0], readable={**views[0].readable, MEETING: meeting})
+                sockets = stack.enter_context(self.run.scratch())
+                listener = stack.enter_context(_listening_socket(sockets))
+                met = dataclasses.replace(views[0], readable={**views[0].readable, SOCKET_FOLDER: sockets})
                 views = [dataclasses.replace(met, handed=(listener,) if n else ()) for n in range(len(commands))]
             return bubblewrap.run_confined(
                 self.run,

@@ -40,7 +40,7 @@ from pytest_crab.runtimes.container_exec import run_main
 from pytest_crab.runtimes.container_exec import start_idler
 from pytest_crab.runtimes.engine import USERS
 from pytest_crab.runtimes.engine import Engine
-from pytest_crab.runtimes.environments import MEETING_NAME
+from pytest_crab.runtimes.environments import SOCKET_NAME
 from pytest_crab.runtimes.environments import TMP
 from pytest_crab.runtimes.environments import environment_identity
 from pytest_crab.runtimes.environments import image_key
@@ -129,7 +129,7 @@ class DockerRuntime:
                 "built": facts["built"],
                 **{name: facts[name] for name in ("node", "node_version") if name in facts},
                 "env": dict(instance.required_environment.env),
-                "meeting": MEETING_NAME,
+                "socket_folder": SOCKET_NAME,
             },
         )
 

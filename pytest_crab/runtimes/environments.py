@@ -21,9 +21,9 @@ from pytest_crab.serialization import dump
 from pytest_crab.types import Environment
 
 #: Where several commands of one sandbox meet; every user may write there.
-MEETING = OWN_PLACES["meeting"]
+SOCKET_FOLDER = OWN_PLACES["socket_folder"]
 #: The same where the sandbox has a network namespace of its own: a name in it, which no file system knows.
-MEETING_NAME = "@crab"
+SOCKET_NAME = "@crab"
 #: What is temporary inside a sandbox, and its users' home.
 TMP = OWN_PLACES["tmp"]
 #: The most that is kept of what a command prints, per stream.

@@ -44,13 +44,16 @@ def confined_clone(
 def plain_clone(
     run: RunFolder, snapshot: Snapshot, request: CloneRequest, stopped: threading.Event
 ) -> Iterator[Workspace]:
-    """A clone whose commands run without a sandbox, each once ``request.permit`` allows it; ``stopped`` ends them."""
+    """A clone whose commands run without a sandbox, each once ``request.require_sandbox`` allows it.
+
+    ``stopped`` ends them.
+    """
     with run.scratch() as scratch:
         workspace = PlainClone(run, snapshot, request, stopped, scratch)
         if workspace.client is None:
             yield workspace
             return
-        request.permit()
+        request.require_sandbox()
         with gateway_relay.relay_here(workspace.client.models) as url:
             workspace.home, workspace.models_url = str(workspace.client.home), url
             yield workspace
@@ -136,7 +139,7 @@ class PlainClone(HostClone):
         self, argv: Sequence[str], *, stdin: bytes = b"", env: Mapping[str, str] | None = None, seconds: float
     ) -> Completed:
         """See protocols.Workspace. Raises EngineError where that is not permitted."""
-        self._request.permit()
+        self._request.require_sandbox()
         with self._run.scratch() as home:
             variables = {"HOME": str(home), "PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8"}
             return run_plain(

@@ -40,7 +40,7 @@ from pytest_crab.types import Instance
 class SubprocessRuntime(HostRuntime):
     """Runs commands as they are in scratch folders, which protects nothing.
 
-    It is for authored instances with built-in crews, or for when the user allowed it (RunContext.permit).
+    It is for authored instances with built-in crews, or for when the user allowed it (RunContext.require_sandbox).
     """
 
     unconfined = True
@@ -59,7 +59,7 @@ class SubprocessRuntime(HostRuntime):
             tree=str(Path(image.reference) / "tree"),
             workdir=str(place / "tree"),
             scratch=str(place / "tmp"),
-            facts={**image.facts, "meeting": str(place / "meet"), "limits": "none"},
+            facts={**image.facts, "socket_folder": str(place / "meet"), "limits": "none"},
         )
 
     def execute(
@@ -91,7 +91,7 @@ class SubprocessRuntime(HostRuntime):
         while not busy.acquire(timeout=0.1):
             self._check()
         try:
-            for folder in (image.workdir, image.scratch, image.facts["meeting"]):
+            for folder in (image.workdir, image.scratch, image.facts["socket_folder"]):
                 Path(folder).mkdir(parents=True)
             yield
         finally:

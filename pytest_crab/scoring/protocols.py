@@ -215,7 +215,9 @@ class Scorer(Protocol):
     def comments(self, instance: Instance) -> tuple[Comment, ...]:
         """The comments of this instance that get a score."""
 
-    def foresee(self, context: ScoringContext, review: Review | None, revision: Revision | None) -> Iterator[Step[Any]]:
+    def plan_steps(
+        self, context: ScoringContext, review: Review | None, revision: Revision | None
+    ) -> Iterator[Step[Any]]:
         """The steps whose keys are known by what is given, and were not by less."""
 
     def prepare(self, context: ScoringContext) -> ScorerEvidence:

@@ -25,7 +25,9 @@ class NothingPrepared:
 class UnpreparedScorer:
     """Prepares nothing, and needs no step of its own unless it says so."""
 
-    def foresee(self, context: ScoringContext, review: Review | None, revision: Revision | None) -> Iterator[Step[Any]]:
+    def plan_steps(
+        self, context: ScoringContext, review: Review | None, revision: Revision | None
+    ) -> Iterator[Step[Any]]:
         """See scoring.protocols.Scorer."""
         del context, review, revision
         return iter(())

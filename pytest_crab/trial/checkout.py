@@ -31,8 +31,8 @@ _DEPTH, _FOLDERS = 3, 500
 class TrialCheckout:
     """A protocols.Checkout; a new one for every step, so that nothing passes from reviewer to agent but findings.
 
-    ``failure`` is raised for a path that would show the contestant what it must not see. ``permit`` raises EngineError
-    where commands may not run without a sandbox on this host.
+    ``failure`` is raised for a path that would show the contestant what it must not see. ``require_sandbox`` raises
+    EngineError where commands may not run without a sandbox on this host.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class TrialCheckout:
         image: Callable[[], Image],
         failure: type[ReviewerError | AgentError],
         services: StepServices,
-        permit: Callable[[], None] = refuse_unconfined,
+        require_sandbox: Callable[[], None] = refuse_unconfined,
     ) -> None:
         hidden_paths.hide_set(instance)
         self._instance = instance
@@ -51,7 +51,7 @@ class TrialCheckout:
         self._run_context = run_context
         self._image = image
         self._failure = failure
-        self._permit = permit
+        self._require_sandbox = require_sandbox
         self.services = services
 
     def clone(
@@ -66,7 +66,11 @@ class TrialCheckout:
         for path in (*readable, *writable):
             self._refuse(path)
         request = CloneRequest(
-            readable=tuple(readable), writable=tuple(writable), network=network, models=models, permit=self._permit
+            readable=tuple(readable),
+            writable=tuple(writable),
+            network=network,
+            models=models,
+            require_sandbox=self._require_sandbox,
         )
         return self._run_context.runtime.clone(self._snapshot, request)
 

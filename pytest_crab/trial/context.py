@@ -149,7 +149,7 @@ class TrialContext:
             lambda: self.image,
             failure,
             self.services(),
-            permit=lambda: self.run_context.permit(self.instance, self.crew),
+            require_sandbox=lambda: self.run_context.require_sandbox(self.instance, self.crew),
         )
 
     @lazy

@@ -112,7 +112,7 @@ class _Planner:
     def look(self) -> None:
         """Look up every step whose key is known."""
         run = self._run
-        self._count(step for scorer in run.scorers for step in scorer.foresee(run.context, None, None))
+        self._count(step for scorer in run.scorers for step in scorer.plan_steps(run.context, None, None))
         if run.crew.spec.answers:
             return
         review = self.look_up_review()
@@ -122,7 +122,7 @@ class _Planner:
         if revision is None:
             return
         self.states["verdict"] = NEEDLESS
-        self._count(step for scorer in run.scorers for step in scorer.foresee(run.context, review, revision))
+        self._count(step for scorer in run.scorers for step in scorer.plan_steps(run.context, review, revision))
 
     def look_up_review(self) -> Review | None:
         """Return the stored review; with it, the later steps that it makes needless are known."""
@@ -139,7 +139,7 @@ class _Planner:
 
     def _count_votes(self, review: Review) -> None:
         run = self._run
-        steps = [step for scorer in run.scorers for step in scorer.foresee(run.context, review, None)]
+        steps = [step for scorer in run.scorers for step in scorer.plan_steps(run.context, review, None)]
         votes = [run.context.stored_results(step).get("") for step in steps]
         stored = [vote for vote in votes if vote is not None]
         self._missing_votes = len(steps) - len(stored)

@@ -208,7 +208,7 @@ class TrialRun:
         """Let each scorer prepare what its scores rest on, and take the scores that need no review."""
         run_context = self.context.run_context
         if run_context.unconfined and self.crew.runs_code:
-            run_context.permit(self.instance, self.crew)
+            run_context.require_sandbox(self.instance, self.crew)
         self.context.facts["instance"] = lock.digest(self.instance)[:16]
         self.context.facts["rulers"] = {scorer.name: scorer.version for scorer in self.scorers}
         self.resolvable = resolvable_comments(self.context, lambda: self.agent)

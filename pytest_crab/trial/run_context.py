@@ -114,7 +114,7 @@ class RunContext:
             **hidden_paths.hidden_places(),
         }
 
-    def permit(self, instance: Instance, crew: Crew) -> None:
+    def require_sandbox(self, instance: Instance, crew: Crew) -> None:
         """Raise EngineError if this trial would run other people's code on this host without a sandbox."""
         if self.no_sandbox is None or self.allow_unconfined:
             return

@@ -14,7 +14,7 @@ from hostile import white_box
 from test_channel import play
 
 from pytest_crab.errors import DiffRejected
-from pytest_crab.harness.inside import javascript
+from pytest_crab.harness.inside import node_runner
 from pytest_crab.protocols import CLIENT_LIMITS
 from pytest_crab.protocols import FileChange
 from pytest_crab.runtimes import tree_diff
@@ -91,7 +91,7 @@ def test_nobody_but_the_harness_answers_the_commands_of_an_oracle(confined: Plac
 def test_the_text_of_a_failure_takes_no_time(text: str, *, jest: bool) -> None:
     spec = {"jest": jest, "root": "/tree", "file": "a.test.js", "name": "x"}
     began = time.process_time()
-    javascript.describe(spec, text)  # type: ignore[no-untyped-call]
+    node_runner.describe(spec, text)  # type: ignore[no-untyped-call]
     assert time.process_time() - began < 2
 
 

@@ -79,7 +79,7 @@ class Bench:
         return Image(
             key="key", reference="bench", tree=str(self.folder / "tree"), workdir=str(self.folder / "work"),
             python=self.python, site=self.site, scratch=str(self.folder / "scratch"), contained=False,
-            facts={"meeting": str(self.folder / "meet"), "counters": {}, **self.facts},
+            facts={"socket_folder": str(self.folder / "meet"), "counters": {}, **self.facts},
         )  # fmt: skip
 
     def job(

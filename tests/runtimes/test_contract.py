@@ -178,20 +178,20 @@ def test_two_sandboxes_share_nothing(place: Place) -> None:
 
 
 #: How the harness's two ends meet: the second command listens, at a socket that it may find open.
-MEETING = (resources.files("pytest_crab.harness.inside") / "meeting.py").read_text("utf-8")
-LISTEN = f"""{MEETING}
-listener = given()
+ISOLATION = (resources.files("pytest_crab.harness.inside") / "isolation.py").read_text("utf-8")
+LISTEN = f"""{ISOLATION}
+listener = inherited_listener()
 if listener is None:
     listener = socket.socket(socket.AF_UNIX)
-    listener.bind(address({{"meeting": sys.argv[1]}}))
+    listener.bind(address({{"socket_folder": sys.argv[1]}}))
     listener.listen(1)
 listener.accept()[0].sendall(sys.stdin.buffer.read())
 """
-CONNECT = f"""{MEETING}
+CONNECT = f"""{ISOLATION}
 while True:
     try:
         door = socket.socket(socket.AF_UNIX)
-        door.connect(address({{"meeting": sys.argv[1]}}))
+        door.connect(address({{"socket_folder": sys.argv[1]}}))
         break
     except OSError:
         time.sleep(0.05)
@@ -200,7 +200,7 @@ sys.stdout.buffer.write(door.makefile("rb").read())
 
 
 def test_commands_meet_in_one_sandbox(place: Place) -> None:
-    python, where = place.image.python, str(place.image.facts["meeting"])
+    python, where = place.image.python, str(place.image.facts["socket_folder"])
     first = Command(argv=("sh", "-c", f'{python} -ISc "$1" "$2"; id -u', "sh", CONNECT, where))
     listen = f'id -u; {python} -ISc "$1" "$2"'
     second = Command(argv=("sh", "-c", listen, "sh", LISTEN, where), stdin=b"hello\n", user="oracle")
@@ -210,7 +210,7 @@ def test_commands_meet_in_one_sandbox(place: Place) -> None:
 
 
 def test_commands_cannot_reach_each_other(place: Place) -> None:
-    python, where = place.image.python, str(place.image.facts["meeting"])
+    python, where = place.image.python, str(place.image.facts["socket_folder"])
     look = "kill -9 -1; sleep 0.5; cat /tmp/secret /proc/[0-9]*/environ 2>/dev/null | grep -c OWN"
     first = Command(argv=("sh", "-c", f'{look}; {python} -ISc "$1" "$2"', "sh", CONNECT, where))
     script = f'umask 077; echo OWN > /tmp/secret; {python} -ISc "$1" "$2"; cat /tmp/secret'

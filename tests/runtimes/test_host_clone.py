@@ -60,7 +60,7 @@ def test_no_command_runs_without_a_sandbox_unless_it_is_permitted(docker_alone: 
             clone.run(["touch", "made"], seconds=20)
         assert not (Path(clone.root) / "made").exists()
     asked: list[None] = []
-    with runtime.clone(snapshot, CloneRequest(permit=lambda: asked.append(None))) as clone:
+    with runtime.clone(snapshot, CloneRequest(require_sandbox=lambda: asked.append(None))) as clone:
         assert asked == []
         assert clone.run(["cat", "demo.py"], seconds=20).stdout == b"VALUE = 2\n"
     assert len(asked) == 1

@@ -90,7 +90,7 @@ def test_unconfined_deadline_finds_processes_that_went_their_own_way(plain: Plac
 
 
 def test_unconfined_commands_meet(plain: Place) -> None:
-    place = plain.image.facts["meeting"]
+    place = plain.image.facts["socket_folder"]
     first = Command(argv=("sh", "-c", f"while [ ! -e {place}/word ]; do sleep 0.05; done; echo met"))
     second = Command(argv=("touch", f"{place}/word"))
     one, _ = plain.runtime.execute(plain.image, [first, second], limits=ORACLE_LIMITS, seconds=20)

@@ -16,7 +16,7 @@ def protect(dumpable):
         return
 
 
-def volunteer():
+def prefer_oom_kill():
     """Make this process the first that the kernel ends when memory runs out, so that the supervisor lives to tell."""
     try:
         with open("/proc/self/oom_score_adj", "w") as file:

@@ -129,7 +129,7 @@ class Supervisor:
                 os.dup2(end, number)
             self.processes.close_all_but(keep)
             self.processes.protect(dumpable=True)
-            self.processes.volunteer()
+            self.processes.prefer_oom_kill()
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             sys.modules["__main__"] = types.ModuleType("__main__")
             random.seed()
@@ -278,11 +278,11 @@ class Supervisor:
 
     def script(self, run):
         """Run one oracle under node, whose own process no code of the project reaches but through what it prints."""
-        javascript, job = self.parts["javascript"], self.job
-        javascript.keep_modules(self.tree, job, run["state"])
+        node_runner, job = self.parts["node_runner"], self.job
+        node_runner.keep_modules(self.tree, job, run["state"])
         try:
-            spec = javascript.prepare(self.tree, job, self.folder, run["oracle"])
-        except javascript.MissingError as error:
+            spec = node_runner.prepare(self.tree, job, self.folder, run["oracle"])
+        except node_runner.MissingError as error:
             return {"ending": "unstarted", "detail": str(error)}
         env, _ = self.environment()
         workdir = job["workdir"]
@@ -295,7 +295,7 @@ class Supervisor:
             os.execve(spec["argv"][0], spec["argv"], env)  # noqa: S606
 
         seen = self.watch(start, run["seconds"], report=True)
-        return conclude(seen, lambda data, code: javascript.read(spec, data, code))
+        return conclude(seen, lambda data, code: node_runner.read(spec, data, code))
 
     def oracle(self, run, extra=None):
         """Run one oracle under pytest, in a child that imports nothing of the project before pytest."""
@@ -335,9 +335,9 @@ class Supervisor:
         self.say(hello)
         if "leaks" in self.job:
             self.restore(self.job["leaks"]["state"])
-            self.say({"leaks": self.parts["traces"].look(self.job)})
-        if "meeting" in self.parts:
-            self.parts["meeting"].main(self)
+            self.say({"leaks": self.parts["leak_scan"].look(self.job)})
+        if "isolation" in self.parts:
+            self.parts["isolation"].main(self)
         else:
             for run in self.job["runs"]:
                 self.run(run)

@@ -54,7 +54,9 @@ class ChoiceScorer:
         """See scoring.protocols.Scorer."""
         return probes_of(instance)
 
-    def foresee(self, context: ScoringContext, review: Review | None, revision: Revision | None) -> Iterator[Step[Any]]:
+    def plan_steps(
+        self, context: ScoringContext, review: Review | None, revision: Revision | None
+    ) -> Iterator[Step[Any]]:
         """See scoring.protocols.Scorer."""
         if review is None and revision is None:
             for probe in self.comments(context.instance):

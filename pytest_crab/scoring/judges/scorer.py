@@ -68,7 +68,9 @@ class JudgeScorer(UnpreparedScorer):
         context.facts.setdefault(CALIBRATIONS, {})[self.name] = serialization.dump(known)
         return super().prepare(context)
 
-    def foresee(self, context: ScoringContext, review: Review | None, revision: Revision | None) -> Iterator[Step[Any]]:
+    def plan_steps(
+        self, context: ScoringContext, review: Review | None, revision: Revision | None
+    ) -> Iterator[Step[Any]]:
         """See scoring.protocols.Scorer."""
         if review is not None and revision is None and has_texts(review):
             yield from self._bench(context).steps(self._questions(context, review).values())

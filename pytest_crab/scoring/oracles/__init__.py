@@ -68,7 +68,9 @@ class OracleScorer:
         """See scoring.protocols.Scorer."""
         return instance.with_oracles
 
-    def foresee(self, context: ScoringContext, review: Review | None, revision: Revision | None) -> Iterator[Step[Any]]:
+    def plan_steps(
+        self, context: ScoringContext, review: Review | None, revision: Revision | None
+    ) -> Iterator[Step[Any]]:
         """See scoring.protocols.Scorer."""
         proofs = ProofStep(context)
         if revision is None:

@@ -21,7 +21,7 @@ from hostile.shape import Kind
 from hostile.shape import Refusal
 
 from pytest_crab import errors
-from pytest_crab.harness.inside import javascript
+from pytest_crab.harness.inside import node_runner
 from pytest_crab.harness.inside import supervisor
 from pytest_crab.instances.yaml_reader import read_document
 from pytest_crab.parsing.findings import read_review
@@ -122,7 +122,7 @@ XML = '<?xml version="1.0"?>\n<!DOCTYPE x [<!ENTITY a0 "' + "x" * 100 + '">' + "
 
 def reported(folder: Path) -> str:
     spec = {"jest": False, "wires": {}, "name": "x", "entry": "x", "root": str(folder), "file": "x"}
-    told, problem = javascript.read(spec, XML.encode(), 1)
+    told, problem = node_runner.read(spec, XML.encode(), 1)
     assert told is None
     return str(problem)
 

@@ -17,7 +17,7 @@ from hostile.shape import Refusal
 
 from pytest_crab import harness
 from pytest_crab.harness import channel
-from pytest_crab.harness.inside import traces
+from pytest_crab.harness.inside import leak_scan
 from pytest_crab.protocols import ORACLE_LIMITS
 from pytest_crab.protocols import FileChange
 from pytest_crab.types import Environment
@@ -53,7 +53,7 @@ def looked(folder: Path) -> tuple[str, ...]:
         "leaks": {"project": "ledger", "files": ["test_c0.py"]}, "contained": False, "site": [str(folder / "site")],
         "workdir": str(folder / "work"), "scratch": str(folder / "home"), "tree": str(folder / "work"),
     }  # fmt: skip
-    return leaks(traces.look(job), version="1.0")
+    return leaks(leak_scan.look(job), version="1.0")
 
 
 def leaving(plant: Callable[[Path], object]) -> Callable[[Path], str]:

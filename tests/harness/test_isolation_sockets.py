@@ -1,4 +1,4 @@
-"""The meeting of an isolated oracle's two ends: whoever comes first waits for the other."""
+"""The two ends of an isolated oracle at their socket: whichever comes first waits for the other."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import sys
 from importlib import resources
 from pathlib import Path
 
-MEETING = (resources.files("pytest_crab.harness.inside") / "meeting.py").read_text("utf-8")
-SERVE = f"""{MEETING}
+ISOLATION = (resources.files("pytest_crab.harness.inside") / "isolation.py").read_text("utf-8")
+SERVE = f"""{ISOLATION}
 class Supervisor:
-    job = {{"token": "t", "meeting": sys.argv[1]}}
+    job = {{"token": "t", "socket_folder": sys.argv[1]}}
 
 listener = Server(Supervisor()).listener
 listener.settimeout(5)
-guest = Guest(listener.accept()[0])
-guest.receive()
-print(guest.data.decode())
+peer = Peer(listener.accept()[0])
+peer.receive()
+print(peer.data.decode())
 """
 
 

@@ -46,10 +46,10 @@ os._exit(code)
 
 def main(supervisor):
     """Do this end's part of an isolated job."""
-    if supervisor.job["role"] == "serve":
+    if supervisor.job["role"] == "project":
         Server(supervisor).serve()
     else:
-        attend(supervisor)
+        oracle_side(supervisor)
 
 
 def address(job):
@@ -57,11 +57,11 @@ def address(job):
 
     Such a name is no file: nothing can take it over while its listener lives.
     """
-    place = job["meeting"]
+    place = job["socket_folder"]
     return "\0" + place[1:] if place.startswith("@") else os.path.join(place, "crab.sock")
 
 
-def given():
+def inherited_listener():
     """Return the listening socket that the runtime handed over, None where it handed over none."""
     for name in os.listdir("/proc/self/fd"):
         try:
@@ -83,7 +83,7 @@ def lines_of(data):
     return whole, rest
 
 
-class Guest:
+class Peer:
     """One connection: a command of the project, or the other end of the job."""
 
     def __init__(self, connection):
@@ -117,16 +117,16 @@ class Guest:
 
 
 class Server:
-    """The project's end: restores the tree when the other end says so and runs one process per guest."""
+    """The project's end: restores the tree when the other end says so and runs one process per peer."""
 
     def __init__(self, supervisor):
         self.supervisor = supervisor
         self.token = supervisor.job["token"]
-        self.guests = []
+        self.peers = []
         self.control = None
         self.before = {}
-        self.listener = given()
-        self.lasting = self.listener is not None or supervisor.job["meeting"].startswith("@")
+        self.listener = inherited_listener()
+        self.lasting = self.listener is not None or supervisor.job["socket_folder"].startswith("@")
         if self.listener is None:  # else the other end may wait there already
             self.open()
 
@@ -139,7 +139,7 @@ class Server:
             self.listener.accept()[0].close()
 
     def open(self):
-        """Open the meeting place."""
+        """Open the socket that both ends use."""
         place = address(self.supervisor.job)
         if self.listener:
             self.listener.close()
@@ -157,40 +157,40 @@ class Server:
         """Serve until the other end goes away, or for a while if it never comes."""
         end = time.monotonic() + WAIT
         while True:
-            sources = [self.listener, self.supervisor.woken] + [guest.connection for guest in self.guests]
+            sources = [self.listener, self.supervisor.woken] + [peer.connection for peer in self.peers]
             ready = select.select(sources, [], [], 1.0)[0]
             if self.supervisor.woken in ready:
                 self.supervisor.drain()
             self.collect()
-            for guest in [guest for guest in self.guests if guest.connection in ready]:
-                if not self.hear(guest):
-                    self.dismiss(guest)
+            for peer in [peer for peer in self.peers if peer.connection in ready]:
+                if not self.hear(peer):
+                    self.dismiss(peer)
             if self.listener in ready:
-                self.guests.append(Guest(self.listener.accept()[0]))
-            if self.control not in self.guests and (self.control or time.monotonic() > end):
+                self.peers.append(Peer(self.listener.accept()[0]))
+            if self.control not in self.peers and (self.control or time.monotonic() > end):
                 self.clear()
                 return
 
-    def hear(self, guest):
-        """Do what a guest says; whether it may stay."""
-        if not guest.receive():
+    def hear(self, peer):
+        """Do what a peer says; whether it may stay."""
+        if not peer.receive():
             return False
-        whole, guest.data = lines_of(guest.data)
+        whole, peer.data = lines_of(peer.data)
         for line in whole:
             try:
                 said = json.loads(line.decode())
-                if isinstance(said, int) and guest.pid:
-                    os.kill(guest.pid, said)
+                if isinstance(said, int) and peer.pid:
+                    os.kill(peer.pid, said)
                 elif isinstance(said, dict) and said.get("token") == self.token:
-                    self.control = guest
-                    guest.connection.sendall(json.dumps(self.obey(said)).encode() + b"\n")
-                elif isinstance(said, dict) and guest.pid is None and len(guest.streams) == 3:
-                    self.start(guest, said)
+                    self.control = peer
+                    peer.connection.sendall(json.dumps(self.obey(said)).encode() + b"\n")
+                elif isinstance(said, dict) and peer.pid is None and len(peer.streams) == 3:
+                    self.start(peer, said)
                 else:
                     return False
             except (ValueError, TypeError, KeyError, AttributeError, OSError, RecursionError):
                 return False
-            if guest not in self.guests:
+            if peer not in self.peers:
                 return True
         return True
 
@@ -211,8 +211,8 @@ class Server:
         self.before = supervisor.counters()
         return {}
 
-    def start(self, guest, said):
-        """Run the project's interpreter on the guest's streams."""
+    def start(self, peer, said):
+        """Run the project's interpreter on the peer's streams."""
         supervisor = self.supervisor
         env, _ = supervisor.environment()
         env.update((str(name), str(value)) for name, value in said["env"].items())
@@ -223,11 +223,11 @@ class Server:
             os.chdir(workdir)
             os.execve(argv[0], argv, env)  # noqa: S606
 
-        guest.pid = supervisor.fork(run, set(), guest.streams)
-        guest.drop_streams()
+        peer.pid = supervisor.fork(run, set(), peer.streams)
+        peer.drop_streams()
 
     def collect(self):
-        """Tell each guest whose process has ended how it ended."""
+        """Tell each peer whose process has ended how it ended."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -235,29 +235,29 @@ class Server:
                 return
             if not pid:
                 return
-            for guest in [guest for guest in self.guests if guest.pid == pid]:
+            for peer in [peer for peer in self.peers if peer.pid == pid]:
                 code = -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
                 try:
-                    guest.connection.sendall(b"%d\n" % code)
+                    peer.connection.sendall(b"%d\n" % code)
                 except OSError:  # it went away in the same moment, and nobody waits for the code
                     code = None
-                guest.pid = None
-                self.dismiss(guest)
+                peer.pid = None
+                self.dismiss(peer)
 
-    def dismiss(self, guest):
-        """Let a guest go; a process that it asked for goes with it."""
-        self.guests.remove(guest)
-        if guest.pid:
+    def dismiss(self, peer):
+        """Let a peer go; a process that it asked for goes with it."""
+        self.peers.remove(peer)
+        if peer.pid:
             try:
-                os.killpg(guest.pid, signal.SIGKILL)
+                os.killpg(peer.pid, signal.SIGKILL)
             except (ProcessLookupError, PermissionError):
-                guest.pid = None
-        guest.close()
+                peer.pid = None
+        peer.close()
 
     def clear(self):
-        """End every process of the project and every guest but the other end of the job."""
-        for guest in [guest for guest in self.guests if guest is not self.control]:
-            self.dismiss(guest)
+        """End every process of the project and every peer but the other end of the job."""
+        for peer in [peer for peer in self.peers if peer is not self.control]:
+            self.dismiss(peer)
         self.supervisor.kill_all()
 
 
@@ -294,13 +294,13 @@ class Control:
         return json.loads(line.decode())
 
 
-def attend(supervisor):
+def oracle_side(supervisor):
     """Run every oracle of the job against the project's end."""
     control, gone = None, None
     try:
         control = Control(supervisor.job)
     except OSError as error:
-        gone = "the project's side did not come to the meeting: %s" % error
+        gone = "the project's side did not connect: %s" % error
     for run in supervisor.job["runs"]:
         started = time.monotonic()
         result = {"ending": "unstarted", "detail": gone} if gone else one(supervisor, control, run)
