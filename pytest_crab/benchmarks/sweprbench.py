@@ -87,7 +87,7 @@ class BenchAnnotation:
 
     @property
     def known_issues(self) -> tuple[BenchComment, ...]:
-        """The comments that reviews are held against: the substantive ones, else those that open a thread."""
+        """The comments that reviews are compared with: the substantive ones, else those that open a thread."""
         wanted = set(self.substantive_comment_ids)
         if not wanted:
             return tuple(comment for comment in self.comments if comment.is_initiating_comment)

@@ -1,4 +1,4 @@
-"""The audit-table command: printed results held against the integer counts that must stand behind them."""
+"""The audit-table command: printed results compared with the integer counts that they must come from."""
 
 from __future__ import annotations
 

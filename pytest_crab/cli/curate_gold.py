@@ -1,4 +1,4 @@
-"""The commands on the gold set of a curation: people label comments, and a judge is held against them."""
+"""The commands on the gold set of a curation: people label comments, and a judge is compared with them."""
 
 from __future__ import annotations
 
@@ -92,11 +92,11 @@ def annotate(out: Path, *, annotator: str, size: int, store: Path) -> None:
 
 @click.command()
 @_OUT
-@click.option("--judge", required=True, metavar="NAME", help="This review-filter judge of crab.yaml is held against.")
+@click.option("--judge", required=True, metavar="NAME", help="The review-filter judge of crab.yaml to measure.")
 @click.option("--keep", default=HIGH, show_default=True, metavar="LABEL,...", help="Labels that keep a comment.")
 @judge_options
 def calibrate(out: Path, *, judge: str, keep: str, asking: Asking) -> None:
-    """Hold a judge against the gold set; the filter asks for the precision that is found here.
+    """Measure a judge on the gold set; the filter requires the precision that is found here.
 
     Mistakes are listed for the tuning part alone: a prompt that is refined on the test part proves nothing.
     """

@@ -12,6 +12,7 @@ from pytest_crab.curation.assessment import Role
 from pytest_crab.curation.assessment import StateAssessment
 from pytest_crab.curation.certify import Certificate
 from pytest_crab.formats import NOTHING
+from pytest_crab.formats import format_count
 from pytest_crab.formats import format_table
 from pytest_crab.types import Comment
 
@@ -68,9 +69,9 @@ class OracleAudit:
 
     def lacks(self, least: int) -> str | None:
         """Return a sentence if it is checked against fewer than ``least`` accepts or rejects, else None."""
-        counts = {"accepts": self.strictness, "rejects": self.sharpness}
-        few = [f"{share.whole} {name}" for name, share in counts.items() if share is not None and share.whole < least]
-        return f"is held against {' and '.join(few)}; {least} of each make it trustworthy" if few else None
+        counts = {"accept": self.strictness, "reject": self.sharpness}
+        few = [format_count(share.whole, name) for name, share in counts.items() if share is not None and share.whole < least]
+        return f"has {' and '.join(few)}; at least {least} of each are needed to trust it" if few else None
 
 
 def rows(certificates: Iterable[Certificate]) -> tuple[OracleAudit, ...]:

@@ -105,7 +105,7 @@ class Filter(SettingsStage):
         problem = None
         if known is None or known.precision is None:
             problem = (
-                f"{wanted} was never held against labels by people: call pytest-crab curate annotate, then pytest-crab "
+                f"{wanted} was never compared with labels by people: call pytest-crab curate annotate, then pytest-crab "
                 f"curate calibrate --judge {self.judge}"
             )
         elif known.precision < self.precision:

@@ -1,4 +1,4 @@
-"""The past runs that a run is held against: baselines, several of them pooled, and an anchor."""
+"""The past runs that a run is compared with: baselines, several of them pooled, and an anchor."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class JudgeReport:
 
     ``reviewers`` have CR-Evaluator's measures; there are none by a judge with other labels. ``labels`` counts by
     reviewer the findings of each label. ``checks`` are those of other forms of the questions, where they were asked
-    for; ``calibration`` is None where the judge was never held against labels by people. ``asked`` counts the
+    for; ``calibration`` is None where the judge was never compared with labels by people. ``asked`` counts the
     judgements that were not stored, and ``usage`` is what they used.
     """
 

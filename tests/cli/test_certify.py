@@ -208,7 +208,7 @@ def test_an_oracle_that_fails_its_audit_is_a_fault_and_not_on_record() -> None:
 
 def test_few_checks_are_a_note_or_a_fault_as_asked() -> None:
     write("a")
-    lack = "a c0: {}is held against 0 accepts and 0 rejects; 2 of each make it trustworthy"
+    lack = "a c0: {}has 0 accepts and 0 rejects; at least 2 of each are needed to trust it"
     noted = run("a", "--audit")
     assert noted.exit_code == 0
     assert lack.format("note: ") in noted.output

@@ -339,7 +339,7 @@ def test_a_judge_is_held_against_labels_by_people(
         ]
 
     _, output = compare(tmp_path, judged, "--judge", "scripted")
-    assert "not held against labels by people" in output
+    assert "not compared with labels by people" in output
     trials = labelled(["bug_hit", "BUG_HIT", "NOISE", "NOISE"], ["NOISE", "NOISE"])
     code, output = compare(tmp_path, trials, "--judge", "scripted", "--judge-labels", "use", "--json")
     assert code == 0, output

@@ -123,7 +123,7 @@ def test_judgements_are_paid_for_once_planned_and_checked(tmp_path: Path, provid
     code, output = match(tmp_path, trials, "--judge", "panel")
     assert (code, len(provider.asked)) == (0, 9), output
     assert "9 judgements asked and stored" in output
-    assert "not held against labels by people" in output
+    assert "not compared with labels by people" in output
     code, output = match(tmp_path, trials, "--judge", "panel")
     assert len(provider.asked) == 9
     found = data(tmp_path, trials, "--judge", "pairs", "--check-judge")
@@ -209,4 +209,4 @@ def test_a_judge_names_the_categories_of_findings(tmp_path: Path, provider: Scri
         label: (own["line"]["recall"]["value"], own["line"]["precision"]["value"]) for label, own in slices.items()
     }
     assert rates == {"Security Vulnerability": (1.0, 1.0), "Code Defect": (0.5, 0.5)}
-    assert "not held against labels by people" in match(tmp_path, [one], "--categories", "sorter")[1]
+    assert "not compared with labels by people" in match(tmp_path, [one], "--categories", "sorter")[1]

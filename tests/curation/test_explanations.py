@@ -101,7 +101,7 @@ def test_faults_and_lacks() -> None:
         "loose: it passes 3 of 3 near misses",
     )
     assert row((2, 2), (2, 2), proved=False).faults == ("not proved",)
-    assert row((1, 1), (2, 2)).lacks(2) == "is held against 1 accepts; 2 of each make it trustworthy"
+    assert row((1, 1), (2, 2)).lacks(2) == "has 1 accept; at least 2 of each are needed to trust it"
     assert row((2, 2), (2, 2)).lacks(2) is None
     assert list(table([row((1, 2), (0, 0))]))[1].split() == [
         *("i", "c0", "0.50", "(1/2)", "-"),

@@ -132,7 +132,7 @@ def test_a_judge_without_its_precision_filters_nothing(curate: Curate, provider:
     configure(provider, precision=0.9)
     refused = curate()
     assert refused.exit_code == 1
-    assert "never held against labels by people" in refused.output
+    assert "never compared with labels by people" in refused.output
     for name, letters in (("ann", "hlhlhl"), ("bob", "hlhlhh")):
         done = label_by_hand(name, letters)
         assert done.exit_code == 0, done.output

@@ -17,7 +17,7 @@ CALIBRATION = "calibration"
 CALIBRATIONS = "calibrations"
 
 #: What is said of a judge that has none.
-UNCALIBRATED = "not held against labels by people: how far these numbers can be trusted is not known"
+UNCALIBRATED = "not compared with labels by people: how far these numbers can be trusted is not known"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
