@@ -97,7 +97,7 @@ class Submission:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _KnownPull:
-    """A pull request that submissions are compared with."""
+    """The pull request that submissions are compared with."""
 
     repo: str
     head: str | None

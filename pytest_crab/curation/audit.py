@@ -70,7 +70,11 @@ class OracleAudit:
     def lacks(self, least: int) -> str | None:
         """Return a sentence if it is checked against fewer than ``least`` accepts or rejects, else None."""
         counts = {"accept": self.strictness, "reject": self.sharpness}
-        few = [format_count(share.whole, name) for name, share in counts.items() if share is not None and share.whole < least]
+        few = [
+            format_count(share.whole, name)
+            for name, share in counts.items()
+            if share is not None and share.whole < least
+        ]
         return f"has {' and '.join(few)}; at least {least} of each are needed to trust it" if few else None
 
 

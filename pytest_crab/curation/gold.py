@@ -55,7 +55,7 @@ class Annotation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilterCalibration:
-    """How a judge did on the test part of a gold set; ``precision`` is of the labels that keep a comment."""
+    """A judge measured on the test part of a gold set; ``precision`` is of the labels that keep a comment."""
 
     compared: int
     precision: float | None
