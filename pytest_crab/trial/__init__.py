@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pytest_crab.trial.crew import Crew
 from pytest_crab.trial.crew import CrewSpec
+from pytest_crab.trial.record import unmeasured_trial
+from pytest_crab.trial.record import unneeded_trial
 from pytest_crab.trial.run import run_trial
-from pytest_crab.trial.run import unmeasured_trial
-from pytest_crab.trial.run import unneeded_trial
 from pytest_crab.trial.run_context import RunContext
 
 __all__ = ["Crew", "CrewSpec", "RunContext", "run_trial", "unmeasured_trial", "unneeded_trial"]

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
-from typing import Any
 
 from pytest_crab import diffs
 from pytest_crab.errors import AnswererError
@@ -33,9 +32,11 @@ from pytest_crab.trial.attribution import Unattributed
 from pytest_crab.trial.attribution import attribute
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.trial.crew import Crew
+from pytest_crab.trial.record import identity_fields
+from pytest_crab.trial.record import missing_scores
+from pytest_crab.trial.record import scored_comments
 from pytest_crab.trial.resolvable import resolvable_comments
 from pytest_crab.trial.run_context import RunContext
-from pytest_crab.trial.run_context import versions_here
 from pytest_crab.trial.steps import ReviewStep
 from pytest_crab.trial.steps import RevisionStep
 from pytest_crab.types import Artefact
@@ -47,12 +48,9 @@ from pytest_crab.types import Reason
 from pytest_crab.types import Review
 from pytest_crab.types import Revision
 from pytest_crab.types import Score
-from pytest_crab.types import ScoredComment
 from pytest_crab.types import Trial
 from pytest_crab.types import Verdict
 from pytest_crab.types import total_usage
-from pytest_crab.types import verdict_score
-from pytest_crab.types.scores import VERDICTS
 from pytest_crab.waiting import Waited
 from pytest_crab.waiting import waits_counted
 
@@ -74,35 +72,6 @@ def run_trial(
     run = TrialRun(TrialContext(instance, crew, run_context, notice, repeat), repeat)
     run.run()
     return run.trial()
-
-
-def unmeasured_trial(
-    instance: Instance,
-    crew: Crew,
-    reason: Reason,
-    sentence: str,
-    *,
-    repeat: int = 1,
-    runtime: str = "none",
-    shard: str | None = None,
-) -> Trial:
-    """The record of a trial that did not take place: no comment has a label, all for this reason."""
-    scorers = crew.scorers_for(instance)
-    return Trial(
-        **_identity(instance, crew, repeat),
-        runtime=runtime,
-        comments=_places(instance, scorers, {}, {}),
-        scores=_score_unmeasured(scorers, instance, (), Judgement(reason=reason, detail=sentence)),
-        error=sentence,
-        versions=versions_here(shard),
-    )
-
-
-def unneeded_trial(
-    instance: Instance, crew: Crew, sentence: str, *, repeat: int = 1, shard: str | None = None
-) -> Trial:
-    """The record of a trial that nothing depends on any more: skipped, and without a score for any comment."""
-    return Trial(**_identity(instance, crew, repeat), runtime="none", skipped=sentence, versions=versions_here(shard))
 
 
 class TrialRun:
@@ -170,14 +139,14 @@ class TrialRun:
 
     def _run(self) -> None:
         evidence = self._prove()
-        if self.scorers and not self._open():
+        if self.scorers and not self._unscored():
             return
         review = self.review = self._review()
         revising = [scorer for scorer in self.scorers if _revises(scorer)]
         failure = None
         try:
-            if self._open(revising):
-                self._let_agent_act(review, revising, evidence)
+            if self._unscored(revising):
+                self._revise_and_score(review, revising, evidence)
         except ContestantError as error:
             failure = error
         # Judges come last, so that what they cost is never the agent's loss; there is a review, whatever the agent did.
@@ -185,7 +154,7 @@ class TrialRun:
         if failure is not None:
             raise failure
 
-    def _let_agent_act(
+    def _revise_and_score(
         self, review: Review, revising: Sequence[Scorer], evidence: Mapping[str, ScorerEvidence]
     ) -> None:
         """Hand the findings to the agent, and let the scorers that need a revision score it."""
@@ -215,7 +184,7 @@ class TrialRun:
         self.error_rates = rates_of(errors_of(self.instance))
         evidence = {scorer.name: scorer.prepare(self.context) for scorer in self.scorers}
         for score in itertools.chain.from_iterable(prepared.decided for prepared in evidence.values()):
-            self._take([score])
+            self._add_scores([score])
         return evidence
 
     def _review(self) -> Review:
@@ -241,7 +210,7 @@ class TrialRun:
     def _score(self, scorers: Sequence[Scorer], evidence: Mapping[str, ScorerEvidence], revision: Revision) -> None:
         assert self.review is not None
         for scorer in scorers:
-            self._take(scorer.score(self.context, evidence[scorer.name], self.review, revision))
+            self._add_scores(scorer.score(self.context, evidence[scorer.name], self.review, revision))
 
     def _attribute(self, evidence: Mapping[str, ScorerEvidence]) -> None:
         """Score the first scorer's comments again with one finding at a time."""
@@ -265,11 +234,11 @@ class TrialRun:
         subjects = [(scorer.name, comment.id) for scorer in self.scorers for comment in scorer.comments(self.instance)]
         order = {subject: place for place, subject in enumerate(subjects)}
         return Trial(
-            **_identity(self.instance, self.crew, self.repeat),
+            **identity_fields(self.instance, self.crew, self.repeat),
             runtime=self.context.run_context.runtime.name,
             review=self.review,
             revision=self.revision,
-            comments=_places(self.instance, self.scorers, self.resolvable, self.error_rates),
+            comments=scored_comments(self.instance, self.scorers, self.resolvable, self.error_rates),
             scores=tuple(sorted(self.scores, key=lambda one: order.get((one.scorer, one.subject), len(order)))),
             error=self.error,
             status=self.status,
@@ -299,20 +268,20 @@ class TrialRun:
         first = [] if review in here else [review]
         return filter(None, dict.fromkeys([*first, *here, revision]))
 
-    def _take(self, scores: Sequence[Score]) -> None:
+    def _add_scores(self, scores: Sequence[Score]) -> None:
         self.scores.extend(scores)
         broken = (score.detail for score in scores if score.reason is Reason.BROKEN)
         self.error = self.error or next(broken, None)
 
-    def _open(self, scorers: Sequence[Scorer] | None = None) -> tuple[Score, ...]:
+    def _unscored(self, scorers: Sequence[Scorer] | None = None) -> tuple[Score, ...]:
         """A score without a label for each comment that has none of these scorers' yet; None: of all scorers."""
         own = self.scorers if scorers is None else scorers
-        return _score_unmeasured(own, self.instance, self.scores, Judgement(reason=Reason.NOT_RUN))
+        return missing_scores(own, self.instance, self.scores, Judgement(reason=Reason.NOT_RUN))
 
     def _assign(self, judgement: Judgement, scorers: Sequence[Scorer] | None = None) -> None:
         """Give this judgement to every comment that has no score of these scorers yet; None: of all scorers."""
         own = self.scorers if scorers is None else scorers
-        self.scores.extend(_score_unmeasured(own, self.instance, self.scores, judgement))
+        self.scores.extend(missing_scores(own, self.instance, self.scores, judgement))
 
     def _fail(self, reason: Reason, sentence: str) -> None:
         failed = self.context.attempts
@@ -333,57 +302,3 @@ class TrialRun:
 
 def _revises(scorer: Scorer) -> bool:
     return Artefact.REVISION in scorer.needs
-
-
-def _identity(instance: Instance, crew: Crew, repeat: int) -> dict[str, Any]:
-    return {
-        "instance": instance.id,
-        "repo": instance.repo,
-        "provenance": instance.provenance,
-        "reviewer": crew.spec.reviewer,
-        "agent": crew.spec.agent,
-        "repeat": repeat,
-        "privileged": crew.privileged,
-        "leaky": crew.leaky,
-        "simulated": crew.simulated,
-        "variant": crew.spec.variant,
-        "clean": instance.clean,
-        "review_by": crew.spec.review_by,
-        "review_number": None if crew.spec.reviews is None else crew.spec.review_number(repeat),
-    }
-
-
-def _places(
-    instance: Instance,
-    scorers: Sequence[Scorer],
-    resolvable: Mapping[str, bool],
-    error_rates: Mapping[str, Mapping[str, ErrorRate]],
-) -> tuple[ScoredComment, ...]:
-    """Return the instance's comments; where scorers score something else, such as probes, that."""
-    own = {comment.id: comment for scorer in scorers for comment in scorer.comments(instance)}
-    known = {comment.id for comment in instance.comments}
-    comments = instance.comments if own.keys() <= known else own.values()
-    return tuple(
-        ScoredComment(
-            id=comment.id,
-            path=comment.path,
-            lines=comment.lines,
-            side=comment.side,
-            labels=comment.dimensions,
-            resolvable=resolvable.get(comment.id),
-            **error_rates.get(comment.id, {}),
-        )
-        for comment in comments
-    )
-
-
-def _score_unmeasured(
-    scorers: Sequence[Scorer], instance: Instance, scores: Sequence[Score], judgement: Judgement
-) -> tuple[Score, ...]:
-    done = {(score.scorer, score.subject) for score in scores if score.unit in VERDICTS}
-    return tuple(
-        verdict_score(scorer.name, comment.id, judgement, unit=scorer.unit)
-        for scorer in scorers
-        for comment in scorer.comments(instance)
-        if (scorer.name, comment.id) not in done
-    )

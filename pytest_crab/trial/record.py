@@ -1,0 +1,107 @@
+"""The parts of a trial's record that do not depend on its steps, and the records of trials that did not take place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+
+from pytest_crab.scoring.protocols import Scorer
+from pytest_crab.trial.crew import Crew
+from pytest_crab.trial.run_context import versions_here
+from pytest_crab.types import ErrorRate
+from pytest_crab.types import Instance
+from pytest_crab.types import Judgement
+from pytest_crab.types import Reason
+from pytest_crab.types import Score
+from pytest_crab.types import ScoredComment
+from pytest_crab.types import Trial
+from pytest_crab.types import verdict_score
+from pytest_crab.types.scores import VERDICTS
+
+
+def unmeasured_trial(
+    instance: Instance,
+    crew: Crew,
+    reason: Reason,
+    sentence: str,
+    *,
+    repeat: int = 1,
+    runtime: str = "none",
+    shard: str | None = None,
+) -> Trial:
+    """The record of a trial that did not take place: no comment has a label, all for this reason."""
+    scorers = crew.scorers_for(instance)
+    return Trial(
+        **identity_fields(instance, crew, repeat),
+        runtime=runtime,
+        comments=scored_comments(instance, scorers, {}, {}),
+        scores=missing_scores(scorers, instance, (), Judgement(reason=reason, detail=sentence)),
+        error=sentence,
+        versions=versions_here(shard),
+    )
+
+
+def unneeded_trial(
+    instance: Instance, crew: Crew, sentence: str, *, repeat: int = 1, shard: str | None = None
+) -> Trial:
+    """The record of a trial that nothing depends on any more: skipped, and without a score for any comment."""
+    return Trial(
+        **identity_fields(instance, crew, repeat), runtime="none", skipped=sentence, versions=versions_here(shard)
+    )
+
+
+def identity_fields(instance: Instance, crew: Crew, repeat: int) -> dict[str, Any]:
+    """Return the fields of a record that say which trial it is, and of what kind."""
+    return {
+        "instance": instance.id,
+        "repo": instance.repo,
+        "provenance": instance.provenance,
+        "reviewer": crew.spec.reviewer,
+        "agent": crew.spec.agent,
+        "repeat": repeat,
+        "privileged": crew.privileged,
+        "leaky": crew.leaky,
+        "simulated": crew.simulated,
+        "variant": crew.spec.variant,
+        "clean": instance.clean,
+        "review_by": crew.spec.review_by,
+        "review_number": None if crew.spec.reviews is None else crew.spec.review_number(repeat),
+    }
+
+
+def scored_comments(
+    instance: Instance,
+    scorers: Sequence[Scorer],
+    resolvable: Mapping[str, bool],
+    error_rates: Mapping[str, Mapping[str, ErrorRate]],
+) -> tuple[ScoredComment, ...]:
+    """Return the instance's comments; where scorers score something else, such as probes, that."""
+    own = {comment.id: comment for scorer in scorers for comment in scorer.comments(instance)}
+    known = {comment.id for comment in instance.comments}
+    comments = instance.comments if own.keys() <= known else own.values()
+    return tuple(
+        ScoredComment(
+            id=comment.id,
+            path=comment.path,
+            lines=comment.lines,
+            side=comment.side,
+            labels=comment.dimensions,
+            resolvable=resolvable.get(comment.id),
+            **error_rates.get(comment.id, {}),
+        )
+        for comment in comments
+    )
+
+
+def missing_scores(
+    scorers: Sequence[Scorer], instance: Instance, scores: Sequence[Score], judgement: Judgement
+) -> tuple[Score, ...]:
+    """Return a score without a label, for this reason, of each comment that these scorers have not scored yet."""
+    done = {(score.scorer, score.subject) for score in scores if score.unit in VERDICTS}
+    return tuple(
+        verdict_score(scorer.name, comment.id, judgement, unit=scorer.unit)
+        for scorer in scorers
+        for comment in scorer.comments(instance)
+        if (scorer.name, comment.id) not in done
+    )
