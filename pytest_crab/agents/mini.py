@@ -51,7 +51,7 @@ class MiniAgent(ClientSettings):
     def __post_init__(self) -> None:
         super(MiniAgent, self).__post_init__()
         if not self.model:
-            raise ValueError("model is missing; mini has none of its own")
+            raise ValueError("model is missing; mini has no default model")
         require_above_zero(max_turns=self.max_turns)
 
     def revise(self, pull_request: PullRequest, findings: Sequence[Finding], checkout: Checkout) -> Revision:

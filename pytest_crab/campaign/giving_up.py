@@ -44,7 +44,7 @@ class GivingUp:
                 return False
             first_ones = "first trial failed" if self._most == 1 else f"first {self._most} trials failed alike"
             self._sentences[trial.reviewer] = (
-                f"{GIVEN_UP} on {trial.reviewer}: its {first_ones} ({trial.error}); mend the cause and run again, "
+                f"{GIVEN_UP} on {trial.reviewer}: its {first_ones} ({trial.error}); fix the cause and run again, "
                 "or go on with --crab-give-up=0"
             )
             return True

@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 import click
 
-from pytest_crab.formats import format_near
-
 
 class Subcommand(NamedTuple):
     """The target of a subcommand ("module:function" of this package), and its line in the help."""
@@ -75,6 +73,8 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Name the nearest subcommand where there is none of that name."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from pytest_crab.formats import format_near
+
             ctx.fail(f"No such command {args[0]!r}{format_near(args[0], COMMANDS)}.")
         return super().resolve_command(ctx, args)
 

@@ -244,7 +244,7 @@ def _check_locks(instances: Iterable[Instance], report: CheckReport, *, write: b
                     report.fault(where, sentence)
             elif report.faults or not whole:
                 why = "there are faults" if report.faults else "only a part of the set was named"
-                report.fault(where, f"not written, since {why}; it stands for a whole set that is sound")
+                report.fault(where, f"not written, since {why}; a lock needs a whole set without faults")
             else:
                 lock.write_lock(folder, members)
                 click.echo(f"{where}: written")

@@ -55,7 +55,7 @@ def aacr(report: Path, folder: Path, reviewer: str, repeat: int, out: Path) -> N
     if done.missing:
         click.echo(f"no review of {format_names(done.missing, _SHOWN)}: each counts as missed there")
     if done.without_usage:
-        click.echo(f"tokens of {format_count(done.without_usage, 'review')} were not measured, and 0 stands for them")
+        click.echo(f"tokens of {format_count(done.without_usage, 'review')} were not measured; they are written as 0")
 
 
 _REPORT = click.argument("report", type=click.Path(exists=True, path_type=Path))

@@ -149,7 +149,7 @@ def _recorded(folder: Path, trials: Path | None) -> tuple[Any, Iterable[str]]:
     if has_reports(folder):
         scores = read_reports(folder)
         scored = prbench.recorded_report(scores)
-        heading = "SWE-PRBench: recorded judgements, scored anew; nothing was run"
+        heading = "SWE-PRBench: recorded judgements, scored again; nothing was run"
         return scored, [heading, *prbench_lines(scored), *prbench.recorded_lines(scores, scored)]
     if has_judged_bugs(folder):
         bugs = summarise_judged_bugs(read_judged_bugs(folder))

@@ -107,7 +107,7 @@ def _one_trial(name: str, report: Path) -> Trial:
     found = named_trials(name, report)
     if len(found) > 1:
         ids = ", ".join(str(one.id) for one in found[:5])
-        raise click.UsageError(f"{name} stands for {len(found)} trials; name one of them: {ids}")
+        raise click.UsageError(f"{name} matches {len(found)} trials; name one of them: {ids}")
     return found[0]
 
 

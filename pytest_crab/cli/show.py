@@ -44,7 +44,7 @@ _STYLES = {
 @store_option("The store of the run.")
 @click.option(
     "--set", "folder", type=click.Path(exists=True, path_type=Path), default=Path(), show_default=True,
-    help="Where the instance lies, whose diff findings are placed on, if the report does not have it.",
+    help="Where the instance lies, if the report does not have its diff.",
 )  # fmt: skip
 @click.option("--transcript", "transcripts", is_flag=True, help="Print the prompts and answers of reviewer and agent.")
 def show(trial: str, report: Path | None, store: Path, folder: Path, *, transcripts: bool) -> None:

@@ -226,7 +226,7 @@ def _printed_version(program: Path) -> str:
                 stdin=subprocess.DEVNULL, cwd="/", env={"PATH": os.defpath, "HOME": str(home), "LANG": "C.UTF-8"},
             )  # fmt: skip
     except (OSError, subprocess.SubprocessError) as error:
-        raise ClientMissing(f"{program} --version failed: {error}; install it anew") from error
+        raise ClientMissing(f"{program} --version failed: {error}; install it again") from error
     found = _VERSION.search(done.stdout)
     return found[0] if found else done.stdout.strip()[:60]
 
@@ -235,5 +235,5 @@ def _packaged_version(client: Installed) -> str:
     name = re.split(r"[=<>@]", client.kind.packages[0])[0].replace("-", "_")
     found = sorted(client.program.parent.parent.glob(f"lib/python3*/site-packages/{name}-*.dist-info"))
     if not found:
-        raise ClientMissing(f"{client.program} belongs to no installed {name}; install it anew")
+        raise ClientMissing(f"{client.program} belongs to no installed {name}; install it again")
     return found[0].name.removeprefix(f"{name}-").removesuffix(".dist-info")

@@ -180,10 +180,15 @@ _MINI: _Rows = (
 #: Any service on the network, by the HTTP status of its answer and the text in it.
 _HTTP: _Rows = (
     ("429", "the rate limit of the service or of the forge", {"code": "^429$"}, Status.RATE_LIMITED),
-    ("403-rate", "the forge's rate limit, told as 403", {"code": "^403$", "text": "rate limit"}, Status.RATE_LIMITED),
+    (
+        "403-rate",
+        "the forge's rate limit, reported as 403",
+        {"code": "^403$", "text": "rate limit"},
+        Status.RATE_LIMITED,
+    ),
     ("401", "the service or the forge refused a key", {"code": "^40[13]$"}, Status.AUTH),
     ("500", "the service or the forge broke", {"code": "^5"}, Status.OVERLOADED),
-    ("400", "a request was refused, whatever for", {"code": "^[34]"}, Status.CLIENT_ERROR),
+    ("400", "a request was refused for any other reason", {"code": "^[34]"}, Status.CLIENT_ERROR),
 )
 
 _DEVIN: _Rows = (

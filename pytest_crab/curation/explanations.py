@@ -64,7 +64,7 @@ def _sentences(states: Sequence[StateAssessment]) -> Iterator[str]:
 def _improper_red(state: StateAssessment, fault: str) -> str | None:
     """Return a sentence for a diff that does not apply or a red that is no assertion's; None for other faults."""
     if not state.runs:
-        return f"{state.name} cannot be used: {fault}; make it anew with git diff from head"
+        return f"{state.name} cannot be used: {fault}; make it again with git diff from head"
     cut = next((run for run in state.runs if run.ending is not Ending.COMPLETED), None)
     if cut is not None and state.role.red:
         return (

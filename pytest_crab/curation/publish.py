@@ -172,7 +172,7 @@ def write_set(out: Path, published: Sequence[PullCandidate]) -> Iterator[str]:
         instance = to_instance(candidate, folder.absolute())
         if (folder / FILE).is_file():
             if load_instance(folder) != instance:
-                yield f"{candidate.id} is in the set with other content, which stays: remove its folder to have it anew"
+                yield f"{candidate.id} is in the set with other content, which stays: remove its folder to remake it"
             continue
         files = {name: candidate.files[name] for name in named_files(instance.comments)}
         template.write(instance, files, instance_yaml(instance))

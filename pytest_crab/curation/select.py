@@ -40,7 +40,7 @@ from pytest_crab.types import PullCandidate
 from pytest_crab.types import Side
 
 #: Stands on a candidate where a rule had nothing to go by.
-UNTOLD = "not told by the source: {}"
+UNTOLD = "the source does not say: {}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,7 +30,7 @@ def rewrite(instance: Instance) -> None:
     replace_text(path, text)
     try:
         same = dataclasses.replace(load_instance(path), folder=instance.folder) == instance
-        problems = [] if same else ["its environment cannot be told from the rest; it should be a mapping of its own"]
+        problems = [] if same else ["its environment is not a mapping on lines of its own; it should be one"]
     except BadInput as error:
         problems = list(error.problems)
     if problems:

@@ -190,7 +190,7 @@ def _read_audits(folder: Path) -> Mapping[str, Mapping[str, str]]:
 
 
 def _read(path: Path, part: str = "instances") -> Mapping[str, Mapping[str, Any]]:
-    problem = "the file is not a lock of this version; run pytest-crab check --lock to write it anew"
+    problem = "the file is not a lock of this version; run pytest-crab check --lock to write it again"
     content = read_set_file(path, problem)
     kept: Any = content.get(part, {})
     if "instances" in content and isinstance(kept, dict) and all(isinstance(entry, dict) for entry in kept.values()):

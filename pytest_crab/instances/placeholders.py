@@ -18,7 +18,7 @@ def unwritten(instance: Instance) -> Iterator[str]:
     """Yield a sentence for each text or oracle of an instance that is still as pytest-crab new left it."""
     for key, text in (("title", instance.pull_request.title), ("body", instance.pull_request.body)):
         if PLACEHOLDER in text:
-            yield f"pull_request.{key} is still {PLACEHOLDER}; write what reviewers are told"
+            yield f"pull_request.{key} is still {PLACEHOLDER}; write what reviewers should see"
     for number, comment in enumerate(instance.comments):
         at = f"comments[{number}]"
         if PLACEHOLDER in comment.body:

@@ -67,7 +67,7 @@ class GatewayClient:
                 f"the gateway died or does not answer ({words}): run again, finished steps are kept", passing=True
             ) from error
         if found.get("unknown"):
-            raise GatewayError("the gateway was started anew since this access was opened: run again", passing=True)
+            raise GatewayError("the gateway was restarted since this access was opened: run again", passing=True)
         assert isinstance(found, dict)
         return found
 

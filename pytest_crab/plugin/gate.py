@@ -267,7 +267,7 @@ def _absent_oracles(summary: Summary, planned: Sequence[Planned]) -> dict[str, i
 def _load_references(options: Options) -> Iterator[Reference]:
     """Read the baseline and the anchor. Raises pytest.UsageError if one is none."""
     if options.anchor is not None and not options.baselines:
-        raise pytest.UsageError("--crab-anchor is beside a baseline: add --crab-baseline")
+        raise pytest.UsageError("--crab-anchor needs a baseline: add --crab-baseline")
     anchors = () if options.anchor is None else (options.anchor,)
     for option, paths, role in (("baseline", options.baselines, ""), ("anchor", anchors, ANCHOR)):
         if paths:

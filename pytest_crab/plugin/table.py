@@ -60,7 +60,7 @@ class Header:
             f"crab: runtime {self._runtime()}; {at_a_time} at a time; store {options.store}",
         ]
         if options.allow_unconfined:
-            lines.append("crab: --crab-allow-unconfined: code runs without a sandbox where none is to be had")
+            lines.append("crab: --crab-allow-unconfined: code runs without a sandbox where none is available")
         models = []
         if options.replay:
             cassettes = self._contestants.settings.cassettes(options.store)

@@ -25,7 +25,7 @@ def load_summary(path: Path) -> Summary:
     summary = read_summary(file)
     if any(own.overall.oracles and not own.oracles for own in summary.reviewers):
         if not file.with_name(TRIALS).is_file():
-            raise BadInput(str(file), [f"it holds no verdicts, and there is no {TRIALS} beside it; run it again"])
+            raise BadInput(str(file), [f"it has no verdicts, and there is no {TRIALS} beside it; run it again"])
         return summarise(read_trials(file.with_name(TRIALS)), errors_as_misses=summary.errors_as_misses)
     return summary
 

@@ -99,7 +99,7 @@ def _review(trial: Trial, diff: str | None) -> Iterator[Styled]:
         yield Styled(fault, "bad")
     left = list(enumerate(review.findings, start=1))
     if diff is None:
-        yield Styled("the pull request's diff cannot be had here, so findings stand without it")
+        yield Styled("the pull request's diff is not available here, so findings are shown without it")
     for file, hunks in diffs.parse_hunks(diff or ""):
         names = {file.old, file.new} - {None}
         yield Styled(f"--- {escape_controls(file.path)}", "heading")

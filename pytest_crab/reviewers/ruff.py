@@ -191,5 +191,5 @@ def ruff_version() -> str:
         argv = (ruff_program(), "--version")
         done = subprocess.run(argv, env=own, capture_output=True, check=True, timeout=60, text=True)
     except (OSError, subprocess.SubprocessError) as error:
-        raise ReviewerError(f"{ruff_program()} --version failed: {error}; install ruff anew") from error
+        raise ReviewerError(f"{ruff_program()} --version failed: {error}; install ruff again") from error
     return done.stdout.strip()

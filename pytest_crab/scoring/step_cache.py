@@ -21,7 +21,7 @@ R = TypeVar("R")
 
 
 def _advise_fresh(step: str, key: str) -> str:  # noqa: ARG001 - as every advice
-    return f"run again with --crab-rerun={step}, which makes it anew"
+    return f"run again with --crab-rerun={step}, which makes it again"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -61,7 +61,7 @@ def _diff_faults(key: str, names: Sequence[str], instance: Instance, snapshot: S
         try:
             tree = snapshot.apply(diff_text(instance, name))
         except DiffRejected as error:
-            yield f"{key}: {name} does not apply to head ({error}); it should be made anew from head"
+            yield f"{key}: {name} does not apply to head ({error}); it should be made again from head"
             continue
         if tree == snapshot.head_tree:
             yield f"{key}: {name} leaves head as it is; it should change something"

@@ -181,7 +181,7 @@ def _merge_commit(git: Git, wanted: PullRequestQuery, tip: str) -> str:
             sha, _, subject = line.partition("\t")
             if named.search(subject):
                 return sha
-    raise SourceError("what was merged cannot be told from the main line's history; name it with --merged")
+    raise SourceError("what was merged cannot be found in the main line's history; name it with --merged")
 
 
 def _base(git: Git, head: str) -> str:

@@ -64,7 +64,7 @@ def unpack(archive: Path, into: Path, called: str) -> Path:
                     raise SourceError(f"{called} holds over {MOST_MEMBERS} files or {MOST_MIB} MiB; that is refused")
                 _extract(tar, member, into)
     except (tarfile.TarError, EOFError, OSError, ValueError) as error:
-        raise SourceError(f"{called} cannot be unpacked ({error}); the archive should be made anew") from None
+        raise SourceError(f"{called} cannot be unpacked ({error}); the archive should be made again") from None
     found = list(into.iterdir())
     if len(found) != 1 or found[0].is_symlink() or not found[0].is_dir():
         raise SourceError(f"{called} holds {len(found)} entries at its top; a source distribution has one folder there")

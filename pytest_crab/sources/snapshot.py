@@ -99,7 +99,7 @@ class GitSnapshot:
         except UnicodeDecodeError:
             return self._diff_by_file(tree)
         except GitLimit as error:
-            message = f"the revision cannot be told as a diff: {error}"
+            message = f"the revision cannot be written as a diff: {error}"
             raise DiffRejected(message) from None
 
     def read(self, tree: str, path: str) -> bytes | None:

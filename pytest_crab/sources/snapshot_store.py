@@ -133,7 +133,7 @@ def _apply_named(git: Git, onto: str, instance: Instance, name: str) -> str:
     try:
         return apply(git, diff_text(instance, name), onto)
     except DiffRejected as error:
-        message = f"{instance.id}: {name} does not apply ({error}); it should be made anew with git diff"
+        message = f"{instance.id}: {name} does not apply ({error}); it should be made again with git diff"
         raise SourceError(message) from None
 
 

@@ -134,7 +134,7 @@ class TrialRun:
             self._fail(Reason.BROKEN, f"{self.context.step} broke: {error}")
         except OSError as error:  # a disk that is full or gone, wherever it is met
             what = f"{error.strerror or error}" + (f": {error.filename}" if error.filename else "")
-            sentence = f"{self.context.step} broke: this machine failed ({what}): mend it and run again"
+            sentence = f"{self.context.step} broke: this machine failed ({what}): fix it and run again"
             self._fail(Reason.BROKEN, sentence)
 
     def _run(self) -> None:

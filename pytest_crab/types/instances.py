@@ -275,7 +275,7 @@ class Instance:
         if not self.comments and not self.clean:
             raise ValueError("an instance without comments measures nothing; one that is known to have none is clean")
         if self.comments and self.clean:
-            raise ValueError("clean says that there is no issue; comments stand beside it")
+            raise ValueError("clean says that there is no issue; remove the comments or clean")
         ids = [comment.id for comment in self.comments]
         if len(set(ids)) != len(ids):
             raise ValueError("two comments have the same id")

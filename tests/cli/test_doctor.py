@@ -77,7 +77,7 @@ def test_clients_are_found_or_it_is_said_how_to_get_them(monkeypatch: pytest.Mon
     own.write_text("#!/bin/sh\nexit 1\n")
     installed._printed_version.cache_clear()
     result = CliRunner().invoke(doctor, [])
-    assert "install it anew" in dict(line.split("  ", 1) for line in result.output.splitlines())["claude-code"]
+    assert "install it again" in dict(line.split("  ", 1) for line in result.output.splitlines())["claude-code"]
 
 
 def test_a_call_is_made_only_if_one_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -147,7 +147,7 @@ def test_a_trial_goes_by_the_start_of_its_name_and_a_path_as_pytest_prints_it() 
 
 def test_without_the_instance_findings_stand_alone() -> None:
     output = run("other-1").output
-    assert "the pull request's diff cannot be had here" in output
+    assert "the pull request's diff is not available here" in output
     assert "    > 1. shop.py:2: high Two?\n" in output
 
 

@@ -67,7 +67,7 @@ def test_a_diff_that_does_not_apply_and_a_run_without_an_end() -> None:
     hangs = StateAssessment(role=Role.REJECT, name="b.diff", fault=None, runs=(ran("failed", Ending.TIMEOUT),))
     good = [state for state in states() if state.role in (Role.HEAD, Role.REFERENCE)]
     first, second = explain(judge_states("c0", [*good, lost, hangs]))
-    assert first.startswith("a.diff cannot be used: it does not apply to head: no such file; make it anew")
+    assert first.startswith("a.diff cannot be used: it does not apply to head: no such file; make it again")
     assert second.startswith("the oracle does not come to an end on b.diff (the run ended as timeout)")
 
 

@@ -115,7 +115,7 @@ def test_a_kept_candidate_has_its_numbers_and_doubts() -> None:
         "rvs_bug_fix_signal": 1.0,
     }
     assert (found.tags["size"], found.tags["difficulty"]) == ("XS", "Type1_Direct")
-    assert found.flags == ("not told by the source: public",)
+    assert found.flags == ("the source does not say: public",)
 
 
 @pytest.mark.parametrize(

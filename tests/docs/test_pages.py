@@ -99,6 +99,12 @@ def test_every_page_is_in_the_navigation() -> None:
     assert listed == {str(page.relative_to(ROOT / "docs")) for page in PAGES[1:]}
 
 
+def test_the_overview_leads_to_every_page() -> None:
+    linked = {link.partition("#")[0] for link in _LINK.findall((ROOT / "docs" / "index.md").read_text())}
+    pages = {str(page.relative_to(ROOT / "docs")) for page in PAGES[1:]}
+    assert {page for page in pages if "/decisions/" not in page} - linked == {"index.md"}
+
+
 def test_the_page_of_renamed_things_has_every_name_that_still_works() -> None:
     text = (ROOT / "docs" / "reference" / "renamed.md").read_text()
     renamed = {f"--crab-{option.old}": f"--crab-{option.name}" for option in OPTIONS if option.old}

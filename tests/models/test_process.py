@@ -222,7 +222,7 @@ def test_what_nobody_knows_about_is_no_usage(make: Any) -> None:
     gateway = make()
     with pytest.raises(GatewayError, match="the gateway is not running"):
         gateway.usage(ModelAccess(socket=Path("/nowhere"), token="x"))
-    with gateway.open(**STEP), pytest.raises(GatewayError, match="started anew since"):
+    with gateway.open(**STEP), pytest.raises(GatewayError, match="restarted since"):
         gateway.usage(ModelAccess(socket=Path("/nowhere"), token="x"))
 
 

@@ -78,10 +78,10 @@ def pack_instance(instance: Instance) -> bytes:
     try:
         return pack(_files_of(instance), instance.id)
     except OSError as error:
-        problem = f"{error.filename} cannot be read ({error.strerror}): mend it and run again"
+        problem = f"{error.filename} cannot be read ({error.strerror}): fix it and run again"
         raise BadInput(instance.id, [problem]) from error
     except RuntimeError as error:  # what pathlib says of links in a circle
-        raise BadInput(instance.id, [f"its files cannot be packed ({error}): mend them and run again"]) from error
+        raise BadInput(instance.id, [f"its files cannot be packed ({error}): fix them and run again"]) from error
 
 
 def read_instance(place: Path) -> Instance:

@@ -346,7 +346,7 @@ class ClusterExecutor(Executor):
             if self.workers.answers:
                 self._connection.disconnect(list(self.workers.known))
         except LOST:
-            log.debug("workers could not be told that the run is over; each sees so by itself")
+            log.debug("the workers do not know yet that the run is over; each will notice")
         try:
             self._connection.close()
             while not self._inbox.empty():

@@ -154,5 +154,5 @@ def run_trial(task: TrialTask, files: bytes) -> TrialAnswer:
         return TrialAnswer(problem=f"worker {worker.name}: {error}")
     except OSError as error:
         what = f"{error.strerror or error}" + (f": {error.filename}" if error.filename else "")
-        return TrialAnswer(problem=f"worker {worker.name} failed ({what}): mend it and run again")
+        return TrialAnswer(problem=f"worker {worker.name} failed ({what}): fix it and run again")
     return answer
