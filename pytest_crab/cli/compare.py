@@ -300,7 +300,8 @@ def _recorded(folder: Path, before: str, after: str, terms: GateTerms) -> Compar
         labels=compare_labels(first, second, words, terms.margins, level=terms.level, unit=terms.unit),
         absent=absent_labels(words, terms.margins),
     )
-    return [found], [OracleCounts(reviewer=after, caught=1, missed=0)], [(before, after)]
+    caught = sum(own.caught for own in second.values())
+    return [found], [OracleCounts(reviewer=after, caught=caught, missed=len(second) - caught)], [(before, after)]
 
 
 def _visible(paragraph: str) -> str:

@@ -85,7 +85,7 @@ def rule_on_baselines(several: Sequence[BaselineComparison]) -> list[BaselineRul
     margin, which is passed. No adjustment is needed to pass, since every one of the claims must hold.
 
     A label with a margin is ruled on in the same way. One without never fails, but a reviewer does not pass while its
-    oracles, taken alone, show a drop of more than the margin.
+    oracles, if they are not all, show a drop of more than the margin when taken alone.
     """
     adjusted = holm({key: comparison.p_drop for key, comparison in _claims(several)})
     return [_rule_on_reviewer(f"{at}", one, adjusted) for at, one in enumerate(several)]
@@ -100,7 +100,7 @@ def _rule_on_reviewer(name: str, one: BaselineComparison, adjusted: Mapping[str,
         if label.margin is not None:
             p = adjusted[f"{name} {label.dimension}:{label.label}"]
             labels.append((label, _rule(label.comparison, label.margin, p)))
-        elif label.stands_out(one.margin):
+        elif label.comparison.pairs < one.comparison.pairs and label.stands_out(one.margin):
             labels.append((label, GateResult.INCONCLUSIVE))
     results = [overall, *(result for _, result in labels), *(GateResult.INCONCLUSIVE for _ in one.absent)]
     return BaselineRuling(result=min(results, key=ORDER.index), overall=overall, labels=tuple(labels))

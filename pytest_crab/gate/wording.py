@@ -49,7 +49,7 @@ def _sentences(one: BaselineComparison, ruling: BaselineRuling) -> Iterator[str]
     lost, gained = _names(comparison.lost, shown), _names(comparison.gained, shown)
     yield f"Lost {lost}; gained {gained} (exact McNemar p = {comparison.p:.3g})."
     if one.gated:
-        yield from (_label_sentence(label, result) for label, result in ruling.labels)
+        yield from (_label_sentence(label, result, ruling.overall) for label, result in ruling.labels)
         yield from (f"No oracle has the label {label}, so its margin says nothing." for label in one.absent)
         if ruling.overall is GateResult.INCONCLUSIVE:
             yield from _remedies(one, comparison)
@@ -85,17 +85,23 @@ def _verdict(comparison: Comparison, margin: float, result: GateResult) -> str:
         return f"A drop of more than the margin of {margin:g} points is ruled out."
     if result is GateResult.FAILED:
         return "The drop is more than chance."
-    return f"Neither a drop of more than {margin:g} points is ruled out, nor is a drop shown."
+    if comparison.p_drop < (1 - comparison.level) / 2:
+        return (
+            "Alone the drop would be more than chance; of all reviewers and labels that this gate rules on, one falls "
+            f"so far more easily (Holm). A drop of more than {margin:g} points is not ruled out."
+        )
+    return f"This shows no drop, and does not rule out a drop of more than {margin:g} points."
 
 
-def _label_sentence(label: LabelComparison, result: GateResult) -> str:
+def _label_sentence(label: LabelComparison, result: GateResult, overall: GateResult) -> str:
     own = label.comparison
     lost, gained = f"{len(own.lost)} lost", f"{len(own.gained)} gained"
     name = f"{label.dimension} {label.label}"
     if label.margin is None:
+        so = ", so the gate does not pass" if overall is GateResult.PASSED else ""
         return (
             f"{name}: {lost} and {gained} of {format_count(own.known, 'oracle')} (exact p = {own.p:.2g}), which taken "
-            f"alone is a drop, so the gate does not pass; --crab-margin {label.label}=POINTS says how much it may fall."
+            f"alone is a drop{so}; --crab-margin {label.label}=POINTS says how much it may fall."
         )
     if not own.known:
         return f"{name}: no oracle has a verdict in both runs."

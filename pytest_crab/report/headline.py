@@ -42,7 +42,7 @@ def rate_sentence(own: ReviewerSummary) -> str:
     parts = [f"{format_number(rate.caught)} of {format_count(rate.known, own.counted)} caught"]
     if rate.interval is not None:
         low, high = format_percent(rate.interval.low), format_percent(rate.interval.high)
-        parts.append(f"95% interval {low}% to {high}%")
+        parts.append(f"95% interval {low}% to {high}% over {rate.interval.basis}")
     if rate.unknown:
         parts.append(f"{rate.unknown} more without a verdict")
     return f"{name}: {format_percent(rate.micro)}% ({'; '.join(parts)})"

@@ -11,10 +11,13 @@ from xml.etree import ElementTree
 
 import junitparser
 
+from pytest_crab.formats import format_table
 from pytest_crab.report.explain import explain_result
 from pytest_crab.report.explain import why
 from pytest_crab.report.files import write_report_file
+from pytest_crab.report.gate_record import Gate
 from pytest_crab.report.gate_record import GateRuling
+from pytest_crab.report.label_changes import label_table
 from pytest_crab.report.rates import Rate
 from pytest_crab.report.recorded_rulers import RecordedRuler
 from pytest_crab.report.reviewer_summary import ReviewerSummary
@@ -48,7 +51,8 @@ def render(trials: Iterable[Trial], summary: Summary, *, misses: str = FAILURE) 
     """Return the file's bytes, valid against Jenkins' xunit2 schema.
 
     Caught passes, missed is what ``misses`` says (NONE: it passes; so do the misses of the control and other variants),
-    unknown is an error, not run is skipped. With a gate the first suite has a case for each of its rulings. A trial's
+    unknown is an error, not run is skipped. With a gate the first suite has a case for each of its rulings,
+    with the table of labels before and after below the reasons. A trial's
     seconds are shared out evenly among its cases. A trial without any oracle result is one case of its own. All text is
     legal in XML, messages are on one line, and none of it comes from an oracle's source.
     """
@@ -63,7 +67,7 @@ def render(trials: Iterable[Trial], summary: Summary, *, misses: str = FAILURE) 
         suite.add_property("crab.ruling", summary.gate.ruling)
         if summary.gate.account:
             suite.add_property("crab.account", summary.gate.account)
-        suite.add_testcases([_gate_case(ruling) for ruling in summary.gate.rulings])
+        suite.add_testcases([_gate_case(ruling, summary.gate) for ruling in summary.gate.rulings])
         document.add_testsuite(suite)
     for reviewer in summary.reviewers:
         suite = junitparser.TestSuite(one_line(reviewer.reviewer))
@@ -87,9 +91,9 @@ def _conforming(content: bytes) -> bytes:
     return bytes(ElementTree.tostring(root, encoding="utf-8", xml_declaration=True))
 
 
-def _gate_case(ruling: GateRuling) -> junitparser.TestCase:
+def _gate_case(ruling: GateRuling, gate: Gate) -> junitparser.TestCase:
     case = junitparser.TestCase(one_line(ruling.reviewer or "run"), classname=GATE, time=0.0)
-    text = one_line(ruling.paragraph, _LONGEST)
+    text = "\n".join([one_line(ruling.paragraph, _LONGEST), *_change_lines(ruling.reviewer, gate)])
     if ruling.ruling == _PASSED:
         case.system_out = text
         return case
@@ -98,6 +102,15 @@ def _gate_case(ruling: GateRuling) -> junitparser.TestCase:
     ending = junitparser.Failure(message, ruling.ruling) if failed else junitparser.Error(message, ruling.ruling)
     case.result = [_with_body(ending, text)]
     return case
+
+
+def _change_lines(reviewer: str | None, gate: Gate) -> Iterator[str]:
+    """Yield the tables of a reviewer's labels before and after, against the baseline and against the anchor."""
+    for name, labels in gate.labels.items():
+        if reviewer is not None and (name == reviewer or name.startswith(f"{reviewer} against ")):
+            yield ""
+            yield one_line(f"{name} by label, before and after")
+            yield from format_table(label_table(labels))
 
 
 def _with_body(ending: _Ending, text: str) -> _Ending:

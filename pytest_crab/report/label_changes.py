@@ -10,12 +10,14 @@ from pytest_crab.formats import format_change_interval
 from pytest_crab.formats import format_p
 from pytest_crab.formats import format_percent
 from pytest_crab.formats import format_points
+from pytest_crab.report.gate_record import Gate
+from pytest_crab.report.summary_tables import SummaryTable
 from pytest_crab.statistics.labels import LabelComparison
 
 
 def label_table(labels: Sequence[LabelComparison]) -> Iterator[tuple[str, ...]]:
     """Yield the rows of the table of labels before and after, its heads first."""
-    yield "label", "oracles", "before %", "after %", "points", "interval", "over", "lost", "gained", "p (Holm)"
+    yield "label", "oracles", "before %", "after %", "points", "interval", "lost", "gained", "p (Holm)", "over"
     for label in labels:
         own = label.comparison
         interval = own.interval
@@ -26,8 +28,15 @@ def label_table(labels: Sequence[LabelComparison]) -> Iterator[tuple[str, ...]]:
             format_percent(own.after),
             format_points(own.difference),
             format_change_interval(interval),
-            NOTHING if interval is None else interval.basis,
             f"{len(own.lost)}",
             f"{len(own.gained)}",
             format_p(label.p_holm),
+            NOTHING if interval is None else interval.basis,
         )
+
+
+def change_tables(gate: Gate | None) -> Iterator[SummaryTable]:
+    """Yield the same table for each comparison of a gate with a baseline."""
+    for reviewer, labels in gate.labels.items() if gate is not None else ():
+        (_, *names), *columns = zip(*label_table(labels), strict=True)
+        yield SummaryTable(f"{reviewer} by label, before and after", reviewer, names, columns)

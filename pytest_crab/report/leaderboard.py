@@ -6,6 +6,7 @@ import html
 from collections.abc import Iterable
 from collections.abc import Iterator
 
+from pytest_crab.formats import NOTHING
 from pytest_crab.formats import format_interval
 from pytest_crab.formats import format_mean
 from pytest_crab.formats import format_percent
@@ -38,7 +39,7 @@ def _cells(own: ReviewerSummary) -> list[str]:
         escape_markdown(label(own)),
         escape_markdown(", ".join(own.agents)),
         format_percent(own.overall.micro),
-        format_interval(own.overall.interval, " to "),
+        _bounds(own),
         rate_cell(own.overall),
         str(own.overall.unknown),
         format_mean(own.comments_per_pull_request),
@@ -46,12 +47,16 @@ def _cells(own: ReviewerSummary) -> list[str]:
     ]
 
 
+def _bounds(own: ReviewerSummary) -> str:
+    interval = own.overall.interval
+    return NOTHING if interval is None else f"{format_interval(interval, ' to ')} over {interval.basis}"
+
+
 def badge(own: ReviewerSummary) -> dict[str, object]:
     """Return the JSON of a shields.io endpoint: a reviewer's rate with its interval; simulated agents are named."""
     rate = own.overall.micro
     color = "lightgrey" if rate is None else "brightgreen" if rate >= _GREEN else "yellow" if rate >= _YELLOW else "red"
-    bounds = format_interval(own.overall.interval, " to ")
-    message = "no rate" if rate is None else f"{format_percent(rate)}% ({bounds})"
+    message = "no rate" if rate is None else f"{format_percent(rate)}% ({_bounds(own)})"
     said = f"{message}, simulated agent" if own.simulated else message
     return {"schemaVersion": 1, "label": f"crab: {own.reviewer}", "message": said, "color": color}
 

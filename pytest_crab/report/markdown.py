@@ -16,7 +16,7 @@ from pytest_crab.formats import format_percent
 from pytest_crab.report.files import write_report_file
 from pytest_crab.report.headline import gate_line
 from pytest_crab.report.headline import headlines
-from pytest_crab.report.label_changes import label_table
+from pytest_crab.report.label_changes import change_tables
 from pytest_crab.report.mediator_text import mediator_lines
 from pytest_crab.report.mediator_text import mediator_tables
 from pytest_crab.report.recorded_rulers import ruler_lines
@@ -82,10 +82,8 @@ def head_lines(summary: Summary) -> Iterator[str]:
     yield ""
     if summary.gate is not None:
         yield from folded("The gate's reasons", [escape_markdown(summary.gate.paragraph, 5000)])
-        for reviewer, labels in summary.gate.labels.items():
-            heads, *changes = label_table(labels)
-            rows = [tuple(map(escape_markdown, row)) for row in changes]
-            yield from folded(f"{reviewer} by label, before and after", table(heads, rows))
+        for one in change_tables(summary.gate):
+            yield from folded(one.title, _escaped(one))
     lifted = [f"**{escape_markdown(text, 500)}**" for text in lift_lines(summary)]
     yield from (line for text in lifted for line in (text, ""))
     yield from table(_HEADS, [_cells(reviewer) for reviewer in summary.reviewers])

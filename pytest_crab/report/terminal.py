@@ -18,6 +18,7 @@ from pytest_crab.formats import format_number
 from pytest_crab.formats import format_percent
 from pytest_crab.formats import format_table
 from pytest_crab.report.headline import headlines
+from pytest_crab.report.label_changes import change_tables
 from pytest_crab.report.mediator_text import mediator_lines
 from pytest_crab.report.mediator_text import mediator_tables
 from pytest_crab.report.recorded_rulers import ruler_lines
@@ -90,6 +91,7 @@ def summary_lines(summary: Summary, width: int = 80) -> list[Line]:
     if not summary.reviewers:
         return []
     blocks = [
+        _grids(change_tables(summary.gate), width),
         _grids(rate_tables(summary), width),
         _grids(finding_tables(summary), width),
         _grids(probe_tables(summary), width),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 
 import pytest
@@ -102,7 +103,7 @@ def test_the_lost_are_named() -> None:
 
 def test_what_is_inconclusive_says_what_would_settle_it() -> None:
     few = gated("c" * 12 + "m" * 12, "c" * 10 + "m" * 14).paragraph
-    assert "Neither a drop of more than 5 points is ruled out, nor is a drop shown." in few
+    assert "shows no drop, and does not rule out a drop of more than 5 points" in few
     assert re.search(
         r"To settle it: about (4\d\d) oracles in about \1 repositories like these would show a drop of 5 points",
         few,
@@ -173,7 +174,7 @@ def test_a_comparison_that_nobody_gates_says_nothing_of_a_margin() -> None:
     comparison = compare(run("c" * 60), run("c" * 60))
     _, text = rule(BaselineComparison(reviewer="mine", baseline="main", comparison=comparison, gated=False))
     assert "margin" not in text
-    assert "ruled out" not in text
+    assert "rule" not in text
 
 
 def test_all_that_was_lost_is_named_where_nobody_gates() -> None:
@@ -181,6 +182,19 @@ def test_all_that_was_lost_is_named_where_nobody_gates() -> None:
     for gated_, named in ((True, 20), (False, 30)):
         against = BaselineComparison(reviewer="mine", baseline="main", comparison=comparison, gated=gated_)
         assert len(re.findall(r"pr-\d+::c0", rule(against)[1])) == named
+
+
+def test_a_drop_that_is_chance_among_ten_reviewers_says_that_it_is_none_alone() -> None:
+    dropped, same = (
+        compare(run("c" * 30 + "m" * 30), run(after + "m" * 30)) for after in ("c" * 23 + "m" * 7, "c" * 30)
+    )
+    alone = BaselineComparison(reviewer="mine", baseline="main", margin=1.0, comparison=dropped)
+    assert rule(alone)[0] is GateResult.FAILED
+    ruling = rule_on_baselines([alone, *[dataclasses.replace(alone, comparison=same)] * 9])[0]
+    assert ruling.result is GateResult.INCONCLUSIVE
+    text = explain_baseline(alone, ruling)
+    assert "Alone the drop would be more than chance" in text
+    assert "shows no drop" not in text
 
 
 def test_one_is_not_many() -> None:

@@ -212,6 +212,19 @@ def test_all_caught_security_oracles_lost_do_not_pass_and_are_named() -> None:
     assert "category functional" not in text
 
 
+def test_a_label_of_all_oracles_is_not_ruled_on_beside_the_whole() -> None:
+    before, after = (labelled({"design": letters * 30}) for letters in ("cccm", "ccmm"))
+    one = side_by_side(before, after, margin=10.0)
+    ruling, text = rule(one)
+    assert ruling is GateResult.FAILED
+    assert "category design" not in text
+    both = side_by_side(labelled(LARGE), labelled({**LARGE, "security": "m" * 14, "design": "m" * 120}), margin=5.0)
+    ruling, text = rule(both)
+    assert ruling is GateResult.FAILED
+    assert "category security: 8 lost" in text
+    assert "so the gate does not pass" not in text
+
+
 def test_an_unchanged_run_passes_with_its_labels() -> None:
     one = side_by_side(labelled(LARGE), labelled(LARGE), margin=10.0)
     assert rule(one)[0] is GateResult.PASSED

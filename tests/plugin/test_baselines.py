@@ -50,6 +50,9 @@ def test_a_gate_against_an_earlier_run(lab: Any, measured: Path) -> None:
             "crab: baseline */base/summary.json; margin 5 points",
             "crab: gate: half: 4 oracles *assuming that 10.0% of verdicts change from run to run*",
             "half: down 50.0 points against both in summary.json, from 100*",
+            "half * oracles before % after % points *",
+            "category functional *2 *100.0 *100.0 *+0.0 *",
+            "category security *2 *100.0 *0.0 *-100.0 *",
             "    gate inconclusive: -50.0 points against the baseline (interval *",
             "Gate inconclusive, exit status 8.",
         ]

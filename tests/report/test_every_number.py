@@ -325,7 +325,12 @@ def test_who_caught_what_together(folder: Path) -> None:
     assert shown == {who: (count, f"{percent(count / size)}%") for who, count in counts.items()}
     assert f"Of the {size} oracles" in (folder / "index.html").read_text()
     row = ["one", "two", counts["one + two"], counts["one"], counts["two"], f"{100 * fmean(both.changes):+.1f}"]
-    row += [span(both.interval), f"{both.p:.3f}", f"{both.kappa():.2f}", f"{counts['two']} more for {two.cost:.2f} USD"]
+    row += [
+        f"{span(both.interval)} over 7 repositories",
+        f"{both.p:.3f}",
+        f"{both.kappa():.2f}",
+        f"{counts['two']} more for {two.cost:.2f} USD",
+    ]
     assert page["pairs"][1:] == [list(map(str, row))]
 
 

@@ -14,6 +14,8 @@ from pytest_crab.report.gate_record import GateRuling
 from pytest_crab.report.junit import render
 from pytest_crab.report.junit import write_junit
 from pytest_crab.report.summary import summarise
+from pytest_crab.statistics.comparison import Measured
+from pytest_crab.statistics.labels import compare_labels
 from pytest_crab.types import CONTROL
 from pytest_crab.types import CommentResult
 from pytest_crab.types import Finding
@@ -141,7 +143,19 @@ def test_the_gate_has_a_suite_with_its_reasons(trials: list[Trial]) -> None:
         GateRuling(reviewer=name, ruling=ruling, paragraph=f"{name}: because.")
         for name, ruling in (("codex", "passed"), ("x", "failed"), ("y", "inconclusive"), (None, "broken"))
     )
-    gate = Gate(exit_code=9, ruling="broken", paragraph="Gate broken.", rulings=rulings, account="Look 1 of 2.")
+    was, now = (
+        {(f"i{at}", "c0"): Measured(repo=f"r{at}", caught=caught, missed=1 - caught) for at in range(9)}
+        for caught in (1, 0)
+    )
+    labels = compare_labels(was, now, {key: {"category": "security"} for key in was}, {})
+    gate = Gate(
+        exit_code=9,
+        ruling="broken",
+        paragraph="Gate broken.",
+        rulings=rulings,
+        account="Look 1 of 2.",
+        labels={"x": labels, "x against the anchor y": labels},
+    )
     suite = suites(render(trials, replace(summarise(trials), gate=gate)))["gate"]
     assert [(name, *rest) for _, name, *rest in endings(suite)] == [
         ("codex",),
@@ -149,7 +163,11 @@ def test_the_gate_has_a_suite_with_its_reasons(trials: list[Trial]) -> None:
         ("y", "error"),
         ("run", "error"),
     ]
-    assert [case[0].text for case in suite.iter("testcase")][:2] == ["codex: because.", "x: because."]
+    passed, failed = [(case[0].text or "").splitlines() for case in suite.iter("testcase")][:2]
+    assert (passed, failed[0]) == (["codex: because."], "x: because.")
+    tables = [line.split() for line in failed if line.startswith("category security")]
+    assert [cells[2:6] for cells in tables] == [["9", "100.0", "0.0", "-100.0"]] * 2
+    assert failed[-1].endswith(" 9       0     0.004  9 repositories")
     assert {one.get("name"): one.get("value") for one in suite.iter("property")}["crab.account"] == "Look 1 of 2."
 
 

@@ -64,9 +64,10 @@ claude-code     9    4.5   50.0   100.0    66.7  1.1-99.7  75.0    2/3       1
 human*          1    1.0      -   100.0   100.0 0.0-100.0 100.0    1/1       0
 none            -      -      -       -       -         -     -      -       1
 
-claude-code: 66.7% (2 of 3 oracles caught; 95% interval 1.1% to 99.7%; 1 more
-    without a verdict)
-human: 100.0% (1 of 1 oracle caught; 95% interval 0.0% to 100.0%)
+claude-code: 66.7% (2 of 3 oracles caught; 95% interval 1.1% to 99.7% over 2
+    pull requests, for this 1 repository only; 1 more without a verdict)
+human: 100.0% (1 of 1 oracle caught; 95% interval 0.0% to 100.0% over 1 pull
+    request, for this 1 repository only)
 none: no rate, since none of 1 oracle has a verdict"""
 
 
