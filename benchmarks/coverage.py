@@ -390,6 +390,44 @@ def false_alarm(seed: int, reviewers: int, looks: int) -> tuple[bool, bool]:
     return plain, gate
 
 
+def null_rows(count: int) -> Iterator[str]:
+    """How often an unchanged reviewer fails, and in brackets one of the same rate that misses elsewhere."""
+    yield f"| repositories | correlation | {' | '.join(f'rate {rate:g}' for rate in RATES)} |"
+    yield f"|---|---|{'---|' * len(RATES)}"
+    for repositories in EVEN:
+        for correlation in ALIKE:
+            cells = []
+            for rate in RATES:
+                source, truth = random.Random(f"{repositories} {correlation} {rate}"), Truth(rate, correlation)
+                same, moved = (
+                    sum(_shows_drop(*draw(source, repositories, truth)) for _ in range(count))
+                    for draw in (unchanged, lambda *own: differences(*own, drop=0.0))
+                )
+                cells.append(f"{100 * same / count:.1f} ({100 * moved / count:.1f})")
+            yield f"| {repositories} | {correlation:g} | {' | '.join(cells)} |"
+
+
+def unchanged(source: random.Random, repositories: int, truth: Truth) -> tuple[list[float], list[int]]:
+    """Return the paired differences of two runs of one reviewer: an oracle has the same chance in both.
+
+    The chances are so far from 0 and 1 that a tenth of verdicts differ, or as many as the rate and correlation allow.
+    """
+    most = 2 * truth.rate * (1 - truth.rate) * (1 - truth.correlation)
+    steady = min(0.999, max(0.0, 1 - ASSUMED_FLIPS / most))
+    values, labels = [], []
+    for label, size in enumerate(sizes_of(source, repositories)):
+        rate = min(1 - 1e-6, max(1e-6, _rate_of(source, truth)))
+        for _ in range(size):
+            chance = _rate_of(source, Truth(rate, steady))
+            values.append(float(source.random() < chance) - float(source.random() < chance))
+            labels.append(label)
+    return values, labels
+
+
+def _shows_drop(values: list[float], labels: list[int]) -> bool:
+    return difference_estimate(values, labels).p_below(0.0) < 0.025
+
+
 def looks_rows(count: int) -> Iterator[str]:
     """How often a reviewer at the margin passes at any look, after 1 to N repeats, c-CRAB's layout."""
     yield "| looks | margin | every look at 95% | --crab-gate-looks |\n|---|---|---|---|"
@@ -525,6 +563,7 @@ TABLES = {
     "coverage": coverage_rows,
     "grid": grid_rows,
     "margin": margin_rows,
+    "null": null_rows,
     "alarms": alarm_rows,
     "looks": looks_rows,
     "stop": stop_rows,

@@ -164,11 +164,14 @@ def _some_plans(trials: Sequence[PlannedTrial], run_context: RunContext) -> dict
     if not any(any((steps / step).glob("*")) for step in ("review", "answers")):
         return {_id(trial): nothing_stored(trial[1]) for trial in trials}
     until = time.monotonic() + SECONDS
-    order = list(trials)
+    of_review: dict[TrialId, list[PlannedTrial]] = {}  # trials of one review are asked together: it is made once
+    for trial in trials:
+        of_review.setdefault(_review_id(trial), []).append(trial)
+    order = list(of_review.values())
     random.Random(0).shuffle(order)  # noqa: S311 - a sample, no secret
     plans: dict[TrialId, TrialPlan] = {}
-    for trial in order:
-        plans[_id(trial)] = contestants_plan(trial, run_context)
+    for group in order:
+        plans |= {_id(trial): contestants_plan(trial, run_context) for trial in group}
         if time.monotonic() > until:
             break
     return plans
@@ -177,12 +180,12 @@ def _some_plans(trials: Sequence[PlannedTrial], run_context: RunContext) -> dict
 def share_reviews(trials: Iterable[PlannedTrial], plans: Mapping[TrialId, TrialPlan]) -> dict[TrialId, TrialPlan]:
     """Return the plans with each review that several trials share made for the first of them alone."""
     found, asked = dict(plans), set()
-    for instance, crew, repeat in trials:
-        plan, review = plans.get(_id((instance, crew, repeat))), crew.spec.review_id(instance.id, repeat)
+    for trial in trials:
+        plan, review = plans.get(_id(trial)), _review_id(trial)
         if plan is None or plan.steps.get("review") != RUNS:
             continue
         if review in asked:
-            found[_id((instance, crew, repeat))] = replace(plan, steps={**plan.steps, "review": SHARED})
+            found[_id(trial)] = replace(plan, steps={**plan.steps, "review": SHARED})
         asked.add(review)
     return found
 
@@ -194,6 +197,11 @@ def contestants_plan(trial: PlannedTrial, run_context: RunContext) -> TrialPlan:
         return plan_contestants(instance, crew, run_context, repeat=repeat)
     except Exception:  # noqa: BLE001 - adapters of others raise anything
         return nothing_stored(crew)
+
+
+def _review_id(trial: PlannedTrial) -> TrialId:
+    instance, crew, repeat = trial
+    return crew.spec.review_id(instance.id, repeat)
 
 
 def _id(trial: PlannedTrial) -> TrialId:

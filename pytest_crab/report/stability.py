@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
+from statistics import stdev
 
 from pytest_crab.report.outcomes import CAUGHT
 from pytest_crab.report.outcomes import EMPTY
@@ -55,14 +56,13 @@ def stability(oracles: Sequence[OracleRecord], *, review_price: float = 0.0) -> 
         return None
     rates = list(_rates(oracles))
     noise = noise_of(repeated)
-    spread = repeats.variance(rates)
     fewest = min(runs for _, runs in several)
     return Stability(
         oracles=len(several),
         stable=sum(caught in (0, runs) for caught, runs in several),
         flips=2 * (noise.across if noise.across is not None else noise.within or 0.0),
         rates=tuple(rates),
-        deviation=None if spread is None else math.sqrt(spread),
+        deviation=stdev(rates) if len(rates) > 1 else None,
         pass_at={
             str(k): math.fsum(repeats.pass_at(k, caught, runs) for caught, runs in several) / len(several)
             for k in range(1, fewest + 1)

@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from typing import Any
 from typing import NamedTuple
 
+from pytest_crab.statistics.repeats import flips
+
 
 class CrossedCell(NamedTuple):
     """The known runs of one reviewer with one agent on one oracle, of which ``caught`` caught."""
@@ -63,8 +65,8 @@ def crossed_shares(cells: Mapping[Place, CrossedCell]) -> dict[str, float]:
 
 def _noise(cells: Iterable[CrossedCell]) -> float | None:
     """Return the variance between runs of one cell, half the chance that two differ; None: no cell has two."""
-    found = [caught * (runs - caught) / (runs * (runs - 1)) for caught, runs in cells if runs > 1]
-    return math.fsum(found) / len(found) if found else None
+    found = [own for own in itertools.starmap(flips, cells) if own is not None]
+    return math.fsum(found) / len(found) / 2 if found else None
 
 
 def _mean_squares(

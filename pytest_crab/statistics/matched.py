@@ -83,8 +83,10 @@ def measure_by(dimension: str, findings: Sequence[Hit], comments: Sequence[Hit])
 
 def _rates(findings: Sequence[bool | None], comments: Sequence[bool | None], no_finding: str) -> MatchRates:
     known_findings, known_comments = (len(side) - side.count(None) for side in (findings, comments))
-    recall = _share(comments.count(True), known_comments, NO_COMMENT if not comments else "no comment is known")
-    precision = _share(findings.count(True), known_findings, no_finding if not findings else "no finding is known")
+    recall = Measure.ratio(comments.count(True), known_comments, NO_COMMENT if not comments else "no comment is known")
+    precision = Measure.ratio(
+        findings.count(True), known_findings, no_finding if not findings else "no finding is known"
+    )
     f1 = f_measure(precision.value, recall.value)
     return MatchRates(
         comments=known_comments,
@@ -95,7 +97,3 @@ def _rates(findings: Sequence[bool | None], comments: Sequence[bool | None], no_
         precision=precision,
         f1=Measure(value=f1, undefined=recall.undefined or precision.undefined),
     )
-
-
-def _share(part: int, whole: int, undefined: str) -> Measure:
-    return Measure(value=part / whole) if whole else Measure(value=None, undefined=undefined)

@@ -1,9 +1,8 @@
-"""Repeats of one trial: how stable an oracle is, how runs vary, and the chance that one of k catches."""
+"""Repeats of one trial: how stable an oracle is, and the chance that one of k catches."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 
 def pass_at(k: int, caught: int, runs: int) -> float:
@@ -16,11 +15,3 @@ def pass_at(k: int, caught: int, runs: int) -> float:
 def flips(caught: int, runs: int) -> float | None:
     """The chance that two different ones of these runs disagree; None of a single run."""
     return None if runs < 2 else 2 * caught * (runs - caught) / (runs * (runs - 1))
-
-
-def variance(values: Sequence[float]) -> float | None:
-    """The variance between values, such as the rates of whole runs; None of fewer than two."""
-    if len(values) < 2:
-        return None
-    mean = math.fsum(values) / len(values)
-    return math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)

@@ -35,6 +35,11 @@ class Measure:
     value: float | None
     undefined: str | None = None
 
+    @classmethod
+    def ratio(cls, part: int, whole: int, undefined: str) -> Measure:
+        """Return part / whole; ``undefined`` is the reason where the whole is 0."""
+        return cls(value=part / whole) if whole else cls(value=None, undefined=undefined)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signal:
@@ -71,8 +76,8 @@ def signal(reviews: Iterable[JudgedReview]) -> Signal:
     bugs = [hit for review in reviews for hit in review.bugs]
     hits, valid, noise = (labels.count(label) for label in LABELS)
     findings, known, bugs_hit = hits + valid + noise, len(bugs) - bugs.count(None), bugs.count(True)
-    recall = _ratio(bugs_hit, known, "no bug is known")
-    precision = _ratio(hits, findings, "there is no finding")
+    recall = Measure.ratio(bugs_hit, known, "no bug is known")
+    precision = Measure.ratio(hits, findings, "there is no finding")
     return Signal(
         findings=findings,
         hits=hits,
@@ -84,11 +89,11 @@ def signal(reviews: Iterable[JudgedReview]) -> Signal:
         unknown_bugs=len(bugs) - known,
         recall=recall,
         precision=precision,
-        recall_of_hits=_ratio(hits, known, "no bug is known"),
-        precision_of_bugs=_ratio(bugs_hit, findings, "there is no finding"),
+        recall_of_hits=Measure.ratio(hits, known, "no bug is known"),
+        precision_of_bugs=Measure.ratio(bugs_hit, findings, "there is no finding"),
         f1=_f1(precision, recall),
-        usefulness=_ratio(hits + valid, findings, "there is no finding"),
-        snr=_ratio(hits + valid, noise, "there is no noise" if findings else "there is no finding"),
+        usefulness=Measure.ratio(hits + valid, findings, "there is no finding"),
+        snr=Measure.ratio(hits + valid, noise, "there is no noise" if findings else "there is no finding"),
         recall_by_label=_recall_by_label(reviews),
     )
 
@@ -99,10 +104,6 @@ def f_measure(precision: float | None, recall: float | None, beta: float = 1) ->
         return None
     weight = beta * beta
     return (1 + weight) * precision * recall / (weight * precision + recall) if precision and recall else 0.0
-
-
-def _ratio(part: int, whole: int, undefined: str) -> Measure:
-    return Measure(value=part / whole) if whole else Measure(value=None, undefined=undefined)
 
 
 def _f1(precision: Measure, recall: Measure) -> Measure:

@@ -79,3 +79,12 @@ def test_a_run_that_may_end_early_errs_as_rarely(script: Any, drop: float) -> No
 def test_any_false_alarm_is_rare_for_any_number_of_reviewers_and_looks(script: Any, reviewers: int, looks: int) -> None:
     """A short version of the table ``alarms``."""
     assert sum(script.false_alarm(seed, reviewers, looks)[1] for seed in range(40)) <= 4
+
+
+@pytest.mark.parametrize(("rate", "correlation"), [(0.95, 0.5), (0.5, 0.2)])
+def test_an_unchanged_reviewer_seldom_fails_however_unlike_its_repositories_are(
+    script: Any, rate: float, correlation: float
+) -> None:
+    source, truth = random.Random(7), script.Truth(rate, correlation)
+    failed = sum(script._shows_drop(*script.unchanged(source, 35, truth)) for _ in range(300))
+    assert failed / 300 < 0.05

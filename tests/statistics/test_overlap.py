@@ -35,11 +35,9 @@ def test_pass_at_k_is_the_share_of_choices_with_a_catch(runs: list[bool], data: 
     assert repeats.pass_at(k, sum(runs), len(runs)) == pytest.approx(sum(choices) / len(choices))
 
 
-def test_flips_and_variance() -> None:
+def test_flips() -> None:
     assert repeats.flips(1, 2) == 1
     assert repeats.flips(2, 4) == pytest.approx(2 / 3)
     assert repeats.flips(1, 1) is None
-    assert repeats.variance([0.2, 0.4]) == pytest.approx(0.02)
-    assert repeats.variance([0.2]) is None
     with pytest.raises(ValueError, match="k lies between"):
         repeats.pass_at(3, 1, 2)
