@@ -72,9 +72,14 @@ def format_points(difference: float | None) -> str:
     return NOTHING if difference is None else f"{100 * difference:+.1f}"
 
 
-def format_mean(value: float | None) -> str:
-    """Return a mean with one decimal."""
-    return NOTHING if value is None else f"{value:.1f}"
+def format_whole_percent(share: float) -> str:
+    """Return a share between 0 and 1 in whole percent, with the sign."""
+    return f"{100 * share:.0f}%"
+
+
+def format_decimal(value: float | None, places: int = 2) -> str:
+    """Return a mean, a ratio or a coefficient with this many decimals."""
+    return NOTHING if value is None else f"{value:.{places}f}"
 
 
 def format_interval(interval: Bounds | None, between: str = "-") -> str:

@@ -2,15 +2,16 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_crab.formats import format_decimal
 from pytest_crab.formats import format_dollars
 from pytest_crab.formats import format_duration
 from pytest_crab.formats import format_first
-from pytest_crab.formats import format_mean
 from pytest_crab.formats import format_names
 from pytest_crab.formats import format_number
 from pytest_crab.formats import format_percent
 from pytest_crab.formats import format_points
 from pytest_crab.formats import format_table
+from pytest_crab.formats import format_whole_percent
 
 
 @pytest.mark.parametrize(
@@ -27,8 +28,9 @@ def test_more_decimals_may_be_wanted() -> None:
 
 def test_shares_means_and_counts_have_one_decimal_and_nothing_is_a_dash() -> None:
     assert (format_percent(0.26449), format_points(-0.031), format_points(0.004)) == ("26.4", "-3.1", "+0.4")
-    assert (format_mean(2), format_number(2.0), format_number(2.5)) == ("2.0", "2", "2.5")
-    assert {format_percent(None), format_points(None), format_mean(None), format_number(None)} == {"-"}
+    assert (format_decimal(2, 1), format_number(2.0), format_number(2.5)) == ("2.0", "2", "2.5")
+    assert (format_decimal(0.726), format_decimal(0.5, 3), format_whole_percent(0.304)) == ("0.73", "0.500", "30%")
+    assert {format_percent(None), format_points(None), format_decimal(None), format_number(None)} == {"-"}
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(0.2, "1 s"), (89, "89 s"), (90, "2 min"), (9000, "2.5 h")])

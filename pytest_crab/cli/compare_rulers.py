@@ -24,6 +24,7 @@ from pytest_crab.cli.judges import require_judge
 from pytest_crab.errors import CrabError
 from pytest_crab.formats import NOTHING
 from pytest_crab.formats import format_count
+from pytest_crab.formats import format_decimal
 from pytest_crab.formats import format_percent
 from pytest_crab.formats import format_table
 from pytest_crab.report.judge_text import judge_lines
@@ -155,7 +156,7 @@ def _pair_line(pair: RulerPair) -> str:
         ranks = f"tau-b {ranks_text(pair.ranks)} over {format_count(pair.reviewers, 'reviewer')}"
     if pair.both is None or pair.only_one is None or pair.only_other is None:
         return f"{pair.one} and {pair.other}: {ranks}"
-    agree = "" if pair.kappa is None else f", kappa {pair.kappa:.2f}"
+    agree = "" if pair.kappa is None else f", kappa {format_decimal(pair.kappa)}"
     counts = f"{pair.both} hit by both, {pair.only_one} by {pair.one} alone, {pair.only_other} by {pair.other} alone"
     shares = [
         f"{loser} misses {format_percent(share)}% of what {ruler} hits"

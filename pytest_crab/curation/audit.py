@@ -13,6 +13,7 @@ from pytest_crab.curation.assessment import StateAssessment
 from pytest_crab.curation.certify import Certificate
 from pytest_crab.formats import NOTHING
 from pytest_crab.formats import format_count
+from pytest_crab.formats import format_decimal
 from pytest_crab.formats import format_table
 from pytest_crab.types import Comment
 
@@ -138,7 +139,7 @@ def _cells(row: OracleAudit) -> tuple[str, ...]:
         f"{row.instance} {row.comment}",
         "?" if row.strictness is None else str(row.strictness),
         "?" if row.sharpness is None else str(row.sharpness),
-        NOTHING if row.flake_bound is None else f"{row.flake_bound:.2f}",
+        format_decimal(row.flake_bound),
         str(row.lines),
         row.kind,
         row.isolation,
@@ -157,7 +158,7 @@ def _totals(found: Sequence[OracleAudit]) -> tuple[str, ...]:
         f"all {len(found)}",
         pool(row.strictness for row in found),
         pool(row.sharpness for row in found),
-        f"{max(bounds):.2f}" if bounds else NOTHING,
+        format_decimal(max(bounds, default=None)),
         str(sum(row.lines for row in found)),
         f"{behavioral} behavioral",
         f"{isolated} process",

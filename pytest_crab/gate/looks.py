@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from dataclasses import field
 
 from pytest_crab.formats import format_count
+from pytest_crab.formats import format_whole_percent
 from pytest_crab.gate.results import GateResult
 from pytest_crab.report.gate_record import GateLook
 from pytest_crab.report.reviewer_summary import ReviewerSummary
@@ -70,7 +71,7 @@ class GateLooks:
         return (
             f"Look {own.look} of {own.looks}, after {own.repositories} of "
             f"{format_count(own.repositories + own.left_out, 'repository')} in random order (seed {own.seed}); "
-            f"{100 * own.spent:.0f}% of the chance of an error is spent."
+            f"{format_whole_percent(own.spent)} of the chance of an error is spent."
         )
 
 

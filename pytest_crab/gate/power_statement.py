@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pytest_crab.formats import format_count
 from pytest_crab.formats import format_percent
+from pytest_crab.formats import format_whole_percent
 from pytest_crab.statistics.power import POWER
 from pytest_crab.statistics.power import Design
 from pytest_crab.statistics.power import clusters_needed
@@ -36,7 +37,8 @@ def power_statement(design: Design, *, margin: float, assumed: bool, flips: floa
         chance = ahead.power(margin / 100)
         more = "" if needed is None else _more(design, needed)
         lack = f", and {more} would show it in four of five" if more else ""
-        seen += f"; a drop as small as the margin of {margin:g} points is seen in {100 * chance:.0f}% of runs{lack}"
+        runs = f"{format_whole_percent(chance)} of runs{lack}"
+        seen += f"; a drop as small as the margin of {margin:g} points is seen in {runs}"
     return f"{seen}; {_chance_to_pass(design, ahead, margin)}"
 
 
@@ -62,4 +64,4 @@ def _chance_to_pass(design: Design, ahead: PowerSimulation, margin: float) -> st
         )
     chance = ahead.chance_unchanged(margin / 100)
     lack = f", and in four of five with {size}" if size and chance < POWER else ""
-    return f"an unchanged reviewer passes in {100 * chance:.0f}% of runs{lack}"
+    return f"an unchanged reviewer passes in {format_whole_percent(chance)} of runs{lack}"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 
 from pytest_crab.formats import format_count
+from pytest_crab.formats import format_decimal
 from pytest_crab.formats import format_percent
 from pytest_crab.formats import format_table
 from pytest_crab.report.judging import JudgeReport
@@ -68,7 +69,7 @@ def _measures(own: Signal) -> tuple[Measure, ...]:
 
 def _cells(own: Signal) -> Iterator[str]:
     yield from (format_percent(measure.value) for measure in (own.recall, own.precision, own.f1, own.usefulness))
-    yield "-" if own.snr.value is None else f"{own.snr.value:.2f}"
+    yield format_decimal(own.snr.value)
     yield f"{own.bugs_hit} of {own.bugs}"
     yield f"{own.hits} of {own.findings}"
     yield from (f"{own.valid}", f"{own.noise}")

@@ -11,8 +11,8 @@ from dataclasses import field
 from statistics import fmean
 
 from pytest_crab.benchmarks.cr_bench import JudgedBugs
-from pytest_crab.formats import NOTHING
 from pytest_crab.formats import format_count
+from pytest_crab.formats import format_decimal
 from pytest_crab.report.judge_text import judge_lines
 from pytest_crab.report.judging import JudgeReport
 from pytest_crab.report.judging import ReviewerSignal
@@ -77,7 +77,7 @@ def judged_bugs_lines(report: JudgedBugsReport) -> Iterator[str]:
         ("comments on the pull request", known.pr_comments),
         ("characters of its description", known.pr_description),
     )
-    said = ", ".join(f"{name} {NOTHING if value is None else f'{value:.2f}'}" for name, value in means)
+    said = ", ".join(f"{name} {format_decimal(value)}" for name, value in means)
     yield f"{format_count(known.bugs, 'bug')}, on average: {said}"
     for dimension, labels in known.by_label.items():
         yield f"  {dimension}: {', '.join(f'{one_line(label, 60)} {count}' for label, count in labels.items())}"

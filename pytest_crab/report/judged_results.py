@@ -11,6 +11,7 @@ from statistics import fmean
 from pytest_crab.benchmarks.judged import JudgedRelease
 from pytest_crab.benchmarks.judged import JudgedRun
 from pytest_crab.formats import NOTHING
+from pytest_crab.formats import format_decimal
 from pytest_crab.formats import format_percent
 from pytest_crab.formats import format_table
 from pytest_crab.statistics.paired import kappa
@@ -110,7 +111,7 @@ def judged_lines(summary: JudgedSummary) -> Iterator[str]:
         if judge in summary.union:
             yield f"found by any reviewer: {summary.union[judge]}"
     for one in summary.agreements:
-        value = NOTHING if one.kappa is None else f"{one.kappa:.4f}"
+        value = format_decimal(one.kappa, 4)
         yield ""
         first, second = map(one_line, one.judges)
         yield f"{first} and {second}: kappa {value} over {one.cells:,} known issues by reviewer"

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 
 from pytest_crab.formats import NOTHING
+from pytest_crab.formats import format_decimal
 from pytest_crab.formats import format_interval
-from pytest_crab.formats import format_mean
 from pytest_crab.formats import format_percent
 from pytest_crab.report.markdown import escape_markdown
 from pytest_crab.report.markdown import table
@@ -42,8 +42,8 @@ def _cells(own: ReviewerSummary) -> list[str]:
         _bounds(own),
         rate_cell(own.overall),
         str(own.overall.unknown),
-        format_mean(own.comments_per_pull_request),
-        "-" if own.cost_usd is None else f"{own.cost_usd:.2f}",
+        format_decimal(own.comments_per_pull_request, 1),
+        format_decimal(own.cost_usd),
     ]
 
 

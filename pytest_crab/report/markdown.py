@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 from pathlib import Path
 
+from pytest_crab.formats import format_decimal
 from pytest_crab.formats import format_interval
-from pytest_crab.formats import format_mean
 from pytest_crab.formats import format_number
 from pytest_crab.formats import format_percent
 from pytest_crab.report.files import write_report_file
@@ -117,7 +117,7 @@ def _cells(reviewer: ReviewerSummary) -> list[str]:
     return [
         escape_markdown(label(reviewer)),
         format_number(reviewer.comments),
-        format_mean(reviewer.comments_per_pull_request),
+        format_decimal(reviewer.comments_per_pull_request, 1),
         *map(format_percent, kinds),
         format_percent(reviewer.overall.micro),
         format_interval(reviewer.overall.interval, " to "),

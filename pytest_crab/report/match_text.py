@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from collections.abc import Sequence
 
-from pytest_crab.formats import NOTHING
 from pytest_crab.formats import format_count
+from pytest_crab.formats import format_decimal
 from pytest_crab.formats import format_percent
 from pytest_crab.formats import format_table
 from pytest_crab.report.judge_text import check_lines
@@ -54,7 +54,7 @@ def match_lines(found: MatchReport, dimensions: Sequence[str] = ()) -> Iterator[
 
 
 def _overall(one: ReviewerMatches, *, semantic: bool) -> list[str]:
-    counts = [str(one.reviews), str(one.findings), _number(one.per_pull_request), _number(one.per_patch)]
+    counts = [str(one.reviews), str(one.findings), format_decimal(one.per_pull_request), format_decimal(one.per_patch)]
     rates = _rates(one.overall.line)
     if semantic:
         rates += [*_rates(one.overall.semantic), format_percent(one.overall.noise.value)]
@@ -96,7 +96,3 @@ def _slices(reviewers: Sequence[ReviewerMatches], dimension: str, *, semantic: b
 
 def _rates(rates: MatchRates) -> list[str]:
     return [format_percent(measure.value) for measure in (rates.recall, rates.precision, rates.f1)]
-
-
-def _number(value: float | None) -> str:
-    return NOTHING if value is None else f"{value:.2f}"

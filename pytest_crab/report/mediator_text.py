@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 from pytest_crab.formats import NOTHING
 from pytest_crab.formats import format_count
+from pytest_crab.formats import format_decimal
 from pytest_crab.formats import format_number
 from pytest_crab.formats import format_percent
+from pytest_crab.formats import format_whole_percent
 from pytest_crab.report.mediators import LEAST_AGENTS
 from pytest_crab.report.mediators import ResolvedShare
 from pytest_crab.report.summary import Summary
@@ -20,8 +22,12 @@ def ranks_text(ranks: RankAgreement) -> str:
     """Return a tau-b with its interval, as 0.80 (0.33 to 1.00); a dash where there is none."""
     if ranks.tau is None:
         return NOTHING
-    between = "" if ranks.low is None or ranks.high is None else f" ({ranks.low:.2f} to {ranks.high:.2f})"
-    return f"{ranks.tau:.2f}{between}"
+    between = (
+        ""
+        if ranks.low is None or ranks.high is None
+        else f" ({format_decimal(ranks.low)} to {format_decimal(ranks.high)})"
+    )
+    return f"{format_decimal(ranks.tau)}{between}"
 
 
 def mediator_tables(summary: Summary) -> Iterator[SummaryTable]:
@@ -57,7 +63,7 @@ def mediator_lines(summary: Summary) -> Iterator[str]:
         return
     known = f"{agents} on the same reviews, over {format_count(found.oracles, 'oracle')} known of all"
     if found.shares:
-        shares = ", ".join(f"{name} {100 * share:.0f}%" for name, share in found.shares.items())
+        shares = ", ".join(f"{name} {format_whole_percent(share)}" for name, share in found.shares.items())
         yield f"{known}: variance of a verdict: {shares}"
     else:
         yield f"{known}: all verdicts are the same"
@@ -67,7 +73,7 @@ def mediator_lines(summary: Summary) -> Iterator[str]:
             reviewers = format_count(len(found.reviewers), "reviewer")
             yield f"{names} rank {reviewers} alike: tau-b {ranks_text(pair.ranks)}"
     if found.probe_tau is not None:
-        yield f"agents' mean rates and their answers to probes: tau-b {found.probe_tau:.2f} over {agents}"
+        yield f"agents' mean rates and their answers to probes: tau-b {format_decimal(found.probe_tau)} over {agents}"
     elif any(own.probes is not None for own in found.agents):
         yield f"a correlation with probes takes {LEAST_AGENTS} agents that are answerers of the same name too"
 

@@ -17,7 +17,7 @@ from pytest_crab.benchmarks.recorded import HUMAN
 from pytest_crab.benchmarks.recorded import Recording
 from pytest_crab.formats import NOTHING
 from pytest_crab.formats import format_count
-from pytest_crab.formats import format_mean
+from pytest_crab.formats import format_decimal
 from pytest_crab.formats import format_names
 from pytest_crab.formats import format_percent
 from pytest_crab.formats import format_table
@@ -244,7 +244,7 @@ def _overall(summary: RecordedSummary) -> Iterator[list[str]]:
         yield [
             tool.tool,
             NOTHING if tool.comments is None else str(tool.comments),
-            format_mean(tool.comments_per_pull_request),
+            format_decimal(tool.comments_per_pull_request, 1),
             *(_rate(share.rate if (share := tool.by_kind.get(kind)) else None) for kind in Kind),
             _of(tool.overall),
             _rate(tool.overall.rate),

@@ -7,9 +7,11 @@ from collections.abc import Mapping
 
 from pytest_crab.formats import format_change_interval
 from pytest_crab.formats import format_count
+from pytest_crab.formats import format_decimal
 from pytest_crab.formats import format_dollars
 from pytest_crab.formats import format_percent
 from pytest_crab.formats import format_points
+from pytest_crab.formats import format_whole_percent
 from pytest_crab.report.comparisons import Lift
 from pytest_crab.report.comparisons import Pair
 from pytest_crab.report.reviewer_summary import ReviewerSummary
@@ -69,7 +71,7 @@ def repeat_lines(reviewer: ReviewerSummary) -> Iterator[str]:
         f"pass@{most} {format_percent(steady.pass_at[most])}%"
     )
     if steady.variance:
-        shares = ", ".join(f"{name} {100 * share:.0f}%" for name, share in steady.variance.items())
+        shares = ", ".join(f"{name} {format_whole_percent(share)}" for name, share in steady.variance.items())
         yield f"variance of a verdict: {shares}"
     if steady.narrowing is not None:
         yield _next_money(reviewer, steady.narrowing)
@@ -79,7 +81,7 @@ def _next_money(reviewer: ReviewerSummary, narrowing: Mapping[str, float]) -> st
     """Say whether as much money again is better spent on instances, on repeats or on revisions of the same reviews."""
     priced = bool(reviewer.cost_usd) and not reviewer.unpriced
     money = f"the next {format_dollars(reviewer.cost_usd or 0.0)} USD" if priced else "as much money again"
-    ways = [f"by {100 * narrowing[name]:.0f}% as {way}" for name, way in _WAYS.items() if name in narrowing]
+    ways = [f"by {format_whole_percent(narrowing[name])} as {way}" for name, way in _WAYS.items() if name in narrowing]
     return (
         f"more instances or more repeats? {money} would narrow the interval of the rate {', '.join(ways[:-1])}, and "
         f"{ways[-1]}"
@@ -92,8 +94,9 @@ def clean_line(reviewer: ReviewerSummary) -> str | None:
     if clean is None:
         return None
     return (
-        f"{clean.per_pull_request:.2f} false alarms per clean pull request: {format_count(clean.findings, 'finding')} "
-        f"in {format_count(clean.reviews, 'review')}, {clean.alarmed} of them with any"
+        f"{format_decimal(clean.per_pull_request)} false alarms per clean pull request: "
+        f"{format_count(clean.findings, 'finding')} in {format_count(clean.reviews, 'review')}, "
+        f"{clean.alarmed} of them with any"
     )
 
 
@@ -141,7 +144,7 @@ def _pair(pair: Pair) -> str:
     if pair.comparison.difference is not None:
         parts.append(f"{second} {_change(pair.comparison)} against {first}, p by Holm {pair.p_holm:.2g}")
     if pair.kappa is not None:
-        parts.append(f"kappa {pair.kappa:.2f}")
+        parts.append(f"kappa {format_decimal(pair.kappa)}")
     if pair.cost_of_second is not None:
         parts.append(
             f"adding {second} to {first}: {_more(pair.only_second)} for {format_dollars(pair.cost_of_second)} USD"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from pytest_crab.formats import NOTHING
 from pytest_crab.formats import format_count
+from pytest_crab.formats import format_decimal
 from pytest_crab.formats import format_table
 from pytest_crab.report.judge_text import check_lines
 from pytest_crab.report.swe_prbench import PrbenchReport
@@ -52,11 +53,11 @@ def _rows(one: PrbenchReviewer) -> Iterator[list[str]]:
 
 def _cells(own: ScoreSummary) -> Iterator[str]:
     yield str(own.reviews)
-    yield f"{own.weighted:.3f}"
+    yield format_decimal(own.weighted, 3)
     yield NOTHING if own.low is None else f"{own.low:.3f} to {own.high:.3f}"
     means = own.means
     numbers: Sequence[float] = (
         means.overall, means.recall, means.precision, means.alignment, means.actionability, means.hallucination,
         means.redundancy, means.plausible_penalty, means.f1,
     )  # fmt: skip
-    yield from (f"{number:.3f}" for number in numbers)
+    yield from (format_decimal(number, 3) for number in numbers)

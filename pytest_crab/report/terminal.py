@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from pytest_crab.formats import NOTHING
 from pytest_crab.formats import format_count
+from pytest_crab.formats import format_decimal
 from pytest_crab.formats import format_dollars
 from pytest_crab.formats import format_interval
-from pytest_crab.formats import format_mean
 from pytest_crab.formats import format_number
 from pytest_crab.formats import format_percent
 from pytest_crab.formats import format_table
@@ -72,7 +72,7 @@ def _kind(kind: Kind) -> Callable[[ReviewerSummary], str]:
 
 _COLUMNS = (
     _Column("Total", lambda reviewer: format_number(reviewer.comments)),
-    _Column("Per PR", lambda reviewer: format_mean(reviewer.comments_per_pull_request), "Comments"),
+    _Column("Per PR", lambda reviewer: format_decimal(reviewer.comments_per_pull_request, 1), "Comments"),
     _Column("Behav.", _kind(Kind.BEHAVIORAL)),
     _Column("Struct.", _kind(Kind.STRUCTURAL)),
     _Column("Overall", lambda reviewer: format_percent(reviewer.overall.micro)),

@@ -8,6 +8,7 @@ from typing import Any
 
 from pytest_crab import serialization
 from pytest_crab.formats import format_count
+from pytest_crab.formats import format_decimal
 from pytest_crab.protocols import Store
 
 #: The name in the store.
@@ -48,6 +49,6 @@ def calibration_line(found: Calibration | None) -> str:
     """Return how far a judge agrees with people, or the warning that nothing is known of it."""
     if found is None:
         return UNCALIBRATED
-    agree = "" if found.kappa is None else f", kappa {found.kappa:.2f}"
+    agree = "" if found.kappa is None else f", kappa {format_decimal(found.kappa)}"
     unknown = f", {found.unknown} more unknown" if found.unknown else ""
     return f"agrees with people on {found.agreed} of {format_count(found.compared, 'finding')}{agree}{unknown}"
