@@ -19,9 +19,10 @@ from typing import Any
 import httpcore2  # noqa: F401
 import httpx2  # noqa: F401
 import jinja2  # noqa: F401
+import numpy  # noqa: F401
 import pytest
 
-# and yaml cannot be imported twice
+# and numpy and yaml cannot be imported twice
 import pytest_crab.plugin.registration
 import pytest_crab.runtimes.bubblewrap_runtime
 import pytest_crab.runtimes.slots

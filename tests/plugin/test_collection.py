@@ -292,10 +292,13 @@ def test_instances_outside_the_rootdir_are_run(lab: Any, tmp_path_factory: pytes
 def test_a_set_is_passed_over_by_the_garbage_collector_until_the_session_ends(bare: Any) -> None:
     told = "import gc\n\ndef pytest_collection_finish():\n    print('frozen', gc.get_freeze_count() > 0)\n"
     bare.write({"conftest.py": told})
-    before = gc.isenabled(), gc.get_freeze_count()
-    result = bare.run("--reviewer=human", "--collect-only", "-q", "instances")
-    result.stdout.fnmatch_lines(["*frozen True*"])
-    assert (gc.isenabled(), gc.get_freeze_count()) == before
+    gc.unfreeze()  # what this run of the tests has frozen
+    try:
+        result = bare.run("--reviewer=human", "--collect-only", "-q", "instances")
+        result.stdout.fnmatch_lines(["*frozen True*"])
+        assert (gc.isenabled(), gc.get_freeze_count()) == (True, 0)
+    finally:
+        gc.freeze()
 
 
 def test_a_second_collection_reads_only_what_has_changed(bare: Any, monkeypatch: pytest.MonkeyPatch) -> None:

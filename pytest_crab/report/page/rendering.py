@@ -38,8 +38,9 @@ class Rendered(NamedTuple):
     policy: str
 
 
-def render_page(template: str, scripts: Sequence[str], *, connects: bool = False, **values: Any) -> Rendered:
-    """Return a page from a template and scripts of this folder; ``connects``: it may ask the server that it is from."""
+@functools.cache
+def _environment() -> Any:
+    """The templates of this folder, each compiled once in a process."""
     from jinja2 import Environment
     from jinja2 import PackageLoader
     from jinja2 import StrictUndefined
@@ -57,12 +58,17 @@ def render_page(template: str, scripts: Sequence[str], *, connects: bool = False
     )
     environment.filters.update(unit=attrgetter("basis"))
     environment.globals.update(rate_cell=rate_cell, label=label, label_table=label_table)
+    return environment
+
+
+def render_page(template: str, scripts: Sequence[str], *, connects: bool = False, **values: Any) -> Rendered:
+    """Return a page from a template and scripts of this folder; ``connects``: it may ask the server that it is from."""
     script, style = _script(tuple(scripts)), _asset("page.css")
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
         f"{_CONNECT if connects else ''}base-uri 'none'; form-action 'none'"
     )
-    text = environment.get_template(template).render(**values, script=script, style=style, policy=policy)
+    text = _environment().get_template(template).render(**values, script=script, style=style, policy=policy)
     head, _, tail = text.partition(DETAILS)
     return Rendered(head, tail, policy)
 
