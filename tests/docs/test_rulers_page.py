@@ -69,6 +69,6 @@ def test_one_command_measures_a_review_set_by_every_ruler(tmp_path: Path, run_pa
     assert (means["human"]["oracles"], means["human"]["location"], means["human"]["sonnet"]) == (1.0, 1.0, 1.0)
     assert (means["human"]["gpt"], means["none"]["oracles"], means["none"]["sonnet"]) == (0.0, 0.0, 0.0)
     section = (report / "index.html").read_text().partition('<section id="rulers"')[2].partition("</section>")[0]
-    for name in ("tests", *RULERS[1:], "not held against labels by people"):
+    for name in ("tests", *RULERS[1:], "not compared with labels by people"):
         assert name in section, name
     assert asked == len(list((tmp_path / ".crab" / "steps" / "judgement").rglob("*.json"))) > 0

@@ -101,7 +101,7 @@ def test_every_ruler_scores_beside_the_oracles_and_each_vote_is_paid_for_once(
 
 def shown_everywhere(lab: Any, result: pytest.RunResult) -> None:
     """Table, summary.md, page and JUnit have each ruler with its mean, its version, and a judge's warning."""
-    warning = "not held against labels by people"
+    warning = "not compared with labels by people"
     told = [
         "Mean by ruler*",
         "oracles*100.0% of 4",
@@ -129,7 +129,7 @@ def said(result: pytest.RunResult) -> str:
 
 def test_a_judge_that_a_command_held_against_people_loses_its_warning(lab: Any, provider: ScriptedProvider) -> None:
     run = ("--reviewer=human", "--crab-score=strict", "instances")
-    assert "not held against labels by people" in said(lab.run(*run))
+    assert "not compared with labels by people" in said(lab.run(*run))
     lab.write({"labels.csv": "trial,finding,use\nshop-1::human,0,BUG_HIT\nshop-1::human,1,BUG_HIT\n"})
     report = str(lab.store / "report")
     for command in (
@@ -142,7 +142,7 @@ def test_a_judge_that_a_command_held_against_people_loses_its_warning(lab: Any, 
     asked = len(provider.asked)
     told = said(lab.run(*run))
     assert len(provider.asked) == asked
-    assert "not held against" not in told
+    assert "not compared with labels" not in told
     for text in (told, *((lab.store / "report" / name).read_text() for name in ("summary.md", "index.html"))):
         assert "agrees with people on 1 of 2 findings" in text
 

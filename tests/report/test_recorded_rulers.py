@@ -56,7 +56,7 @@ def test_votes_and_costs_add_up_and_one_unknown_cost_makes_the_sum_unknown() -> 
 
 
 def test_a_judge_is_warned_of_until_it_was_held_against_people() -> None:
-    assert recorded_rulers([judged("a", 1, 0.0)])["strict"].caution.startswith("not held against labels by people")
+    assert recorded_rulers([judged("a", 1, 0.0)])["strict"].caution.startswith("not compared with labels by people")
     known = recorded_rulers([judged("a", 1, 0.0), judged("b", 1, 0.0, KNOWN)])["strict"]
     assert known.caution == "agrees with people on 8 of 10 findings, kappa 0.60, 1 more unknown"
     assert recorded_rulers([judged("a", 1, 0.0)])["oracles"].caution == ""
