@@ -105,4 +105,4 @@ def _files(name: str) -> Iterator[Path]:
 def display_path(path: Path) -> str:
     """Return the path as a person would type it in the current folder."""
     relative = os.path.relpath(path)
-    return str(path) if relative.startswith("..") else relative
+    return os.path.normpath(path.absolute()) if relative.startswith("..") else relative

@@ -10,7 +10,7 @@ from pytest_crab import diffs
 from pytest_crab.errors import DiffRejected
 from pytest_crab.instances.files import diff_text
 from pytest_crab.protocols import Snapshot
-from pytest_crab.sources import links
+from pytest_crab.sources.links import outward_links
 from pytest_crab.types import Comment
 from pytest_crab.types import Instance
 from pytest_crab.types import Side
@@ -20,7 +20,10 @@ _MOST_CHOICES = 6
 
 
 def faults(instance: Instance, snapshot: Snapshot) -> Iterator[str]:
-    """Yield a sentence for each diff that does not apply, comment on lines that are not there, and outward link."""
+    """Yield a sentence for each diff that does not apply, comment on lines that are not there, and outward link.
+
+    A link of a project that was not written for its set is as it is there, and a warning.
+    """
     if snapshot.reference_tree == snapshot.head_tree:
         yield "the reference leaves head as it is; it should resolve the comments"
     for number, comment in enumerate(instance.comments):
@@ -30,11 +33,14 @@ def faults(instance: Instance, snapshot: Snapshot) -> Iterator[str]:
         yield from _diff_faults(f"{at}.accepts", comment.accepts, instance, snapshot)
         yield from _diff_faults(f"{at}.rejects", comment.rejects, instance, snapshot)
     yield from _together(instance, snapshot)
-    yield from links.faults(snapshot)
+    if instance.source.git is None:
+        yield from (f"{sentence}; it should not" for sentence in outward_links(snapshot))
 
 
 def warnings(instance: Instance, snapshot: Snapshot) -> Iterator[str]:
-    """Yield a sentence for each comment on lines that the pull request's diff does not show."""
+    """Yield a sentence for each comment on lines outside the pull request's diff, and outward link of a project."""
+    if instance.source.git is not None:
+        yield from (f"{sentence}: nothing follows it here" for sentence in outward_links(snapshot))
     diff = snapshot.pull_request_diff()
     for number, comment in enumerate(instance.comments):
         shown = diffs.shown_lines(diff, comment.side).get(comment.path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,9 @@ import pytest
 from pytest_crab.sources import consistency
 from pytest_crab.sources import fetcher_for
 from pytest_crab.sources.links import leads_out
+from pytest_crab.types import GitSource
 from pytest_crab.types import Instance
+from pytest_crab.types import Source
 
 
 @pytest.mark.parametrize(
@@ -45,3 +48,7 @@ def test_the_check_names_each_link_that_leads_out(instance: Instance, tmp_path: 
     assert len(found) == 2
     assert "'etc' to '/etc'" in found[0]
     assert "'sub/out' to '../../victim'" in found[1]
+    git = GitSource(url="https://git.invalid/owner/shop", base="1" * 40, head="2" * 40, merged="3" * 40)
+    public = replace(instance, source=Source(git=git))  # its links are as they are, and no fault of the set's author
+    assert not any("leads out" in fault for fault in consistency.faults(public, snapshot))
+    assert sum("leads out" in warning for warning in consistency.warnings(public, snapshot)) == 2
