@@ -84,7 +84,7 @@ def parquet(report: Path, out: Path) -> None:
 def leaderboard(reports: tuple[Path, ...]) -> None:
     """Print a Markdown table of the reviewers of all REPORTS, the highest rate first."""
     try:
-        click.echo("\n".join(leaderboard_lines([load_summary(path) for path in reports])))
+        click.echo("\n".join(leaderboard_lines({str(path): load_summary(path) for path in reports})))
     except BadInput as error:
         raise click.ClickException(str(error)) from error
 

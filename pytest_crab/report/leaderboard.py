@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable
 from collections.abc import Iterator
+from collections.abc import Mapping
 
 from pytest_crab.formats import NOTHING
 from pytest_crab.formats import format_decimal
@@ -23,12 +23,20 @@ _GREEN, _YELLOW = 0.6, 0.3
 _COLORS = {"brightgreen": "#3a7d1f", "yellow": "#8a6d00", "red": "#b3261e", "lightgrey": "#6b6b6b"}
 
 
-def leaderboard_lines(summaries: Iterable[Summary]) -> Iterator[str]:
-    """Yield a Markdown table of all reviewers that are no controls, the highest rate first, and notes on its marks."""
-    found = [own for summary in summaries for own in summary.reviewers if own.variant is None]
-    found.sort(key=lambda own: -1.0 if own.overall.micro is None else own.overall.micro, reverse=True)
-    yield from table(_HEADS, [_cells(own) for own in found])
-    notes = dict.fromkeys(note for own in found for note in own.notes)
+def leaderboard_lines(summaries: Mapping[str, Summary]) -> Iterator[str]:
+    """Yield a Markdown table of all reviewers that are no controls, the highest rate first, and notes on its marks.
+
+    ``summaries`` are by the names of their reports, which are shown where there are several.
+    """
+    found = [(name, own) for name, summary in summaries.items() for own in summary.reviewers if own.variant is None]
+    found.sort(key=lambda one: -1.0 if one[1].overall.micro is None else one[1].overall.micro, reverse=True)
+    if len(summaries) == 1:
+        yield from table(_HEADS, [_cells(own) for _, own in found])
+    else:
+        yield from table((*_HEADS, "Report"), [[*_cells(own), escape_markdown(name)] for name, own in found])
+    notes = dict.fromkeys(note for _, own in found for note in own.notes)
+    if len({tuple(sorted(summary.digests.items())) for summary in summaries.values()}) > 1:
+        notes["the reports are on different instances, so their rates cannot be compared"] = None
     if notes:
         yield ""
         yield from (f"- {escape_markdown(note)}" for note in notes)

@@ -76,6 +76,16 @@ def test_every_command_runs(place: Path) -> None:
     assert svg.attrib["aria-label"].startswith("crab: ruff: 66.7% (")
 
 
+def test_a_leaderboard_of_several_reports_names_them(place: Path) -> None:
+    trial = json.loads((place / ".crab" / "report" / "trials.jsonl").read_text().splitlines()[0])
+    (place / "fewer").mkdir()
+    (place / "fewer" / "trials.jsonl").write_text(json.dumps({**trial, "versions": {"instance": "0" * 64}}) + "\n")
+    lines = CliRunner().invoke(export, ["leaderboard", ".crab", "fewer"]).output.splitlines()
+    assert lines[0].endswith("| Report |")
+    assert [line.split("|")[-2].strip() for line in lines[2:] if line.startswith("|")].count("fewer") == 1
+    assert lines[-1] == "- the reports are on different instances, so their rates cannot be compared"
+
+
 def test_a_badge_for_an_endpoint(place: Path) -> None:
     result = CliRunner().invoke(export, ["badge", ".crab", "--reviewer=<b>", "--out=b.json"])
     assert result.exit_code == 0, result.output
