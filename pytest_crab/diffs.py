@@ -162,7 +162,7 @@ def excerpt(
             if known and known[0] <= lines[1] and lines[0] <= known[-1]:
                 near = [at for at, n in enumerate(numbers) if n and lines[0] - EXCERPT <= n <= lines[1] + EXCERPT]
                 shown += hunk.lines[near[0] : near[-1] + 1]
-    return "\n".join(_numbered(line.old if left else line.new, f"{line.mark}{line.text}") for line in shown)
+    return "\n".join(_number_line(line.old if left else line.new, f"{line.mark}{line.text}") for line in shown)
 
 
 def number_lines(diff: str) -> str:
@@ -174,14 +174,14 @@ def number_lines(diff: str) -> str:
             new, left_old, left_new = int(head[2]), int(head[1] or 1), int(head[3] or 1)
         elif (left_old > 0 or left_new > 0) and not line.startswith("\\"):
             is_new, is_old = not line.startswith("-"), not line.startswith("+")
-            shown.append(_numbered(new if is_new else None, line))
+            shown.append(_number_line(new if is_new else None, line))
             new, left_old, left_new = new + is_new, left_old - is_old, left_new - is_new
             continue
         shown.append(line)
     return "\n".join(shown)
 
 
-def _numbered(number: int | None, text: str) -> str:
+def _number_line(number: int | None, text: str) -> str:
     return f"{number or '':>6} {text}"
 
 

@@ -43,7 +43,7 @@ def funnel_notes(stages: Iterable[Path], attempts: Mapping[str, tuple[int, int]]
         "stage3_testgen_verified": (len(attempts), sum(tried for tried, _ in attempts.values())),
         "stage4_agent_resolved": (len(resolved), sum(resolved)),
     }
-    for stage, paper in zip(_stated(stages), TABLE_3, strict=False):
+    for stage, paper in zip(_stated_stages(stages), TABLE_3, strict=False):
         own = (stage.instances, stage.comments)
         words = [f"{stage.name}: {own[0]} pull requests and {own[1]} comments as the release states"]
         if paper != own:
@@ -55,7 +55,7 @@ def funnel_notes(stages: Iterable[Path], attempts: Mapping[str, tuple[int, int]]
         yield "; ".join(words)
 
 
-def _stated(stages: Iterable[Path]) -> tuple[StatedStage, ...]:
+def _stated_stages(stages: Iterable[Path]) -> tuple[StatedStage, ...]:
     for path in sorted({stage.parent / STATED for stage in stages}):
         if path.is_file():
             found = read_record(path.read_bytes(), _StatedFunnel, {"stages": StatedStage}, [], STATED)

@@ -139,17 +139,19 @@ def compare(
     terms = _gate_terms(margins, allow_difference, looks, unit)
     try:
         if recorded is not None:
-            against, counts, pairs = _recorded(recorded, before, after, terms)
+            against, counts, pairs = _compare_recorded(recorded, before, after, terms)
         else:
             references = _references([Path(before), *pool], anchor, terms)
-            against, counts, pairs = _measured(references, Path(after), names, terms, whole=terms.gated and not part)
+            against, counts, pairs = _compare_runs(
+                references, Path(after), names, terms, whole=terms.gated and not part
+            )
     except BadInput as error:
         raise click.UsageError(str(error)) from error  # 2, since 1 is a gate that failed
     outcome = RunOutcome(status=0, only_trials_failed=True, max_broken=max_broken, max_unknown=max_unknown)
     decision = decide(dataclasses.replace(outcome, counts=tuple(counts), baselines=tuple(against)))
     paragraph = decision.paragraph if terms.gated else None
     if page is not None:
-        compared = _compared([Path(before), *pool], anchor, against, pairs)
+        compared = _reviewers_of_page([Path(before), *pool], anchor, against, pairs)
         _write_page(page, Path(after), compared, paragraph)
     _print_comparisons(against, paragraph, as_json=as_json)
     if terms.gated:
@@ -182,7 +184,7 @@ def _print_comparisons(against: Sequence[BaselineComparison], paragraph: str | N
                 click.echo(line)
 
 
-def _compared(
+def _reviewers_of_page(
     runs: Sequence[Path],
     anchor: Path | None,
     against: Sequence[BaselineComparison],
@@ -232,7 +234,7 @@ def _references(runs: Sequence[Path], anchor: Path | None, terms: GateTerms) -> 
     return [load_reference(runs, allowed=terms.allowed), *anchors]
 
 
-def _measured(
+def _compare_runs(
     references: Sequence[Reference], after: Path, names: Sequence[str], terms: GateTerms, *, whole: bool
 ) -> Compared:
     """Compare each reviewer of a run with its counterpart in each of the others.
@@ -279,7 +281,7 @@ def _pairs(
         raise BadInput("AFTER", ["it has no reviewer to compare"])
 
 
-def _recorded(folder: Path, before: str, after: str, terms: GateTerms) -> Compared:
+def _compare_recorded(folder: Path, before: str, after: str, terms: GateTerms) -> Compared:
     """Compare two tools of a set's recorded verdicts. Raises BadInput."""
     recording = recording_at(folder)
     for tool in (before, after):

@@ -103,7 +103,7 @@ def compare_rulers(
             known = [None if labels is None else labels_of(trials, labels, bench.judge.labels) for bench in benches]
             found = compare(file, similarities=measures, judges=benches, location_rule=location_rule)
             asked = [
-                _completed(judge, bench, own, check=check)
+                _complete(judge, bench, own, check=check)
                 for judge, bench, own in zip(found.judges, benches, known, strict=True)
             ]
             found = dataclasses.replace(found, judges=tuple(asked))
@@ -182,7 +182,7 @@ def _cell_lines(cell: Cell, rulers: Sequence[str]) -> Iterator[str]:
         yield f"    finding: {one_line(cell.matched, 120)}"
 
 
-def _completed(
+def _complete(
     judge: JudgeReport, bench: JudgeBench, labels: Mapping[tuple[str, int], str] | None, *, check: bool
 ) -> JudgeReport:
     """Return a judge's report with the checks that were asked for, its calibration, kept if new, and what it used."""

@@ -76,7 +76,7 @@ def annotate(out: Path, *, annotator: str, size: int, store: Path) -> None:
         done = known.get(annotator, {})
         left = [pair for pair in pairs if (pair[0].id, pair[1].comment.id) not in done]
         for at, (candidate, one) in enumerate(left, start=1):
-            click.echo(_shown(candidate, one, f"{at} of {len(left)}"))
+            click.echo(_render_comment(candidate, one, f"{at} of {len(left)}"))
             answer = click.prompt("h high, l low, s skip, q quit", type=click.Choice(["h", "l", "s", "q"]))
             if answer == "q":
                 break
@@ -158,7 +158,7 @@ def _reaching_filter(out: Path, store: Path) -> Iterator[PullCandidate]:
             yield last.decision.candidate
 
 
-def _shown(candidate: PullCandidate, one: CandidateComment, place: str) -> str:
+def _render_comment(candidate: PullCandidate, one: CandidateComment, place: str) -> str:
     comment = one.comment
     lines = "" if comment.lines is None else f":{comment.lines[0]}-{comment.lines[1]}"
     code = excerpt(list(parse_hunks(candidate.diff)), comment.path, comment.lines, comment.side)

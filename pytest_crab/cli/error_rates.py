@@ -205,14 +205,16 @@ def _measure_one(
         changes = near_misses.changes_of(context, one.comment, folder) if folder is not None else ()
         if changes:
             found[source], answers = near_misses.measure(context, one, changes, error, sure=True)
-            notes += _told(one, found[source], changes, {name: answer.detail for name, answer in answers.items()})
+            notes += _error_sentences(
+                one, found[source], changes, {name: answer.detail for name, answer in answers.items()}
+            )
     if sources.mutants:
         changes = near_misses.mutated_references(context, one.comment, sources.mutants)
         if changes:
             found[near_misses.MUTANTS], _ = near_misses.measure(
                 context, one, changes, OracleError.FALSE_ACCEPT, sure=False
             )
-            notes += _told(one, found[near_misses.MUTANTS], changes, {})
+            notes += _error_sentences(one, found[near_misses.MUTANTS], changes, {})
     if sources.agent is not None:
         crew = sources.agent.crew
         result = measure_false_rejects(context, one, crew, sources.attempts)
@@ -222,7 +224,7 @@ def _measure_one(
     return found
 
 
-def _told(
+def _error_sentences(
     one: ProvedComment, measurement: Measurement, changes: Iterable[ChangedTree], details: Mapping[str, str | None]
 ) -> list[str]:
     """Return a sentence for each error and each undecided answer."""

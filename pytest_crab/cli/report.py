@@ -101,7 +101,7 @@ def report(
             found, lines = _again(place, labels)
         else:
             assert folder is not None
-            found, lines = _recorded(folder, trials) if out is None else _as_report(folder, out)
+            found, lines = _read_recorded(folder, trials) if out is None else _as_report(folder, out)
     except BadInput as error:
         raise click.ClickException(str(error)) from error
     except OSError as error:
@@ -140,7 +140,7 @@ def _report_lines(summary: Summary, page: Path) -> list[str]:
     return [*(line.text for line in summary_lines(summary, max(80, width))), f"report: {page}"]
 
 
-def _recorded(folder: Path, trials: Path | None) -> tuple[Any, Iterable[str]]:
+def _read_recorded(folder: Path, trials: Path | None) -> tuple[Any, Iterable[str]]:
     if has_submissions(folder) and trials is None:
         matched = match_reviews(read_submissions(folder), "paper")
         return matched, match_lines(matched)

@@ -89,7 +89,7 @@ class GitHubPulls:
         import requests
 
         if time.time() < self._until:
-            raise self._limited(self._until - time.time())
+            raise self._rate_limit_error(self._until - time.time())
         try:
             yield
         except github.GithubException as error:
@@ -106,13 +106,13 @@ class GitHubPulls:
         pause = rate_limit_pause(error.status, said, headers)
         if pause is not None:
             self._until = time.time() + pause
-            return self._limited(pause)
+            return self._rate_limit_error(pause)
         if error.status in _HIDDEN:
             how = "the token may not read it" if self.token else f"a private one needs a token in {TOKENS[0]}"
             return ForgeError(f"GitHub shows no repository {self.repo}, or not all of it ({said}): {how}")
         return ForgeError(f"GitHub answered {error.status} for {self.repo}: {said}", 0.0)
 
-    def _limited(self, pause: float) -> ForgeError:
+    def _rate_limit_error(self, pause: float) -> ForgeError:
         more = "" if self.token else f"; with a token in {TOKENS[0]} it is larger"
         return ForgeError(
             f"GitHub's rate limit is used up: call this again in {format_duration(pause)}, what is collected is kept"

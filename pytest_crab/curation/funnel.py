@@ -92,10 +92,10 @@ def _count(row: FunnelStage, passage: Passage) -> None:
     if decision.candidate is not None:
         row.comments.count(Fate.KEPT, len(decision.candidate.comments))
     else:
-        row.comments.count(Fate.REJECTED, _left(before, decision.dropped), WITH_PULL)
+        row.comments.count(Fate.REJECTED, _count_remaining(before, decision.dropped), WITH_PULL)
 
 
-def _left(before: PullCandidate, dropped: Mapping[str, str]) -> int:
+def _count_remaining(before: PullCandidate, dropped: Mapping[str, str]) -> int:
     return sum(one.comment.id not in dropped for one in before.comments)
 
 

@@ -51,11 +51,11 @@ class GitHubRepository:
         """See curation.collect.CandidateSource; the oldest number first. Raises ForgeError."""
         wanted = (entry for entry in self.pulls.closed(self.since) if self.only is None or entry["number"] in self.only)
         try:
-            yield from map(self._listed, sorted(wanted, key=lambda entry: int(entry["number"])))
+            yield from map(self._candidate_of, sorted(wanted, key=lambda entry: int(entry["number"])))
         except (LookupError, TypeError, ValueError, AttributeError) as error:
             raise ForgeError(f"GitHub's list of pull requests of {self.pulls.repo} cannot be read ({error})") from error
 
-    def _listed(self, entry: Mapping[str, Any]) -> PullCandidate:
+    def _candidate_of(self, entry: Mapping[str, Any]) -> PullCandidate:
         number = int(entry["number"])
         merged = entry.get("merged_at")
         fork = (entry.get("head") or {}).get("repo")

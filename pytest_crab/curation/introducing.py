@@ -92,7 +92,7 @@ class FixedBugs:
                 reason="the pull request's commits are gone", detail=f"#{pulls[0]} is not under refs/pull of the mirror"
             )
         own = [line for line in blamed if numbers[line.commit] == pulls[0]]
-        return _introduced(candidate, refs, pulls[0], pull, own, url)
+        return _candidate_of(candidate, refs, pulls[0], pull, own, url)
 
     def _repository(self, url: str) -> PullRefs:
         with self._lock:
@@ -107,7 +107,7 @@ class FixedBugs:
             return self._refs[url]
 
 
-def _introduced(
+def _candidate_of(
     candidate: PullCandidate, refs: PullRefs, number: int, pull: MergedPull, blamed: Sequence[BlamedLine], url: str
 ) -> PullCandidate:
     diff = refs.diff(pull.base, pull.head)

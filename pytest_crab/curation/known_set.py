@@ -64,14 +64,16 @@ def _candidate(instance: Instance) -> PullCandidate:
         provenance=instance.provenance,
         source=instance.source.git,
         comments=tuple(map(_comment, instance.comments)),
-        activity=ReviewActivity(merged=True if instance.pull_request.merged_at or _merged(instance) else None),
+        activity=ReviewActivity(
+            merged=True if instance.pull_request.merged_at or _has_merged_commit(instance) else None
+        ),
         environment=instance.environment,
         files={name: (folder / name).read_text("utf-8") for name in named_files(instance.comments)},
         tags=instance.tags,
     )
 
 
-def _merged(instance: Instance) -> bool:
+def _has_merged_commit(instance: Instance) -> bool:
     return instance.source.git is not None and instance.source.git.merged is not None
 
 

@@ -86,10 +86,10 @@ class LocalClone:
             )
         diff = self._refs.diff(pull.base, pull.head)
         licence = licences.detect_licence(lambda path: self._refs.read(pull.head, path))
-        return _completed(candidate, pull, diff, licence, self.url)
+        return _complete(candidate, pull, diff, licence, self.url)
 
 
-def _completed(
+def _complete(
     candidate: PullCandidate, pull: MergedPull, diff: str, licence: str, url: str
 ) -> PullCandidate | Rejection:
     try:

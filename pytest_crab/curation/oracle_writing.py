@@ -117,7 +117,7 @@ class OracleWriting(ChatSettings):
                 comments.append(dataclasses.replace(one, comment=found.comment))
                 files[found.comment.required_oracle.file] = found.source
                 candidate = dataclasses.replace(candidate, environment=found.environment)
-        kept = dataclasses.replace(candidate, comments=(*comments, *_named(candidate, dropped)), files=files)
+        kept = dataclasses.replace(candidate, comments=(*comments, *_dropped_comments(candidate, dropped)), files=files)
         return kept.drop(dropped)
 
     def _write(self, candidate: PullCandidate, one: CandidateComment, context: CurationContext) -> ProvedOracle | str:
@@ -148,9 +148,9 @@ class OracleWriting(ChatSettings):
         facts, where = candidate.pull_request, comment.path
         lines = "" if comment.lines is None else f", lines {comment.lines[0]} to {comment.lines[1]}"
         parts = [f"Title: {facts.title}", facts.body, f"Comment on {where}{lines}:", comment.body]
-        parts += ["The pull request:", _cut(candidate.diff)]
+        parts += ["The pull request:", _shorten(candidate.diff)]
         if self.regime is Regime.SAW_FIX:
-            parts += ["The fix, from the pull request to the merged commit:", _cut(proving.fix())]
+            parts += ["The fix, from the pull request to the merged commit:", _shorten(proving.fix())]
         return as_data(self.instructions(), "\n\n".join(parts))
 
 
@@ -261,10 +261,10 @@ def _outcomes(runs: Sequence[Any]) -> Iterator[str]:
         yield f"{test.id} {test.outcome}{f' with {test.exception}' if test.exception else ''}"
 
 
-def _named(candidate: PullCandidate, dropped: Mapping[str, str]) -> Iterator[CandidateComment]:
+def _dropped_comments(candidate: PullCandidate, dropped: Mapping[str, str]) -> Iterator[CandidateComment]:
     return (one for one in candidate.comments if one.comment.id in dropped)
 
 
-def _cut(diff: str) -> str:
+def _shorten(diff: str) -> str:
     shown = shown_diff(diff)
     return shown if len(shown) <= LONGEST_DIFF else f"{shown[:LONGEST_DIFF]}\n(cut)"

@@ -114,14 +114,14 @@ def walk(candidate: PullCandidate, stages: Sequence[Stage], store: Store) -> Ite
     The last one has no decision where the candidate waits.
     """
     for stage in stages:
-        decision = _stored(DecisionStep(stage, candidate), store)
+        decision = _read_stored(DecisionStep(stage, candidate), store)
         yield Passage(stage=stage.name, candidate=candidate, decision=decision)
         if decision is None or decision.candidate is None:
             return
         candidate = decision.candidate
 
 
-def _stored(step: DecisionStep, store: Store) -> StageDecision | None:
+def _read_stored(step: DecisionStep, store: Store) -> StageDecision | None:
     value = store.get(step.name, step.keys()[""])
     return None if value is None else serialization.read(StageDecision, value, [])
 

@@ -93,7 +93,7 @@ class Publication(SettingsStage):
             f"{CONTAMINATION}{model}": seen_before(candidate.pull_request.merged_at, day)
             for model, day in sorted(self.cutoffs.items())
         }
-        return dataclasses.replace(found, comments=tuple(_published(one, labels) for one in found.comments))
+        return dataclasses.replace(found, comments=tuple(_publish(one, labels) for one in found.comments))
 
 
 def restate(candidate: PullCandidate, bench: JudgeBench) -> PullCandidate:
@@ -126,7 +126,7 @@ def seen_before(merged: str | None, cutoff: str) -> str:
     return "before" if merged[:10] <= cutoff else "after"
 
 
-def _published(one: CandidateComment, labels: Mapping[str, str]) -> CandidateComment:
+def _publish(one: CandidateComment, labels: Mapping[str, str]) -> CandidateComment:
     doubts = {"doubt": "; ".join(one.flags)} if one.flags else {}
     return dataclasses.replace(
         one, comment=dataclasses.replace(one.comment, labels={**one.comment.labels, **labels, **doubts})

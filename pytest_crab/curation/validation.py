@@ -66,7 +66,7 @@ class Validation(SettingsStage):
             raise AgentError(f"{candidate.id} {unknown.comment}: {unknown.problem}")
         by_id = {one.comment: one for one in found}
         return dataclasses.replace(
-            candidate, comments=tuple(_marked(one, by_id.get(one.comment.id)) for one in candidate.comments)
+            candidate, comments=tuple(_mark(one, by_id.get(one.comment.id)) for one in candidate.comments)
         )
 
     def _crew(self) -> Crew:
@@ -78,7 +78,7 @@ class Validation(SettingsStage):
         return Crew.build(CrewSpec(reviewer="human", reviewer_spec=human, agent=self.agent, agent_spec=spec))
 
 
-def _marked(one: CandidateComment, found: Resolution | None) -> CandidateComment:
+def _mark(one: CandidateComment, found: Resolution | None) -> CandidateComment:
     if found is None or found.mark is None:
         return one
     labels = {**one.comment.labels, SOLVED: YES if found.mark.resolved else NO}

@@ -27,16 +27,16 @@ def read_agent_output(text: str) -> AgentOutput:
     problems: list[str] = []
     answer = read_answer(text, problems)
     if answer is None:
-        return AgentOutput(notes=_cut(text))
+        return AgentOutput(notes=_shorten(text))
     usage = read_usage(answer.get("usage"), problems)
     if problems and isinstance(answer["usage"], Mapping):
         return AgentOutput(problems=tuple(problems))
     notes = answer.get("notes")
     if problems or not (notes is None or isinstance(notes, str)):
-        return AgentOutput(notes=_cut(text))
-    return AgentOutput(usage=usage, notes=_cut(notes or ""))
+        return AgentOutput(notes=_shorten(text))
+    return AgentOutput(usage=usage, notes=_shorten(notes or ""))
 
 
-def _cut(text: str) -> str | None:
+def _shorten(text: str) -> str | None:
     encoded = text.strip().encode(errors="replace")
     return encoded[:LONGEST_TEXT].decode(errors="ignore") or None

@@ -30,7 +30,7 @@ class OptionType(NamedTuple):
     metavar: str | None = None
 
 
-def _checked(read: Callable[[str], Any], accept: Callable[[Any], object]) -> Callable[[str], Any]:
+def _with_check(read: Callable[[str], Any], accept: Callable[[Any], object]) -> Callable[[str], Any]:
     """Return a reader of values that ``accept`` holds for."""
 
     def checked(text: str) -> Any:
@@ -43,11 +43,11 @@ def _checked(read: Callable[[str], Any], accept: Callable[[Any], object]) -> Cal
 
 
 def _number(least: float, most: float = float("inf"), read: Callable[[str], float] = float) -> Callable[[str], Any]:
-    return _checked(read, lambda number: least <= number <= most)
+    return _with_check(read, lambda number: least <= number <= most)
 
 
 def _one_of(words: Container[str]) -> Callable[[str], str]:
-    return _checked(str, words.__contains__)
+    return _with_check(str, words.__contains__)
 
 
 def _margin(text: str) -> tuple[str, float]:
@@ -64,7 +64,7 @@ def _shard(text: str) -> tuple[int, int]:
 
 
 #: Reads the address of a scheduler.
-address = _checked(str, re.compile(r"(tcp|tls|ws|wss)://[^/\s]+:[0-9]{1,5}").fullmatch)
+address = _with_check(str, re.compile(r"(tcp|tls|ws|wss)://[^/\s]+:[0-9]{1,5}").fullmatch)
 
 
 def _switch(text: str) -> bool:
@@ -86,7 +86,7 @@ REPORT = OptionType(str, "a report's folder or its trials.jsonl", "FILE")
 BASELINE = OptionType(str, "a summary.json, or the folder of a report or a store", "FILE")
 COUNT = OptionType(_number(1, read=int), "a whole number from 1", "N")
 COUNT_OR_NONE = OptionType(_number(0, read=int), "a whole number from 0", "N")
-DOLLARS = OptionType(_checked(float, lambda number: 0 < number < float("inf")), "a number of dollars above 0", "USD")
+DOLLARS = OptionType(_with_check(float, lambda number: 0 < number < float("inf")), "a number of dollars above 0", "USD")
 RATE = OptionType(parse_share, "a share such as 30% or 0.3", "RATE")
 SHARE = OptionType(parse_share, "a share such as 5% or 0.05", "SHARE")
 SIZE = OptionType(parse_size, "a size such as 20G or 800M", "SIZE")

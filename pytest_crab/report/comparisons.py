@@ -130,7 +130,7 @@ def together(contestants: Sequence[Contestant]) -> Together:
     values = {one.name: {oracle.key: oracle.value() for oracle in one.oracles} for one in contestants}
     first, *rest = values.values()
     keys = [key for key in first if all(own.get(key) is not None for own in (first, *rest))]
-    caught = {name: {key for key in keys if _caught(own, key)} for name, own in values.items()}
+    caught = {name: {key for key in keys if _is_caught(own, key)} for name, own in values.items()}
     known = {one.name: oracle_counts(one.oracles) for one in contestants}
     pairs = [_pair(one, other, values, known) for one, other in itertools.combinations(contestants, 2)]
     adjusted = holm({f"{at}": pair.comparison.p_clusters for at, pair in enumerate(pairs)})
@@ -155,7 +155,7 @@ def _pair(
 ) -> Pair:
     first, second = values[one.name], values[other.name]
     keys = [key for key in first if first[key] is not None and second.get(key) is not None]
-    mine, theirs = {key for key in keys if _caught(first, key)}, {key for key in keys if _caught(second, key)}
+    mine, theirs = {key for key in keys if _is_caught(first, key)}, {key for key in keys if _is_caught(second, key)}
     return Pair(
         first=one.name,
         second=other.name,
@@ -170,6 +170,6 @@ def _pair(
     )
 
 
-def _caught(values: Mapping[Key, Fraction | None], key: Key) -> bool:
+def _is_caught(values: Mapping[Key, Fraction | None], key: Key) -> bool:
     value = values.get(key)
     return value is not None and value >= MAJORITY

@@ -96,7 +96,7 @@ def summarise_recording(recording: Recording) -> RecordedSummary:
     keys, notes = _oracles(recording)
     repositories = {name: result.repo for results in recording.results.values() for name, result in results.items()}
     kinds = _kinds(recording, keys)
-    caught = {tool: _caught(recording, tool, keys) for tool in recording.results}
+    caught = {tool: _caught_keys(recording, tool, keys) for tool in recording.results}
     rows = {tool: _tool(recording, tool, keys, caught[tool], repositories, kinds) for tool in recording.results}
     tools = recording.tools
     contest = {tool: caught[tool] for tool in tools}
@@ -118,7 +118,7 @@ def measured_of(recording: Recording, tool: str) -> dict[Key, Measured]:
     """One tool's verdicts as comparisons take them; what is not on record counts as missed, as in the tables."""
     keys, _ = _oracles(recording)
     repositories = {name: result.repo for results in recording.results.values() for name, result in results.items()}
-    caught = _caught(recording, tool, keys)
+    caught = _caught_keys(recording, tool, keys)
     return {
         key: Measured(repo=repositories[key[0]], caught=int(key in caught), missed=int(key not in caught))
         for key in keys
@@ -154,7 +154,7 @@ def _kinds(recording: Recording, keys: Iterable[Key]) -> dict[Key, Kind]:
     return {key: kind for key, kind in found.items() if kind is not None}
 
 
-def _caught(recording: Recording, tool: str, keys: Iterable[Key]) -> set[Key]:
+def _caught_keys(recording: Recording, tool: str, keys: Iterable[Key]) -> set[Key]:
     results = recording.results[tool]
     return {(name, c) for name, c in keys if name in results and results[name].verdicts.get(c) is True}
 

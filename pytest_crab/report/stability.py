@@ -50,7 +50,7 @@ def stability(oracles: Sequence[OracleRecord], *, review_price: float = 0.0) -> 
 
     A review costs ``review_price`` times what a revision does.
     """
-    repeated = [found for oracle in oracles if (found := _repeated(oracle)).runs]
+    repeated = [found for oracle in oracles if (found := _repeated_oracle(oracle)).runs]
     several = [(own.caught, own.runs) for own in repeated if own.runs > 1]
     if not several:
         return None
@@ -73,7 +73,7 @@ def stability(oracles: Sequence[OracleRecord], *, review_price: float = 0.0) -> 
     )
 
 
-def _repeated(oracle: OracleRecord) -> RepeatedOracle:
+def _repeated_oracle(oracle: OracleRecord) -> RepeatedOracle:
     """Return the counts of an oracle's known verdicts, review by review."""
     found: dict[int, list[bool]] = {}
     for number, one in zip(oracle.review_numbers, oracle.verdicts, strict=True):

@@ -131,7 +131,7 @@ def row_of(trial: Trial) -> TrialRow:
         ruler_values=tuple((one.scorer, one.subject, one.value) for one in trial.scores if one.unit is Unit.COMMENT),
         rulers=rulers_of(trial),
         review_by=trial.review_by,
-        shared_cost=_known(costs_of(trial)) - _known(costs_of(own)),
+        shared_cost=_sum_known(costs_of(trial)) - _sum_known(costs_of(own)),
         prices=(_price(trial.review), _price(trial.revision)),
     )
 
@@ -156,7 +156,7 @@ def _without_shared_review(trial: Trial) -> Trial:
     return dataclasses.replace(trial, review=dataclasses.replace(trial.review, usage=None, failed=None))
 
 
-def _known(costs: Iterable[float | None]) -> float:
+def _sum_known(costs: Iterable[float | None]) -> float:
     return sum(one for one in costs if one is not None)
 
 

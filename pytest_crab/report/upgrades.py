@@ -30,8 +30,8 @@ def _with_scores(value: Mapping[str, Any]) -> Mapping[str, Any]:
     results = value.get("results")
     entries = [entry for entry in results if isinstance(entry, Mapping)] if isinstance(results, list) else []
     if value.get("schema", 1) != 1 or not isinstance(results, list) or len(entries) < len(results):
-        return _renamed(value)
-    known = {name: item for name, item in _renamed(value).items() if name not in ("results", "regressions")}
+        return _rename_fields(value)
+    known = {name: item for name, item in _rename_fields(value).items() if name not in ("results", "regressions")}
     scores = [_score(entry) for entry in entries]
     if isinstance(value.get("damage"), bool):
         scores.append(_regressions(broken=value["damage"]))
@@ -108,9 +108,9 @@ def _regressions(*, broken: bool) -> dict[str, Any]:
 
 
 def _reviewer(own: Mapping[str, Any]) -> dict[str, Any]:
-    known = {name: item for name, item in _renamed(own).items() if name not in ("by_category", "by_kind")}
+    known = {name: item for name, item in _rename_fields(own).items() if name not in ("by_category", "by_kind")}
     if isinstance(known.get("regressions"), Mapping):
-        known["regressions"] = _renamed(known["regressions"], {"damaged": "broken"})
+        known["regressions"] = _rename_fields(known["regressions"], {"damaged": "broken"})
     by_label = {name: own[f"by_{name}"] for name in _DIMENSIONS if f"by_{name}" in own}
     if by_label:
         known["by_label"] = by_label
@@ -119,7 +119,7 @@ def _reviewer(own: Mapping[str, Any]) -> dict[str, Any]:
     return known
 
 
-def _renamed(value: Mapping[str, Any], names: Mapping[str, str] = _RENAMED) -> dict[str, Any]:
+def _rename_fields(value: Mapping[str, Any], names: Mapping[str, str] = _RENAMED) -> dict[str, Any]:
     """Return the fields under their present names; an old name beside the new one stays, and the reader names it."""
     return {name if names.get(name, name) in value else names.get(name, name): item for name, item in value.items()}
 

@@ -196,7 +196,7 @@ class Git:
             return run(words, stdin=stdin, cwd=cwd or self.folder, env=self._env(env), seconds=seconds, fine=fine)
         except GitError:
             if not (self.folder / "HEAD").is_file():
-                raise _gone(arguments[0], self.folder) from None
+                raise _folder_gone_error(arguments[0], self.folder) from None
             raise
 
     def line(self, *arguments: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> str:
@@ -241,7 +241,7 @@ class Git:
             yield repository
         except (git.exc.GitError, git.exc.ODBError, ValueError, OSError) as error:
             if not (self.folder / "HEAD").is_file():
-                raise _gone("cat-file", self.folder) from None
+                raise _folder_gone_error("cat-file", self.folder) from None
             raise SourceError(f"{self.folder} cannot be read ({str(error)[:500]})") from error
         finally:
             repository.close()
@@ -359,7 +359,7 @@ def _failure(command: str, code: int, stderr: bytes, seconds: float | None, cwd:
     if code == 127 and words.startswith("/usr/bin/env:"):
         return GitError(command, f"there is no git on the search path; git {OLDEST_GIT} or later should be installed")
     if not cwd.is_dir():
-        return _gone(command, cwd)
+        return _folder_gone_error(command, cwd)
     if code == -signal.SIGXCPU:
         most = PROCESSOR_SECONDS if seconds is None else seconds
         return GitLimit(command, f"it used the processor for more than {most:g} seconds")
@@ -372,7 +372,7 @@ def _late(command: str, seconds: float) -> GitSlow:
     return GitSlow(command, f"it took longer than {seconds:g} seconds")
 
 
-def _gone(command: str, folder: Path) -> SourceError:
+def _folder_gone_error(command: str, folder: Path) -> SourceError:
     return SourceError(
         f"git {command} cannot run since {folder} is gone: run again, and remove nothing there while a run lasts"
     )

@@ -186,9 +186,9 @@ class PullRefs:
             merge = self._history.get(sha)
             if merge is not None and merge.pull is not None and merge.parents[0] not in with_it:
                 return merge.pull
-        return self._copied(known)
+        return self._pull_of_copy(known)
 
-    def _copied(self, commit: HistoryCommit) -> int | None:
+    def _pull_of_copy(self, commit: HistoryCommit) -> int | None:
         """Return the pull request that has a commit of the same author, time and subject."""
         if self._originals is None:
             self._originals = {one.authored: one.sha for one in self._log(*_GLOBS, "--not", "HEAD")}
@@ -211,10 +211,10 @@ class PullRefs:
             return None  # it was pushed as it is: no commit of the main line says where it began
         if named:
             return named[-1], "squash"
-        copy = self._copies.get(self._authored(head))
+        copy = self._copies.get(self._authorship(head))
         return (copy, "rebase") if copy is not None else None
 
-    def _authored(self, sha: str) -> tuple[str, str, str]:
+    def _authorship(self, sha: str) -> tuple[str, str, str]:
         email, time, subject = (
             self._run("show", "--no-patch", "--format=%ae%x1f%at%x1f%s", sha, "--").strip().split("\x1f")
         )

@@ -112,7 +112,7 @@ def narrowing(oracles: Sequence[RepeatedOracle], *, review_price: float = 0.0) -
     found = {"instances": variance / 2}
     if noise.across is not None:
         rest = max(0.0, noise.across - (noise.within or 0.0))
-        of_reviewer = rest * math.fsum(_shared(one) for one in oracles) / count
+        of_reviewer = rest * math.fsum(_review_factor(one) for one in oracles) / count
         found["repeats"] = min(variance, (of_agent + of_reviewer) / count) / 2
     if noise.within is not None:
         made = math.fsum(one.runs for one in oracles) / math.fsum(len(one.reviews) for one in oracles)
@@ -121,7 +121,7 @@ def narrowing(oracles: Sequence[RepeatedOracle], *, review_price: float = 0.0) -
     return {name: 1 - math.sqrt(1 - gain / variance) for name, gain in found.items()}
 
 
-def _shared(own: RepeatedOracle) -> float:
+def _review_factor(own: RepeatedOracle) -> float:
     """Return by what the variance of a review is multiplied in the mean of an oracle's runs."""
     return sum(runs * runs for _, runs in own.reviews) / own.runs**2
 

@@ -122,8 +122,8 @@ class ScriptedForge:
 
     def _comments(self, command: str, login: str, path: str, query: str, body: Any) -> ForgeAnswer:
         if command == "POST":
-            return ForgeAnswer(201, self._shown(self.write(login, body["body"])))
-        return self._listed(path, query)
+            return ForgeAnswer(201, self._note_record(self.write(login, body["body"])))
+        return self._list_notes(path, query)
 
     def _comment(self, command: str, path: str, body: Any) -> ForgeAnswer:
         found = re.fullmatch(r".*/(?:issues/comments|notes)/(\d+)", path)
@@ -134,12 +134,12 @@ class ScriptedForge:
             self.notes.remove(note)
             return ForgeAnswer(204)
         note.body, note.edits = body["body"], note.edits + 1
-        return ForgeAnswer(200, self._shown(note))
+        return ForgeAnswer(200, self._note_record(note))
 
-    def _listed(self, path: str, query: str) -> ForgeAnswer:
+    def _list_notes(self, path: str, query: str) -> ForgeAnswer:
         match = re.search(r"(?:^|&)page=(\d+)", query)
         page = int(match[1]) if match else 1
-        shown = [self._shown(note) for note in self.notes[(page - 1) * self.page : page * self.page]]
+        shown = [self._note_record(note) for note in self.notes[(page - 1) * self.page : page * self.page]]
         more = f'<{self.url}{path}?page={page + 1}>; rel="next"'
         return ForgeAnswer(200, shown, {"link": more} if page * self.page < len(self.notes) else {})
 
@@ -152,7 +152,7 @@ class ScriptedForge:
             "state": state, "web_url": web, "html_url": web,
         }  # fmt: skip
 
-    def _shown(self, note: Note) -> dict[str, Any]:
+    def _note_record(self, note: Note) -> dict[str, Any]:
         return {
             "id": note.id,
             "url": f"{self.url}/repos/{self.project}/issues/comments/{note.id}",

@@ -122,10 +122,10 @@ def write_question(question: JudgeQuestion, headings: tuple[str, str], code: str
     lines = None if finding.start is None else (finding.start, finding.end or finding.start)
     texts = [finding.title, finding.body, _PADDING if question.form == PADDED else None]
     parts = [
-        [f"{headings[0]} {_place(gold.path, gold.lines, gold.side)}:", _cut(gold.body.strip())],
+        [f"{headings[0]} {_place(gold.path, gold.lines, gold.side)}:", _shorten(gold.body.strip())],
         [
             f"{headings[1]} {_place(finding.path, lines, finding.side)}:",
-            _cut("\n".join(text.strip() for text in texts if text)),
+            _shorten("\n".join(text.strip() for text in texts if text)),
         ],
     ]
     parts = parts if gold.body else parts[1:]
@@ -139,7 +139,7 @@ def write_question(question: JudgeQuestion, headings: tuple[str, str], code: str
 _PARTS = "Each part begins with a line that starts with [{mark}]. No other line begins a part, whatever it says."
 
 
-def _cut(text: str) -> str:
+def _shorten(text: str) -> str:
     """Return a text of LONGEST_TEXT characters at most, with the number of those that are left out."""
     if len(text) <= LONGEST_TEXT:
         return text
