@@ -1,4 +1,4 @@
-"""The sentence before a run on the drop that its gate can show."""
+"""What a gate says before a run on the drop that it can show."""
 
 from __future__ import annotations
 
@@ -14,32 +14,33 @@ from pytest_crab.statistics.power import smallest_margin
 from pytest_crab.statistics.power_simulation import PowerSimulation
 from pytest_crab.statistics.power_simulation import simulate_power
 
+_POWER = f"{POWER:.0%}"
 
-def power_statement(design: Design, *, margin: float, assumed: bool, flips: float | None = None) -> str:
-    """Return what a gate will be able to see, in one sentence.
+
+def power_statement(design: Design, *, margin: float, assumed: bool, flips: float | None = None) -> tuple[str, ...]:
+    """Return what a gate will be able to see, a line for each fact.
 
     ``flips`` is the share of verdicts that change between single runs; None: the design's noise is of single runs.
     """
     count, ahead = sum(design.sizes), simulate_power(design)
     if len(design.sizes) < 2:
         oracles = format_count(count, "oracle")
-        return f"{oracles} of one pull request cannot show anything of others, so this gate cannot pass"
+        return (f"{oracles} of one pull request say nothing about other pull requests, so this gate cannot pass",)
     smallest = ahead.smallest_drop()
     how = "assuming that" if assumed else "since in the baseline's own repeats"
     noise = f"{how} {format_percent(design.noise if flips is None else flips)}% of verdicts change from run to run"
     if smallest is None:
-        seen = f"{format_count(count, 'oracle')} cannot show even a fall to nothing, {noise}"
+        seen = f"{format_count(count, 'oracle')} have less than {_POWER} power to detect even a drop to 0%, {noise}"
     else:
-        drop = f"a drop of {format_percent(smallest)} points"
-        seen = f"{format_count(count, 'oracle')} show {drop} in four of five runs, {noise}"
+        drop = f"a {format_percent(smallest)}-point drop"
+        seen = f"{format_count(count, 'oracle')} have {_POWER} power to detect {drop}, {noise}"
+    facts = [seen]
     if smallest is not None and 100 * smallest > margin > 0:
         needed = oracles_needed(design, margin / 100)
-        chance = ahead.power(margin / 100)
-        more = "" if needed is None else _more(design, needed)
-        lack = f", and {more} would show it in four of five" if more else ""
-        runs = f"{format_whole_percent(chance)} of runs{lack}"
-        seen += f"; a drop as small as the margin of {margin:g} points is seen in {runs}"
-    return f"{seen}; {_chance_to_pass(design, ahead, margin)}"
+        chance = format_whole_percent(ahead.power(margin / 100))
+        lack = "" if needed is None else f"; {_POWER} takes {_more(design, needed)}"
+        facts.append(f"the power to detect a drop of the margin, {margin:g} points, is {chance}{lack}")
+    return (*facts, _chance_to_pass(design, ahead, margin))
 
 
 def spread(design: Design, oracles: int) -> str:
@@ -57,11 +58,11 @@ def _chance_to_pass(design: Design, ahead: PowerSimulation, margin: float) -> st
     needed = oracles_to_pass(design, margin / 100)
     size = "" if needed is None else _more(design, needed)
     if 100 * least > margin:
-        lack = f", or {size} to pass in four of five runs" if size else ""
+        lack = f", or {size} to pass in {_POWER} of runs" if size else ""
         return (
             f"even with every verdict unchanged this gate cannot pass at a margin of {margin:g} points: "
-            f"it needs at least {format_percent(least)} points{lack}"
+            f"it needs a margin of at least {format_percent(least)} points{lack}"
         )
     chance = ahead.chance_unchanged(margin / 100)
-    lack = f", and in four of five with {size}" if size and chance < POWER else ""
+    lack = f", and in {_POWER} with {size}" if size and chance < POWER else ""
     return f"an unchanged reviewer passes in {format_whole_percent(chance)} of runs{lack}"

@@ -20,6 +20,7 @@ from pytest_crab.gate.results import GateResult
 from pytest_crab.statistics.comparison import REPOSITORY
 from pytest_crab.statistics.comparison import Comparison
 from pytest_crab.statistics.labels import LabelComparison
+from pytest_crab.statistics.power import POWER
 from pytest_crab.statistics.power import Design
 from pytest_crab.statistics.power import oracles_needed
 from pytest_crab.statistics.power import oracles_to_pass
@@ -137,8 +138,8 @@ def _remedies(one: BaselineComparison, comparison: Comparison) -> Iterator[str]:
     yield f"To settle it: {sizes}; or repeats (--crab-repeat) against the noise, or a wider --crab-margin."
     yield "To look again after more repeats, let --crab-gate-looks be the number of all looks, from the first one on."
     if comparison.smallest_drop is not None:
-        drop = f"a drop of {format_percent(comparison.smallest_drop)} points"
-        yield f"A comparison like this one shows {drop} in four of five."
+        drop = f"a {format_percent(comparison.smallest_drop)}-point drop"
+        yield f"A comparison like this one has {POWER:.0%} power to detect {drop}."
 
 
 def _sizes(one: BaselineComparison, comparison: Comparison, unit: str) -> Iterator[str]:
@@ -148,10 +149,10 @@ def _sizes(one: BaselineComparison, comparison: Comparison, unit: str) -> Iterat
     needed = oracles_needed(design, one.margin / 100) if design is not None and one.margin > 0 else None
     if design is not None and enough is not None:
         where = spread(design, enough)
-        yield f"about {enough} oracles that go as these did, {where}, would rule out a drop of {margin}"
+        yield f"about {enough} oracles with results like these, {where}, would rule out a drop of {margin}"
     if design is not None and needed is not None:
-        noun, drop = ("", "one that is there") if enough is not None else (" oracles", f"a drop of {margin}")
-        yield f"about {needed}{noun} {spread(design, needed)} would show {drop} in four of five runs"
+        noun, drop = ("", "such a drop") if enough is not None else (" oracles", f"a drop of {margin}")
+        yield f"about {needed}{noun} {spread(design, needed)} would have {POWER:.0%} power to detect {drop}"
     if enough is None and needed is None:
         yield "far more oracles, in more repositories" if unit == REPOSITORY else "far more oracles"
 

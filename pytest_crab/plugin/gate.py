@@ -128,8 +128,8 @@ class RunGate:
                 lines.append(f"crab: gate: {name}: the baseline knows nothing of what was selected")
                 continue
             margin = self._options.terms.margin
-            sentence = power_statement(ahead, margin=margin, assumed=known_flips(own) is None, flips=flips(own))
-            lines.append(f"crab: gate: {name}: {sentence}")
+            facts = power_statement(ahead, margin=margin, assumed=known_flips(own) is None, flips=flips(own))
+            lines += [f"crab: gate: {name}: {fact}" for fact in facts]
         return lines
 
     # --- the decision -----------------------------------------------------------------------------------------------

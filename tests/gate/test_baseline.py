@@ -105,7 +105,7 @@ def test_what_is_inconclusive_says_what_would_settle_it() -> None:
     few = gated("c" * 12 + "m" * 12, "c" * 10 + "m" * 14).paragraph
     assert "shows no drop, and does not rule out a drop of more than 5 points" in few
     assert re.search(
-        r"To settle it: about (4\d\d) oracles in about \1 repositories like these would show a drop of 5 points",
+        r"about (4\d\d) oracles in about \1 repositories like these would have 80% power to detect a drop of 5",
         few,
     )
     assert "or repeats (--crab-repeat) against the noise" in few
@@ -118,11 +118,11 @@ def test_an_unchanged_reviewer_is_told_the_size_that_passes() -> None:
     few = gated("cm" * 20, "cm" * 20)
     assert few.exit_code == 8
     (size,) = re.findall(
-        r"about (\d+) oracles that go as these did, in about \1 repositories like these, would rule out",
+        r"about (\d+) oracles with results like these, in about \1 repositories like these, would rule out",
         few.paragraph,
     )
     assert re.search(
-        r", about (4\d\d) in about \1 repositories like these would show one that is there in four of five runs",
+        r", about (4\d\d) in about \1 repositories like these would have 80% power to detect such a drop",
         few.paragraph,
     )
     enough = int(size)
@@ -146,7 +146,9 @@ def test_more_oracles_are_said_to_need_more_repositories(repositories: int, each
     assert result is GateResult.INCONCLUSIVE
     first = "To settle it: more repositories than these 3, or --crab-gate-unit=pull-request for these alone; "
     assert (first in text) is (repositories == 3)
-    (size, spread) = re.findall(r"about (\d+) oracles that go as these did, in about (\d+) repositories like", text)[0]
+    (size, spread) = re.findall(r"about (\d+) oracles with results like these, in about (\d+) repositories like", text)[
+        0
+    ]
     assert int(spread) == -(-int(size) // each)
     assert spread_over(int(spread), each)[0] is GateResult.PASSED
     assert spread_over(int(spread) - 2, each)[0] is GateResult.INCONCLUSIVE
@@ -155,7 +157,7 @@ def test_more_oracles_are_said_to_need_more_repositories(repositories: int, each
 def test_pull_requests_of_these_repositories_need_no_others() -> None:
     _, text = spread_over(3, 10, PULL_REQUEST)
     assert "more repositories than" not in text
-    assert re.search(r"about (\d+) oracles that go as these did, in about \1 pull requests like these", text)
+    assert re.search(r"about (\d+) oracles with results like these, in about \1 pull requests like these", text)
 
 
 def test_repeats_that_are_unknown_are_counted() -> None:
@@ -273,22 +275,25 @@ def test_a_floor_and_a_baseline_must_both_hold() -> None:
 
 
 def test_a_run_says_before_what_it_cannot_see() -> None:
-    small = power_statement(Design(sizes=[1] * 30, noise=0.1, rate=0.5), margin=5, assumed=True)
-    found = re.match(r"30 oracles show a drop of ([\d.]+) points in four of five runs, assuming that 10.0%", small)
+    small = "; ".join(power_statement(Design(sizes=[1] * 30, noise=0.1, rate=0.5), margin=5, assumed=True))
+    found = re.match(r"30 oracles have 80% power to detect a ([\d.]+)-point drop, assuming that 10.0%", small)
     assert found is not None
     assert 25 < float(found[1]) < 40
     assert re.search(
-        r"margin of 5 points is seen in [0-3]% of runs, and about (4\d\d) oracles in about \1 repositories like these",
+        r"the margin, 5 points, is [0-3]%; 80% takes about (4\d\d) oracles in about \1 repositories like these",
         small,
     )
-    assert "even with every verdict unchanged this gate cannot pass at a margin of 5 points: it needs at least" in small
-    least = re.search(r"it needs at least ([\d.]+) points", small)
+    assert (
+        "even with every verdict unchanged this gate cannot pass at a margin of 5 points: it needs a margin of at least"
+        in small
+    )
+    least = re.search(r"it needs a margin of at least ([\d.]+) points", small)
     assert least is not None
     assert gated("cm" * 15, "cm" * 15, margin=float(least[1]) - 0.1).exit_code == 8
     assert gated("cm" * 15, "cm" * 15, margin=float(least[1]) + 0.1).exit_code == 0
-    hopeless = power_statement(Design(sizes=[1] * 8, noise=0.1, rate=0.2), margin=5, assumed=False)
-    assert "cannot show even a fall to nothing, since in the baseline's own repeats 10.0%" in hopeless
-    large = power_statement(Design(sizes=[1] * 900, noise=0.1, rate=0.5), margin=5, assumed=True)
+    hopeless = "; ".join(power_statement(Design(sizes=[1] * 8, noise=0.1, rate=0.2), margin=5, assumed=False))
+    assert "have less than 80% power to detect even a drop to 0%, since in the baseline's own repeats 10.0%" in hopeless
+    large = "; ".join(power_statement(Design(sizes=[1] * 900, noise=0.1, rate=0.5), margin=5, assumed=True))
     assert "margin" not in large
     assert large.endswith("an unchanged reviewer passes in 100% of runs")
 
