@@ -22,12 +22,12 @@ class Redactor:
     @classmethod
     def of_variables(cls, names: Iterable[str], environ: Mapping[str, str]) -> Redactor:
         """Replace the values of these variables by their names in brackets."""
-        return cls({environ[name]: f"[{name}]" for name in names if name in environ})
+        return cls({environ[name].strip(): f"[{name}]" for name in names if name in environ})
 
     def text(self, text: str) -> str:
         """The text without secrets, as they are and as JSON writes them."""
         for secret, stand_in in self._secrets:
-            for spelled in {secret, json.dumps(secret)[1:-1]}:
+            for spelled in _spellings(secret):
                 text = text.replace(spelled, stand_in)
         return text
 
@@ -45,6 +45,14 @@ class Redactor:
             return {self.text(str(name)): self.data(item) for name, item in value.items()}
         return value
 
-    def find(self, text: str) -> str | None:
-        """Return the stand-in of a secret that the text holds; None if it holds none."""
-        return next((stand_in for secret, stand_in in self._secrets if secret in text), None)
+    def find(self, text: str | bytes) -> str | None:
+        """Return the stand-in of a secret that the text holds, as it is or as JSON writes it; None if it holds none."""
+        content = text.encode(errors="surrogateescape") if isinstance(text, str) else text
+        for secret, stand_in in self._secrets:
+            if any(spelled.encode(errors="surrogateescape") in content for spelled in _spellings(secret)):
+                return stand_in
+        return None
+
+
+def _spellings(secret: str) -> set[str]:
+    return {secret, json.dumps(secret)[1:-1]}

@@ -76,6 +76,8 @@ def test_a_key_is_found_by_its_name_and_short_values_are_none(monkeypatch: pytes
     monkeypatch.delenv("C_KEY", raising=False)
     assert key_in(b"x sk-0123456789abcdef y", ["B_KEY", "A_KEY", "C_KEY"]) == "A_KEY"
     assert key_in(b"there is no key", ["B_KEY", "A_KEY", "C_KEY"]) is None
+    monkeypatch.setenv("D_KEY", 'pass"word\\of mine\n')
+    assert key_in(b'{"note": "pass\\"word\\\\of mine"}', ["D_KEY"]) == "D_KEY"  # as JSON writes it
 
 
 def test_a_plan_that_holds_a_key_is_refused_and_the_key_not_told(

@@ -17,7 +17,7 @@ from pytest_crab import harness
 from pytest_crab import serialization
 from pytest_crab.campaign.cluster import bundles
 from pytest_crab.errors import BadInput
-from pytest_crab.redaction import SHORTEST_SECRET
+from pytest_crab.redaction import Redactor
 from pytest_crab.settings import FILE as SETTINGS
 from pytest_crab.settings import ModelSettings
 from pytest_crab.trial import CrewSpec
@@ -107,8 +107,7 @@ def fill_plan(plan: RunPlan, specs: Iterable[CrewSpec], rootdir: Path) -> RunPla
 
 def key_in(content: bytes, names: Iterable[str]) -> str | None:
     """Return the name of a variable of the environment whose value, a key, stands in content that is to be sent."""
-    values = ((name, os.environ.get(name, "").strip().encode()) for name in names)
-    return next((name for name, value in values if len(value) >= SHORTEST_SECRET and value in content), None)
+    return Redactor({os.environ.get(name, "").strip(): name for name in names}).find(content)
 
 
 def refuse_key(what: str, content: bytes, names: Iterable[str]) -> None:
