@@ -12,7 +12,7 @@ from pytest_crab.trial.plan import JUDGEMENT
 
 def provider_problems(crew: Crew, models: ModelSettings) -> Iterator[str]:
     """Yield a sentence for each provider of a crew that crab.yaml does not know, or that speaks another protocol."""
-    for noun, name, adapter in _members(crew):
+    for noun, name, adapter in crew.askers:
         api = getattr(adapter, "api", None)
         for provider in getattr(adapter, "providers", ()):
             known = models.providers.get(provider)
@@ -32,7 +32,7 @@ def provider_problems(crew: Crew, models: ModelSettings) -> Iterator[str]:
 def missing_keys(crew: Crew, models: ModelSettings, environ: Mapping[str, str]) -> dict[str, list[str]]:
     """Return the sentences on keys that are not set, by the step that needs them."""
     found: dict[str, list[str]] = {}
-    for noun, name, adapter in _members(crew):
+    for noun, name, adapter in crew.askers:
         wanted = [
             (f"asks {provider}", models.providers[provider].key_env)
             for provider in getattr(adapter, "providers", ())[:1]  # the others may be asked, and need not be
@@ -47,10 +47,5 @@ def missing_keys(crew: Crew, models: ModelSettings, environ: Mapping[str, str]) 
     return found
 
 
-#: The step in which each member of a crew is asked.
+#: The step in which each of a crew asks.
 _STEPS = {"reviewer": "review", "agent": "revision", "judge": JUDGEMENT}
-
-
-def _members(crew: Crew) -> tuple[tuple[str, str, object], ...]:
-    judges = (("judge", judge.name, judge.judge) for judge in crew.judges)
-    return ("reviewer", crew.spec.reviewer, crew.reviewer), ("agent", crew.spec.agent, crew.agent), *judges

@@ -1,4 +1,4 @@
-"""A service on the network that a reviewer asks for JSON, and the one place where such a call is tried again."""
+"""Calls of a service on the network that answers JSON, with retries."""
 
 from __future__ import annotations
 

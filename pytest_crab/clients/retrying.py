@@ -1,4 +1,4 @@
-"""The one place where a call of a service on the network is tried again."""
+"""Retries of calls to services on the network."""
 
 from __future__ import annotations
 

@@ -105,6 +105,12 @@ class Crew:
         """The judges among its scorers."""
         return tuple(scorer for scorer in self.scorers if isinstance(scorer, JudgeScorer))
 
+    @property
+    def askers(self) -> tuple[tuple[str, str, object], ...]:
+        """All that may ask a model in a trial, as what it is, its name and its adapter."""
+        judges = (("judge", judge.name, judge.judge) for judge in self.judges)
+        return ("reviewer", self.spec.reviewer, self.reviewer), ("agent", self.spec.agent, self.agent), *judges
+
     def scorers_for(self, instance: Instance) -> tuple[Scorer, ...]:
         """The scorers that can score something of this instance; none where its reviews are only collected."""
         scorers = ANSWER_SCORERS if self.spec.answers else self.scorers

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from pytest_crab.adapters import AdapterSpec
 from pytest_crab.campaign.cluster.budget_ledger import BudgetLedger
 from pytest_crab.campaign.cluster.budget_ledger import reserve_of
+from pytest_crab.scoring.judges.scorer import JudgeScorer
 from pytest_crab.settings import Api
 from pytest_crab.settings import ModelSettings
 from pytest_crab.settings import Price
@@ -178,6 +179,9 @@ def test_a_trial_may_exceed_its_own_budget_by_one_request() -> None:
 def test_the_last_request_has_the_published_price_of_the_crews_models_or_their_own() -> None:
     crews = [crew_asking("claude-3-haiku-20240307")]
     assert reserve_of(ModelSettings(trial_budget=0.5), crews) == pytest.approx(0.5 + last(0.5, 1.25))
+    dearer: Any = SimpleNamespace(model="claude-opus-4-1", providers=("anthropic",))
+    judged = [dataclasses.replace(crew, scorers=(JudgeScorer("strict", dearer),)) for crew in crews]
+    assert reserve_of(ModelSettings(trial_budget=0.5), judged) == pytest.approx(0.5 + last(30, 75))
     own = ModelSettings(trial_budget=0.5, prices={"claude-*": Price(input=0.1, output=0.2)})
     assert reserve_of(own, crews) == pytest.approx(0.5 + last(0.1, 0.2))
 

@@ -59,7 +59,7 @@ def reserve_of(models: ModelSettings, crews: Iterable[Crew]) -> float | None:
 def _prices_of(models: ModelSettings, crews: Iterable[Crew]) -> Iterator[Price]:
     """Yield the prices by which the gateway may bound requests of these crews."""
     known = Prices(models.prices)
-    for adapter in (each for crew in crews for each in (crew.reviewer, crew.agent)):
+    for _, _, adapter in (asker for crew in crews for asker in crew.askers):
         for provider in getattr(adapter, "providers", ()):
             if provider in models.providers:
                 yield from known.possible(getattr(adapter, "model", None), models.providers[provider].base_url)
