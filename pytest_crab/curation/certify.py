@@ -110,11 +110,6 @@ def _certify(instance: Instance, crew: Crew, run_context: RunContext, notice: Ca
     facts = instance.source.git
     if facts is None or is_given(instance.required_environment):
         return _certify_as_given(instance, crew, run_context, notice)
-    if run_context.no_sandbox is not None:
-        raise EngineError(
-            f"{instance.id} names no packages, and finding them runs the project's own build, for which there is no "
-            f"sandbox here: {run_context.no_sandbox}"
-        )
     return _certify_by_search(instance, crew, run_context, notice)
 
 
@@ -155,17 +150,11 @@ def _certify_by_search(
     instance: Instance, crew: Crew, run_context: RunContext, notice: Callable[[str], None]
 ) -> Certificate:
     """Search an environment in which the instance's oracles prove. Raises SourceError, EngineError, Cancelled."""
-    fetcher = GitFetcher()
-    snapshot = fetcher.fetch(instance, run_context.cache)
-    head_date, merged_date = fetcher.commit_times(instance, run_context.cache)
-    left_out = fetcher.missing_files(instance, run_context.cache)
-    notes = [f"the mirror lacks the content of {', '.join(left_out)}, which the trees leave out"] if left_out else []
-    with _checkouts(snapshot, run_context.run) as (head, merged):
-        checkouts = Checkouts(head=head, merged=merged, head_date=head_date, merged_date=merged_date)
-        at_hand = tuple(version for version in RELEASED if interpreters.find(version) is not None)
-        resolver = Resolver(run_context.run, run_context.cache, run_context.cancelled)
-        attempt = functools.partial(_attempt, instance, crew, run_context, notice)
-        search = EnvironmentSearch(instance, checkouts, resolver, at_hand, attempt, _diagnosis, notice)
+    with open_search(instance, crew, run_context, notice) as search:
+        left_out = GitFetcher().missing_files(instance, run_context.cache)
+        notes = (
+            [f"the mirror lacks the content of {', '.join(left_out)}, which the trees leave out"] if left_out else []
+        )
         best = search.search()
         notes += [
             f"{pin} does not install on CPython {on} and is left out: {_sentence(reason)}"
@@ -178,14 +167,47 @@ def _certify_by_search(
         return _certificate_of(instance, best, search.problems, notes)
 
 
+@contextlib.contextmanager
+def open_search(
+    instance: Instance,
+    crew: Crew,
+    run_context: RunContext,
+    notice: Callable[[str], None],
+    prover: Callable[[TrialContext], tuple[ProvedComment, ...]] = prove,
+) -> Iterator[EnvironmentSearch]:
+    """Yield the search of an environment for a pull request of a git repository, with checkouts of both its sides.
+
+    ``prover`` says which oracles of the instance hold in an environment. Raises SourceError, EngineError, Cancelled.
+    """
+    if run_context.no_sandbox is not None:
+        raise EngineError(
+            f"{instance.id} names no packages, and finding them runs the project's own build, for which there is no "
+            f"sandbox here: {run_context.no_sandbox}"
+        )
+    fetcher = GitFetcher()
+    snapshot = fetcher.fetch(instance, run_context.cache)
+    head_date, merged_date = fetcher.commit_times(instance, run_context.cache)
+    with _checkouts(snapshot, run_context.run) as (head, merged):
+        checkouts = Checkouts(head=head, merged=merged, head_date=head_date, merged_date=merged_date)
+        at_hand = tuple(version for version in RELEASED if interpreters.find(version) is not None)
+        resolver = Resolver(run_context.run, run_context.cache, run_context.cancelled)
+        attempt = functools.partial(_attempt, instance, crew, run_context, notice, prover)
+        yield EnvironmentSearch(instance, checkouts, resolver, at_hand, attempt, diagnosis_of, notice)
+
+
 def _attempt(
-    instance: Instance, crew: Crew, run_context: RunContext, notice: Callable[[str], None], candidate: Candidate
+    instance: Instance,
+    crew: Crew,
+    run_context: RunContext,
+    notice: Callable[[str], None],
+    prover: Callable[[TrialContext], tuple[ProvedComment, ...]],
+    candidate: Candidate,
 ) -> Attempt:
     """Prove the instance's oracles in a candidate environment. Raises SourceError, EngineError, Cancelled."""
     tried = dataclasses.replace(instance, environment=candidate.environment)
     context = TrialContext(tried, crew, run_context, lambda step: notice(f"{candidate.name}, {step}"))
     try:
-        return Attempt(candidate=candidate, context=context, proven=prove(context))
+        return Attempt(candidate=candidate, context=context, proven=prover(context))
     except ImageError as error:
         reason = str(error).removeprefix(f"{instance.id}: ")
         pins = blamed_pins(error.log, candidate.environment.packages)
@@ -199,7 +221,7 @@ def _certificate_of(
     proven = audit(best.context, best.proven)
     unproved = [one for one in proven if one.proof is None]
     seen = _assess_unproved(best.context, unproved)
-    cause = _cause(_diagnosis(best), search_problems) if unproved else ""
+    cause = _cause(diagnosis_of(best), search_problems) if unproved else ""
     problems = {one.comment.id: _sentence(f"{_reason(instance, one, seen)}{cause}") for one in unproved}
     if not best.proved:
         return Certificate(instance=instance, proven=proven, problems=problems, notes=tuple(notes), seen=seen)
@@ -233,7 +255,7 @@ def _checkouts(snapshot: Snapshot, run: RunFolder) -> Iterator[tuple[Path, Calla
         yield head, merged
 
 
-def _diagnosis(attempt: Attempt) -> Diagnosis:
+def diagnosis_of(attempt: Attempt) -> Diagnosis:
     """Return one diagnosis for all oracles that an attempt left unproved."""
     seen = [diagnose(attempt.context, one.comment) for one in attempt.proven if one.proof is None]
     return Diagnosis(

@@ -131,13 +131,17 @@ class EnvironmentSearch:
         Raises SourceError, EngineError, StoreError, Cancelled.
         """
         for candidate in self._candidates():
-            attempt = self._attempt(candidate)
-            self.attempts.append(attempt)
-            if attempt.problem is not None:
-                self.problems.append(f"{candidate.name}: {attempt.problem}")
-            if attempt.whole:
+            if self.attempt(candidate).whole:
                 break
         return self.best
+
+    def attempt(self, candidate: Candidate) -> Attempt:
+        """Try one environment, and remember the result. Raises SourceError, EngineError, StoreError, Cancelled."""
+        attempt = self._attempt(candidate)
+        self.attempts.append(attempt)
+        if attempt.problem is not None:
+            self.problems.append(f"{candidate.name}: {attempt.problem}")
+        return attempt
 
     def _candidates(self) -> Iterator[Candidate]:
         yield from self._try("bare", Requirements(requirements=BARE))
@@ -232,7 +236,7 @@ class EnvironmentSearch:
 
         A package that does not install is recorded once and dropped from all later candidates.
         """
-        environment = self._resolve(name, wanted, merged=merged)
+        environment = self.resolve(name, wanted, merged=merged)
         while environment is not None:
             environment = self._without_dropped(environment)
             if any(environment == attempt.candidate.environment for attempt in self.attempts):
@@ -256,13 +260,18 @@ class EnvironmentSearch:
         packages = (pin for pin in environment.packages if (str(environment.python), pin) not in self.dropped)
         return dataclasses.replace(environment, packages=tuple(packages))
 
-    def _resolve(self, name: str, wanted: Requirements, *, merged: bool) -> Environment | None:
-        """Return the environment with every required package pinned; None if versions cannot be resolved."""
+    def resolve(
+        self, name: str, wanted: Requirements, *, merged: bool = False, python: str | None = None
+    ) -> Environment | None:
+        """Return the environment with every package pinned as of the commit's date; None, with a problem, if none fits.
+
+        ``python`` is the CPython X.Y to take; without it the instance or the project's manifest decides.
+        """
         checkouts = self.checkouts
         tree, date = (checkouts.merged(), checkouts.merged_date) if merged else (checkouts.head, checkouts.head_date)
         declared = manifests.python_support(tree / (self._project or "."))
-        given = self.instance.required_environment.python
-        python = given or python_version.choose(
+        python = python or self.instance.required_environment.python
+        python = python or python_version.choose(
             self._at_hand, requires=declared.requires, classifiers=declared.classifiers, head=date.date()
         )
         if python is None:

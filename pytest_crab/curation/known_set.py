@@ -68,6 +68,7 @@ def _candidate(instance: Instance) -> PullCandidate:
             merged=True if instance.pull_request.merged_at or _has_merged_commit(instance) else None
         ),
         environment=instance.environment,
+        pass_to_pass=instance.pass_to_pass,
         files={name: (folder / name).read_text("utf-8") for name in named_files(instance.comments)},
         tags=instance.tags,
     )

@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_crab import serialization
 from pytest_crab.clients.chat import ChatSettings
 from pytest_crab.clients.prompting import as_data
 from pytest_crab.clients.prompting import shown_diff
 from pytest_crab.curation.assessment import Role
 from pytest_crab.curation.certify import certify
+from pytest_crab.curation.proposals import Proposing
 from pytest_crab.curation.publish import to_instance
 from pytest_crab.curation.stages import CurationContext
 from pytest_crab.curation.stages import Rejection
@@ -36,7 +36,6 @@ from pytest_crab.types import Kind
 from pytest_crab.types import Oracle
 from pytest_crab.types import PullCandidate
 from pytest_crab.types import StrEnum
-from pytest_crab.types import Usage
 
 #: The dimensions of labels that say how an oracle came about.
 REGIME, ATTEMPTS = "oracle_regime", "oracle_attempts"
@@ -57,13 +56,10 @@ class Regime(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenOracle:
-    """One answer of the model: the oracle's text, None where it gave none, with what it used."""
+    """The oracle of an answer: its text, None where the answer has none."""
 
     source: str | None
     kind: Kind = Kind.BEHAVIORAL
-    answer: str
-    usage: Usage | None = None
-    transcript: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +72,7 @@ class ProvedOracle:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OracleWriting(ChatSettings):
+class OracleWriting(Proposing):
     """Asks a model for an oracle of each comment that has none, at most ``attempts`` times.
 
     ``regime`` is ``saw-fix`` or ``from-comment``. An oracle is taken only if it is proved: red at head by a failed
@@ -90,12 +86,6 @@ class OracleWriting(ChatSettings):
     version = 1
 
     regime: Regime = Regime.SAW_FIX
-    attempts: int = 3
-
-    def __post_init__(self) -> None:
-        ChatSettings.__post_init__(self)
-        if self.attempts < 1:
-            raise ValueError("attempts should be at least 1")
 
     def identity(self) -> Mapping[str, Any]:
         """See curation.stages.Stage."""
@@ -122,27 +112,18 @@ class OracleWriting(ChatSettings):
 
     def _write(self, candidate: PullCandidate, one: CandidateComment, context: CurationContext) -> ProvedOracle | str:
         """Return the oracle of a comment, or the reason why there is none."""
-        messages: list[dict[str, str]] = []
-        fault = ""
-        for number in range(1, self.attempts + 1):
-            context.notice(f"{candidate.id} {one.comment.id}: oracle, attempt {number}")
-            with tempfile.TemporaryDirectory(prefix="crab-oracle-") as folder:
-                trial = _Proving(candidate, one.comment, context, Path(folder, candidate.id))
-                if not messages:
-                    messages = [{"role": "user", "content": self._question(candidate, one.comment, trial)}]
-                step = WritingStep(self, messages, number, trial.services(number))
-                written = context.cache.results(step)[""]
-                found = trial.prove(written)
-            if isinstance(found, ProvedOracle):
+        with tempfile.TemporaryDirectory(prefix="crab-oracle-") as scratch:
+            proving = _Proving(candidate, one.comment, context, Path(scratch))
+
+            def verify(answer: str, number: int) -> ProvedOracle | str:
+                found = proving.prove(read_oracle(answer), number)
+                if isinstance(found, str):
+                    return found
                 labels = {**found.comment.labels, REGIME: str(self.regime), ATTEMPTS: str(number)}
                 return dataclasses.replace(found, comment=dataclasses.replace(found.comment, labels=labels))
-            fault = found
-            messages = [
-                *messages,
-                {"role": "assistant", "content": written.answer},
-                {"role": "user", "content": f"This oracle was not taken: {fault}. Write another one."},
-            ]
-        return f"no oracle in {self.attempts} attempts"
+
+            found = self.propose(self._question(candidate, one.comment, proving), verify, proving.services, context)
+        return found if isinstance(found, ProvedOracle) else f"no oracle in {self.attempts} attempts"
 
     def _question(self, candidate: PullCandidate, comment: Comment, proving: _Proving) -> str:
         facts, where = candidate.pull_request, comment.path
@@ -154,64 +135,28 @@ class OracleWriting(ChatSettings):
         return as_data(self.instructions(), "\n\n".join(parts))
 
 
-class WritingStep:
-    """The step that asks a model once for an oracle; see scoring.protocols.Step. Each answer is paid for once."""
-
-    name = "oracle"
-    record = WrittenOracle
-    paid = True
-    deadline = None
-    reruns = ()
-
-    def __init__(
-        self, writing: OracleWriting, messages: Sequence[Mapping[str, str]], number: int, services: Services
-    ) -> None:
-        self._writing = writing
-        self._messages = messages
-        self._number = number
-        self._services = services
-
-    def keys(self) -> Mapping[str, str]:
-        """See scoring.protocols.Step: the number of attempts that may follow does not decide an answer."""
-        identity = dict(ChatSettings.identity(self._writing) or {})
-        settings = {name: value for name, value in identity["settings"].items() if name not in ("attempts", "timeout")}
-        inputs = {"writer": {**identity, "settings": settings}, "messages": self._messages, "attempt": self._number}
-        return {"": serialization.digest(inputs)}
-
-    def run(self, subjects: Sequence[str]) -> Mapping[str, WrittenOracle]:
-        """See scoring.protocols.Step. Raises ModelError, GatewayError."""
-        del subjects
-        with self._writing.chat(self._services) as chat:
-            answer = chat.ask(self._messages)
-            return {"": dataclasses.replace(read_oracle(answer), usage=chat.usage(), transcript=chat.keep())}
-
-    def lasts(self, result: WrittenOracle) -> bool:
-        """See scoring.protocols.Step."""
-        del result
-        return True
-
-
 class _Proving:
-    """The proof of oracles of one comment: an instance of its own, in a scratch folder."""
+    """The proof of oracles of one comment: an instance of its own for each, in a scratch folder."""
 
-    def __init__(self, candidate: PullCandidate, comment: Comment, context: CurationContext, folder: Path) -> None:
+    def __init__(self, candidate: PullCandidate, comment: Comment, context: CurationContext, scratch: Path) -> None:
         self._candidate = candidate
         self._comment = comment
-        self._folder = folder
+        self._scratch = scratch
         self._crew, self._run_context = context.proving()
         self._notice = context.notice
-        self._plain = self._context(None)
+        self._plain = self._context(None, scratch / candidate.id)
 
-    def _context(self, comment: Comment | None) -> TrialContext:
+    def _context(self, comment: Comment | None, folder: Path) -> TrialContext:
         bare = dataclasses.replace(self._comment, oracle=None, kind=None)
         own = CandidateComment(comment=comment or bare)
         environment = self._candidate.environment or Environment(dockerfile="python")
         candidate = dataclasses.replace(self._candidate, comments=(own,), environment=environment)
-        instance = to_instance(candidate, self._folder)
+        instance = to_instance(candidate, folder)
         return TrialContext(instance, self._crew, self._run_context, lambda _step: None)
 
     def services(self, number: int) -> Services:
         """Return the way to the model for one attempt."""
+        self._notice(f"{self._candidate.id} {self._comment.id}: oracle, attempt {number}")
         return self._plain.services(f"oracle-{self._comment.id}-{number}")
 
     def fix(self) -> str:
@@ -219,7 +164,7 @@ class _Proving:
         snapshot = self._plain.snapshot
         return snapshot.diff(snapshot.reference_tree)
 
-    def prove(self, written: WrittenOracle) -> ProvedOracle | str:
+    def prove(self, written: WrittenOracle, number: int) -> ProvedOracle | str:
         """Return the oracle if it is proved, else why not, in words for its author."""
         if written.source is None:
             return "the answer has no block that begins with ```python"
@@ -229,10 +174,11 @@ class _Proving:
             return f"the file is no Python ({error})"
         file = f"oracles/test_{self._comment.id}.py"
         comment = dataclasses.replace(self._comment, oracle=Oracle(file=file), kind=written.kind)
-        path = self._folder / file
+        folder = self._scratch / str(number) / self._candidate.id
+        path = folder / file
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(written.source, "utf-8")
-        instance = self._context(comment).instance
+        instance = self._context(comment, folder).instance
         certificate = certify(instance, self._crew, self._run_context, self._notice)
         if certificate.skipped is not None:
             raise SourceUnreachable(certificate.skipped)
@@ -253,7 +199,7 @@ def read_oracle(answer: str) -> WrittenOracle:
     blocks = _BLOCK.findall(answer)
     kinds = _KIND.findall(answer)
     kind = Kind(kinds[-1]) if kinds else Kind.BEHAVIORAL
-    return WrittenOracle(source=blocks[-1] if blocks else None, kind=kind, answer=answer)
+    return WrittenOracle(source=blocks[-1] if blocks else None, kind=kind)
 
 
 def _outcomes(runs: Sequence[Any]) -> Iterator[str]:

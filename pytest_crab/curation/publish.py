@@ -148,6 +148,7 @@ def to_instance(candidate: PullCandidate, folder: Path) -> Instance:
         source=Source(git=candidate.source),
         environment=candidate.environment,
         comments=comments,
+        pass_to_pass=candidate.pass_to_pass,
         tags={**candidate.tags, "curated_from": candidate.origin, **doubts},
     )
 

@@ -1,6 +1,6 @@
 """The stages of curation: the promise of one, and the table of their names.
 
-To add a stage, such as ``environment``, ``oracles`` or ``validate``:
+To add a stage:
 
 1. Write a frozen dataclass in a module of this folder. Its fields are its settings, which come from ``curate: {NAME:
    ...}`` of crab.yaml; ``version`` is a number that goes up when the same settings decide otherwise.
@@ -46,6 +46,7 @@ STAGES = Family(
     table={
         "select": "pytest_crab.curation.select:Selection",
         "filter": "pytest_crab.curation.filter:Filter",
+        "environment": "pytest_crab.curation.environments:EnvironmentFinding",
         "oracles": "pytest_crab.curation.oracle_writing:OracleWriting",
         "validate": "pytest_crab.curation.validation:Validation",
         "publish": "pytest_crab.curation.publish:Publication",
@@ -53,8 +54,8 @@ STAGES = Family(
 )
 
 
-#: The stages that ask a model or an agent: they run where they are named, or have settings in crab.yaml.
-ASKING = frozenset({"oracles", "validate"})
+#: The stages that run code, or ask a model or an agent: they run where they are named, or have settings in crab.yaml.
+ASKING = frozenset({"environment", "oracles", "validate"})
 
 
 def usual_stages(settings: Settings) -> list[str]:

@@ -21,7 +21,7 @@ from pytest_crab.locks import lock_file
 #: The kinds of objects that are kept: steps of trials and of curation, transcripts, judgements and calibrations.
 STEPS = (
     *("proof", "review", "revision", "verdict", "transcript", "audit", "judgement", "answers", "calibration"),
-    *("curation", "near-miss", "oracle"),
+    *("curation", "near-miss", "proposal"),
 )
 
 _KEY = re.compile(r"[0-9a-f]{64}")

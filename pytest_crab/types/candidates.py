@@ -55,8 +55,9 @@ class PullCandidate:
 
     ``origin`` names the kind of source. ``source`` and ``diff`` (base to head) are there once it is collected.
     ``dropped`` are the comments that stages took out, by id, each with the reason; ``files`` are the texts of the
-    instance's own files, by path; ``flags`` are doubts about the whole, each in a few words. A stage returns a changed
-    copy (``dataclasses.replace``), and changes neither ``id`` nor what an earlier stage found.
+    instance's own files, by path; ``pass_to_pass`` is a command of the project's tests; ``flags`` are doubts about the
+    whole, each in a few words. A stage returns a changed copy (``dataclasses.replace``), and changes neither ``id`` nor
+    what an earlier stage found.
     """
 
     id: str
@@ -72,6 +73,7 @@ class PullCandidate:
     dropped: Mapping[str, str] = field(default_factory=dict)
     activity: ReviewActivity = field(default_factory=ReviewActivity)
     environment: Environment | None = None
+    pass_to_pass: tuple[str, ...] = ()
     files: Mapping[str, str] = field(default_factory=dict)
     tags: Mapping[str, str] = field(default_factory=dict)
     flags: tuple[str, ...] = ()

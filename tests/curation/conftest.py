@@ -7,6 +7,8 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from dataclasses import field
 from pathlib import Path
@@ -17,6 +19,17 @@ from click.testing import CliRunner
 from click.testing import Result
 
 from pytest_crab.cli import main
+from pytest_crab.cli.run_contexts import proving_context
+from pytest_crab.curation.stages import CurationContext
+from pytest_crab.scoring.judges.bench import JudgeBench
+from pytest_crab.scoring.step_cache import StepCache
+from pytest_crab.settings import load_settings
+from pytest_crab.store import FileStore
+from pytest_crab.types import CandidateComment
+from pytest_crab.types import Comment
+from pytest_crab.types import GitSource
+from pytest_crab.types import PullCandidate
+from pytest_crab.types import PullRequestFacts
 
 URL = "https://git.example/owner/shop"
 LICENCE = (
@@ -36,9 +49,11 @@ class Shop:
 
     folder: Path
     comments: list[dict[str, Any]] = field(default_factory=list)
+    date: str | None = None
 
     def git(self, *arguments: str) -> str:
         env = {"PATH": os.environ["PATH"], "HOME": str(self.folder.parent), "GIT_CONFIG_NOSYSTEM": "1"}
+        env |= {} if self.date is None else {"GIT_COMMITTER_DATE": self.date}
         argv = ["git", "-c", "user.name=dev", "-c", "user.email=dev@example.org", *arguments]
         done = subprocess.run(argv, cwd=self.folder, env=env, check=True, capture_output=True, text=True)
         return done.stdout.strip()
@@ -122,3 +137,53 @@ def curate() -> Callable[..., Result]:
         return CliRunner().invoke(main, ["curate", source, "--out", "set", *own, *options])
 
     return run
+
+
+@pytest.fixture
+def reviewed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., PullCandidate]:
+    """Make a pull request of a repository in the mirror from the files at base, head and merged, with one comment."""
+    monkeypatch.setenv("CRAB_GIT_MIRROR", str(tmp_path / "mirror"))
+
+    def make(*states: dict[str, str], name: str = "shop") -> PullCandidate:
+        shop = Shop(tmp_path / "mirror" / "owner" / name, date="2026-11-01T00:00:00Z")
+        url = f"https://git.example/owner/{name}"
+        shop.folder.mkdir(parents=True)
+        shop.git("init", "--quiet")
+        shas = [shop.commit("x", **state) for state in states]
+        comment = Comment(id="c0", path="shop.py", lines=(2, 2), body="From ten on, I thought?")
+        return PullCandidate(
+            id=f"owner__{name}-7",
+            origin="git",
+            repo=f"owner/{name}",
+            pull_request=PullRequestFacts(number=7, title="Prices", body="", url=f"{url}/pull/7"),
+            license="MIT",
+            source=GitSource(url=url, base=shas[0], head=shas[1], merged=shas[2]),
+            diff=shop.git("diff", shas[0], shas[1]),
+            comments=(CandidateComment(comment=comment),),
+        )
+
+    return make
+
+
+@pytest.fixture
+def proving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], CurationContext]]:
+    """Return the context of stages that run code and ask a model at this address."""
+    monkeypatch.chdir(tmp_path)
+    with ExitStack() as stack:
+
+        def opened(url: str) -> CurationContext:
+            provider = f"{{base_url: '{url}', api: openai}}"
+            path = tmp_path / "crab.yaml"
+            if not path.exists():
+                path.write_text(f"models:\n  providers: {{local: {provider}}}\n  retries: 0\n")
+            shared = stack.enter_context(proving_context("local", tmp_path / ".crab", load_settings(tmp_path)))
+            store = FileStore(tmp_path / ".crab")
+
+            def judge(name: str) -> JudgeBench:
+                raise AssertionError(name)
+
+            return CurationContext(
+                cache=StepCache(store=store), folder=store.cache, judge=judge, proving=lambda: shared
+            )
+
+        yield opened

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import os
-import subprocess
 import sys
+from collections.abc import Callable
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from pytest_crab.cli.run_contexts import proving_context
 from pytest_crab.curation.oracle_writing import ATTEMPTS
 from pytest_crab.curation.oracle_writing import REGIME
 from pytest_crab.curation.oracle_writing import OracleWriting
@@ -21,21 +19,15 @@ from pytest_crab.curation.stages import CurationContext
 from pytest_crab.curation.stages import make_stages
 from pytest_crab.curation.stages import usual_stages
 from pytest_crab.curation.validation import Validation
-from pytest_crab.scoring.step_cache import StepCache
 from pytest_crab.settings import Settings
 from pytest_crab.settings import load_settings
-from pytest_crab.store import FileStore
 from pytest_crab.testing.dialogue import Reply
 from pytest_crab.testing.provider import Asked
 from pytest_crab.testing.provider import ScriptedProvider
 from pytest_crab.testing.provider import say
-from pytest_crab.types import CandidateComment
-from pytest_crab.types import Comment
 from pytest_crab.types import Environment
-from pytest_crab.types import GitSource
 from pytest_crab.types import Kind
 from pytest_crab.types import PullCandidate
-from pytest_crab.types import PullRequestFacts
 
 HEAD = "def price(count):\n    return 100 if count < 11 else 90\n"
 FIX = "def price(count):\n    return 100 if count < 10 else 90  # the edge\n"
@@ -75,49 +67,16 @@ def provider(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Script
 
 
 @pytest.fixture
-def candidate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PullCandidate:
+def candidate(reviewed: Callable[..., PullCandidate]) -> PullCandidate:
     """A pull request whose comment was answered in the next commit."""
-    monkeypatch.setenv("CRAB_GIT_MIRROR", str(tmp_path / "mirror"))
-    folder = tmp_path / "mirror" / "owner" / "shop"
-    folder.mkdir(parents=True)
-    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
-
-    def git(*arguments: str) -> str:
-        argv = ["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments]
-        return subprocess.run(argv, cwd=folder, env=env, check=True, capture_output=True, text=True).stdout.strip()
-
-    git("init", "--quiet")
-    shas = []
-    for text in ("", HEAD, FIX):
-        (folder / "shop.py").write_text(text)
-        git("add", ".")
-        git("commit", "--quiet", "-m", "x")
-        shas.append(git("rev-parse", "HEAD"))
-    comment = Comment(id="c0", path="shop.py", lines=(2, 2), body="From ten on, I thought?")
-    url = "https://git.example/owner/shop"
-    return PullCandidate(
-        id="owner__shop-7",
-        origin="git",
-        repo="owner/shop",
-        pull_request=PullRequestFacts(number=7, title="Prices", body="", url=f"{url}/pull/7"),
-        license="MIT",
-        source=GitSource(url=url, base=shas[0], head=shas[1], merged=shas[2]),
-        diff=git("diff", shas[0], shas[1]),
-        comments=(CandidateComment(comment=comment),),
-        environment=Environment(dockerfile="python", packages=("pytest==8.3.4",), paths=(".",), timeout=60),
-    )
+    found = reviewed({"shop_py": ""}, {"shop_py": HEAD}, {"shop_py": FIX})
+    environment = Environment(dockerfile="python", packages=("pytest==8.3.4",), paths=(".",), timeout=60)
+    return dataclasses.replace(found, environment=environment)
 
 
 @pytest.fixture
-def context(tmp_path: Path, provider: ScriptedProvider) -> Iterator[CurationContext]:
-    store = FileStore(tmp_path / ".crab")
-    with proving_context("local", tmp_path / ".crab", load_settings(Path.cwd())) as shared:
-        cache = StepCache(store=store)
-
-        def judge(name: str) -> None:
-            raise AssertionError(name)
-
-        yield CurationContext(cache=cache, folder=store.cache, judge=judge, proving=lambda: shared)  # type: ignore[arg-type]
+def context(provider: ScriptedProvider, proving: Callable[[str], CurationContext]) -> CurationContext:
+    return proving(provider.openai_url)
 
 
 def writing(regime: Regime, attempts: int = 3) -> OracleWriting:

@@ -1,0 +1,284 @@
+"""The stage that finds an environment: the dated ladder first, and behind it a model that proposes a recipe.
+
+A recipe is declarative: what to rebuild, which command tests, where its JUnit report lies. Deterministic code resolves
+its requirements as of the head commit, builds it and runs it on both sides of the pull request.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+import tempfile
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import field
+from pathlib import Path
+from pathlib import PurePosixPath
+from typing import Any
+
+from packaging.requirements import InvalidRequirement
+from packaging.requirements import Requirement
+
+from pytest_crab import serialization
+from pytest_crab.clients.chat import ChatSettings
+from pytest_crab.clients.prompting import as_data
+from pytest_crab.curation.certify import diagnosis_of
+from pytest_crab.curation.certify import is_given
+from pytest_crab.curation.certify import open_search
+from pytest_crab.curation.environment_probe import TESTS
+from pytest_crab.curation.environment_probe import JUnitCommand
+from pytest_crab.curation.environment_probe import changed_modules
+from pytest_crab.curation.environment_probe import changed_tests
+from pytest_crab.curation.environment_probe import probe
+from pytest_crab.curation.environment_probe import write_probes
+from pytest_crab.curation.environment_search import BARE
+from pytest_crab.curation.environment_search import Attempt
+from pytest_crab.curation.environment_search import Candidate
+from pytest_crab.curation.environment_search import EnvironmentSearch
+from pytest_crab.curation.pinning import Requirements
+from pytest_crab.curation.proposals import Proposing
+from pytest_crab.curation.publish import to_instance
+from pytest_crab.curation.stages import CurationContext
+from pytest_crab.curation.stages import Rejection
+from pytest_crab.trial.context import TrialContext
+from pytest_crab.types import CandidateComment
+from pytest_crab.types import Comment
+from pytest_crab.types import Environment
+from pytest_crab.types import Instance
+from pytest_crab.types import PullCandidate
+
+#: The tag that says where an environment comes from, and the word for a model's recipe.
+SOURCE, RECIPE = "environment_source", "recipe"
+
+#: The doubt about an environment in which modules can be imported and tests do not pass.
+UNTESTED = "the changed tests do not pass in the environment"
+
+#: So much of a manifest is shown, and so many names of files.
+_LONGEST_MANIFEST, _MOST_NAMES = 6_000, 300
+
+_MANIFESTS = ("pyproject.toml", "setup.cfg", "setup.py", "tox.ini", "requirements*.txt", "Makefile")
+_BLOCK = re.compile(r"```json\s*\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """A model's proposal of an environment.
+
+    ``requirements`` have no addresses; with ``project`` those of the project's manifest and its ``extras`` are added,
+    ``files`` are requirements files of the tree. ``system`` are packages of Debian, ``rebuild`` shell commands that run
+    when the environment is built. ``test`` is a command that writes the JUnit report ``report``.
+    """
+
+    python: str | None = None
+    requirements: tuple[str, ...] = ()
+    project: bool = False
+    extras: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    system: tuple[str, ...] = ()
+    rebuild: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    test: tuple[str, ...]
+    report: str
+
+    def __post_init__(self) -> None:
+        for line in self.requirements:
+            try:
+                if Requirement(line).url is not None:
+                    raise ValueError(f"requirements has {line!r}; one with an address of its own has no date")
+            except InvalidRequirement as error:
+                raise ValueError(f"requirements has {line!r}, which is none: {error}") from error
+        if not self.test:
+            raise ValueError("test should be a command")
+        for name in (self.report, *self.files, *self.paths):
+            if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
+                raise ValueError(f"{name} should be a path in the project")
+
+    def wanted(self) -> Requirements:
+        """Return what is to be resolved."""
+        projects = (".",) if self.project else ()
+        return Requirements(
+            requirements=(*BARE, *self.requirements), files=self.files, projects=projects, extras=self.extras
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundEnvironment:
+    """An environment that holds, where it comes from, the command of its tests, and a doubt about it."""
+
+    environment: Environment
+    source: str
+    tests: JUnitCommand | None = None
+    doubt: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnvironmentFinding(Proposing):
+    """Finds an environment for each candidate that has none.
+
+    One holds if the changed modules can be imported and the changed tests pass, at head and at merged, twice each,
+    without network. Where no rung of the ladder holds, ``model`` proposes a recipe, at most ``attempts`` times; without
+    a model there is the ladder alone. The other settings are those of ``single-shot``.
+    """
+
+    role = "propose-environment"
+    name = "environment"
+    version = 1
+
+    model: str = ""
+
+    def identity(self) -> Mapping[str, Any]:
+        """See curation.stages.Stage."""
+        return {"version": self.version, **(ChatSettings.identity(self) or {})}
+
+    def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
+        """See curation.stages.Stage."""
+        if candidate.environment is not None and is_given(candidate.environment):
+            return candidate
+        if candidate.source is None or candidate.source.merged is None:
+            return Rejection(reason="no merged commit, on which an environment could be tried")
+        if candidate.language not in ("", "python"):
+            return Rejection(reason=f"no environment is looked for where the language is {candidate.language}")
+        with tempfile.TemporaryDirectory(prefix="crab-environment-") as scratch:
+            found = _Finding(self, candidate, context, Path(scratch)).find()
+        if isinstance(found, str):
+            return Rejection(reason="no environment was found", detail=found)
+        return dataclasses.replace(
+            candidate,
+            environment=found.environment,
+            pass_to_pass=() if found.tests is None else found.tests.command,
+            tags={**candidate.tags, SOURCE: found.source},
+            flags=(*candidate.flags, *([found.doubt] if found.doubt else [])),
+        )
+
+
+class _Finding:
+    """The search for one candidate."""
+
+    def __init__(
+        self, settings: EnvironmentFinding, candidate: PullCandidate, context: CurationContext, scratch: Path
+    ) -> None:
+        self._settings = settings
+        self._candidate = candidate
+        self._context = context
+        self._scratch = scratch
+        self._crew, self._run_context = context.proving()
+        self._plain = self._trial(self._instance("plain", None))
+
+    def _instance(self, name: str, tests: JUnitCommand | None, modules: Sequence[str] = ()) -> Instance:
+        """Return an instance whose oracles are the probes of these modules and tests."""
+        folder = self._scratch / name / self._candidate.id
+        path = next((one.comment.path for one in self._candidate.comments), "setup.py")
+        probes = write_probes(folder, path, modules, tests) or (Comment(id="none", path=path, body="none"),)
+        probed = dataclasses.replace(
+            self._candidate,
+            comments=tuple(CandidateComment(comment=one) for one in probes),
+            environment=Environment(dockerfile="python"),
+            pass_to_pass=() if tests is None else tests.command,
+        )
+        return to_instance(probed, folder)
+
+    def _trial(self, instance: Instance) -> TrialContext:
+        return TrialContext(instance, self._crew, self._run_context, lambda _step: None)
+
+    def find(self) -> FoundEnvironment | str:
+        """Return the environment, or why there is none. Raises SourceError, EngineError, ModelError, Cancelled."""
+        snapshot = self._plain.snapshot
+        modules, tests = changed_modules(snapshot), changed_tests(snapshot)
+        ladder = self._climb(modules, tests) if modules or tests else "it changes no module and no test"
+        if isinstance(ladder, FoundEnvironment) and ladder.doubt is None:
+            return ladder
+        if not self._settings.model:
+            return ladder
+        fault = ladder if isinstance(ladder, str) else str(ladder.doubt)
+        proposed = self._settings.propose(
+            self._question(fault), lambda answer, number: self._try(answer, number, modules), self._services,
+            self._context,
+        )  # fmt: skip
+        return ladder if isinstance(proposed, str) and isinstance(ladder, FoundEnvironment) else proposed
+
+    def _climb(self, modules: Sequence[str], tests: JUnitCommand | None) -> FoundEnvironment | str:
+        instance = self._instance("ladder", tests, modules)
+        with open_search(instance, self._crew, self._run_context, self._notice, probe) as search:
+            best = search.search()
+            if best is None or not best.proved:
+                return _faults(search, best)
+            environment, rung = best.candidate.environment, best.candidate.name
+            if best.whole:
+                return FoundEnvironment(environment=environment, source=rung, tests=tests)
+            if any(one.proof is None and one.comment.id != TESTS for one in best.proven):
+                return _faults(search, best)
+            return FoundEnvironment(environment=environment, source=rung, doubt=UNTESTED)
+
+    def _try(self, answer: str, number: int, modules: Sequence[str]) -> FoundEnvironment | str:
+        """Return the environment of a model's answer if it holds, else why not, in words for the model."""
+        recipe = read_recipe(answer)
+        if isinstance(recipe, str):
+            return recipe
+        tests = JUnitCommand(command=recipe.test, report=recipe.report)
+        instance = self._instance(f"recipe-{number}", tests, modules)
+        with open_search(instance, self._crew, self._run_context, self._notice, probe) as search:
+            environment = search.resolve(RECIPE, recipe.wanted(), python=recipe.python)
+            if environment is None:
+                return "; ".join(search.problems)
+            changes: dict[str, Any] = {"install": recipe.rebuild, "system": recipe.system, "env": recipe.env}
+            changes |= {"paths": recipe.paths} if recipe.paths else {}
+            tried = search.attempt(Candidate(name=RECIPE, environment=dataclasses.replace(environment, **changes)))
+            if not tried.whole:
+                return _faults(search, tried)
+            return FoundEnvironment(environment=tried.candidate.environment, source=RECIPE, tests=tests)
+
+    def _services(self, number: int) -> Any:
+        self._notice(f"recipe, attempt {number}")
+        return self._plain.services(f"environment-{number}")
+
+    def _notice(self, words: str) -> None:
+        self._context.notice(f"{self._candidate.id}: {words}")
+
+    def _question(self, fault: str) -> str:
+        snapshot = self._plain.snapshot
+        with tempfile.TemporaryDirectory(dir=self._scratch) as folder:
+            tree = Path(folder, "head")
+            snapshot.clone(tree)
+            names = sorted(path.relative_to(tree).as_posix() for path in tree.rglob("*") if ".git" not in path.parts)
+            manifests = [
+                f"{path.name}:\n{path.read_text('utf-8', 'replace')[:_LONGEST_MANIFEST]}"
+                for pattern in _MANIFESTS
+                for path in sorted(tree.glob(pattern))
+                if path.is_file() and not path.is_symlink()
+            ]
+        changed = ", ".join(changed_modules(snapshot)) or "none"
+        merged = self._candidate.pull_request.merged_at or "at a time unknown"
+        parts = [
+            f"The project: {self._candidate.repo}, merged {merged}.",
+            f"Changed modules: {changed}.",
+            f"What was tried without you failed: {fault}",
+            "Files:\n" + "\n".join(names[:_MOST_NAMES]),
+            *manifests,
+        ]
+        return as_data(self._settings.instructions(), "\n\n".join(parts))
+
+
+def read_recipe(answer: str) -> Recipe | str:
+    """Return the recipe of an answer, the last block of JSON, or what is wrong with it."""
+    blocks = _BLOCK.findall(answer)
+    if not blocks:
+        return "the answer has no block that begins with ```json"
+    try:
+        value = json.loads(blocks[-1])
+    except (ValueError, RecursionError) as error:
+        return f"the block is no JSON ({error})"
+    problems: list[str] = []
+    recipe = serialization.read(Recipe, value, problems)
+    return "; ".join(problems) if recipe is None else recipe
+
+
+def _faults(search: EnvironmentSearch, attempt: Attempt | None) -> str:
+    """Return why an attempt does not hold: its probes, the modules that are missing, or the build's own sentence."""
+    if attempt is None or attempt.problem is not None:
+        return " ".join("; ".join(dict.fromkeys(search.problems)).split()) or "no environment could be made"
+    missing = diagnosis_of(attempt).missing
+    told = [f"{one.comment.id}: {one.problem}" for one in attempt.proven if one.problem is not None]
+    return "; ".join([*told, *([f"not importable: {', '.join(missing)}"] if missing else [])])

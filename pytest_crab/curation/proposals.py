@@ -1,0 +1,99 @@
+"""Proposals of a model that deterministic code verifies: a fault goes back to the model, at most so many times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from pytest_crab import serialization
+from pytest_crab.clients.chat import ChatSettings
+from pytest_crab.curation.stages import CurationContext
+from pytest_crab.model_access import Services
+from pytest_crab.types import Usage
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """One answer of the model, with what it used."""
+
+    answer: str
+    usage: Usage | None = None
+    transcript: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposing(ChatSettings):
+    """The settings of a stage that asks a model for proposals, at most ``attempts`` for each subject."""
+
+    attempts: int = 3
+
+    def __post_init__(self) -> None:
+        ChatSettings.__post_init__(self)
+        if self.attempts < 1:
+            raise ValueError("attempts should be at least 1")
+
+    def propose(
+        self,
+        question: str,
+        verify: Callable[[str, int], T | str],
+        services: Callable[[int], Services],
+        context: CurationContext,
+    ) -> T | str:
+        """Return what ``verify`` makes of the first answer that it takes, else the fault of the last one.
+
+        ``verify`` gets an answer and its number, from 1, and returns a text where it does not take it: the fault, in
+        words for the model. ``services`` is the way to the model for one attempt. Raises ModelError, GatewayError.
+        """
+        messages = [{"role": "user", "content": question}]
+        found: T | str = "nothing was asked"
+        for number in range(1, self.attempts + 1):
+            step = ProposalStep(self, messages, number, services(number))
+            answer = context.cache.results(step)[""].answer
+            found = verify(answer, number)
+            if not isinstance(found, str):
+                break
+            fault = f"This was not taken: {found}. Propose another one."
+            messages = [*messages, {"role": "assistant", "content": answer}, {"role": "user", "content": fault}]
+        return found
+
+
+class ProposalStep:
+    """The step that asks a model once; see scoring.protocols.Step. Each answer is paid for once."""
+
+    name = "proposal"
+    record = Proposal
+    paid = True
+    deadline = None
+    reruns = ()
+
+    def __init__(
+        self, settings: Proposing, messages: Sequence[Mapping[str, str]], number: int, services: Services
+    ) -> None:
+        self._settings = settings
+        self._messages = messages
+        self._number = number
+        self._services = services
+
+    def keys(self) -> Mapping[str, str]:
+        """See scoring.protocols.Step: the number of attempts that may follow does not decide an answer."""
+        identity = dict(ChatSettings.identity(self._settings) or {})
+        settings = {name: value for name, value in identity["settings"].items() if name not in ("attempts", "timeout")}
+        inputs = {"writer": {**identity, "settings": settings}, "messages": self._messages, "attempt": self._number}
+        return {"": serialization.digest(inputs)}
+
+    def run(self, subjects: Sequence[str]) -> Mapping[str, Proposal]:
+        """See scoring.protocols.Step. Raises ModelError, GatewayError."""
+        del subjects
+        with self._settings.chat(self._services) as chat:
+            answer = chat.ask(self._messages)
+            return {"": Proposal(answer=answer, usage=chat.usage(), transcript=chat.keep())}
+
+    def lasts(self, result: Proposal) -> bool:
+        """See scoring.protocols.Step."""
+        del result
+        return True

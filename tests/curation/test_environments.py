@@ -1,0 +1,95 @@
+"""The stage that finds an environment: the ladder, and behind it a scripted model whose recipes are verified."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from pytest_crab.curation.environments import SOURCE
+from pytest_crab.curation.environments import UNTESTED
+from pytest_crab.curation.environments import EnvironmentFinding
+from pytest_crab.curation.environments import read_recipe
+from pytest_crab.curation.stages import CurationContext
+from pytest_crab.testing.provider import ScriptedProvider
+from pytest_crab.testing.provider import say
+from pytest_crab.types import PullCandidate
+
+PRICE = "def price(count):\n    return {}\n"
+TEST = "from shop import price\n\n\ndef test_price():\n    assert price(1) == 100\n"
+COMMAND = {"test": ["python", "-m", "pytest", "-q", "--junitxml=out.xml", "test_shop.py"], "report": "out.xml"}
+
+
+@pytest.fixture
+def provider() -> Iterator[ScriptedProvider]:
+    with ScriptedProvider() as provider:
+        yield provider
+
+
+def pull(reviewed: Callable[..., PullCandidate], name: str, start: str, right: str = "100") -> PullCandidate:
+    """A pull request with a test, on a module that begins with this text."""
+    changed = ({"shop_py": start + PRICE.format(number), "test_shop_py": TEST} for number in (right, f"{right} + 0"))
+    return reviewed({"shop_py": "", "test_shop_py": ""}, *changed, name=name)
+
+
+def recipes(provider: ScriptedProvider, *answers: dict[str, Any]) -> None:
+    texts = [f"```json\n{json.dumps(one)}\n```" for one in answers]
+    provider.script = lambda asked: say(texts[asked.turn], pieces=1)
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.usefixtures("needs_an_index")
+def test_the_ladder_comes_first_and_then_recipes_whose_faults_go_back(
+    provider: ScriptedProvider,
+    reviewed: Callable[..., PullCandidate],
+    proving: Callable[[str], CurationContext],
+) -> None:
+    context = proving(provider.openai_url)
+    idle = {**COMMAND, "test": ["python", "-c", "pass"], "env": {"SHOP_HOME": "/srv"}}
+    right = {**COMMAND, "requirements": ["inflection"], "env": {"SHOP_HOME": "/srv"}}
+    recipes(provider, COMMAND, idle, right)
+    stage = EnvironmentFinding(model="m", provider="local")
+    by_ladder = stage.run(pull(reviewed, "one", ""), context)
+    assert isinstance(by_ladder, PullCandidate)
+    assert by_ladder.environment is not None
+    assert by_ladder.environment.resolved is not None
+    assert (by_ladder.tags[SOURCE], by_ladder.pass_to_pass[-1], by_ladder.flags) == ("bare", "test_shop.py", ())
+    assert not provider.asked
+    candidate = pull(reviewed, "two", "import os\nHOME = os.environ['SHOP_HOME']\n")
+    found = stage.run(candidate, context)
+    assert isinstance(found, PullCandidate)
+    assert found.environment is not None
+    assert (found.tags[SOURCE], found.pass_to_pass) == ("recipe", tuple(COMMAND["test"]))
+    assert found.environment.env == {"SHOP_HOME": "/srv"}
+    assert found.environment.resolved is not None
+    assert any(pin.startswith("inflection==") for pin in found.environment.packages)
+    first, second, third = ([m["content"] for m in one.body["messages"]] for one in provider.asked)
+    assert "KeyError" in first[-1]
+    assert "KeyError" in second[-1]
+    assert "NoReportWritten" in third[-1]
+    # Tests that fail are a doubt, no rejection.
+    doubtful = EnvironmentFinding().run(pull(reviewed, "three", "", right="0"), context)
+    assert isinstance(doubtful, PullCandidate)
+    assert (doubtful.flags, doubtful.pass_to_pass) == ((UNTESTED,), ())
+
+
+@pytest.mark.parametrize(
+    ("answer", "telling"),
+    [
+        ("python 3.8 should do", "no block"),
+        ("```json\n{]\n```", "no JSON"),
+        ({"test": ["pytest"]}, "report"),
+        ({**COMMAND, "requirements": ["shop @ https://git.example/shop.zip"]}, "address"),
+        ({**COMMAND, "requirements": ["--index-url=https://git.example"]}, "requirements"),
+        ({**COMMAND, "files": ["../../secrets.txt"]}, "path in the project"),
+        ({**COMMAND, "parser": "re.findall"}, "parser"),
+    ],
+)
+def test_what_is_no_recipe_is_told_to_the_model(answer: Any, telling: str) -> None:
+    text = answer if isinstance(answer, str) else f"```json\n{json.dumps(answer)}\n```"
+    found = read_recipe(text)
+    assert isinstance(found, str)
+    assert telling in found
