@@ -26,8 +26,11 @@ from pytest_crab.curation.proposals import Proposing
 from pytest_crab.curation.publish import to_instance
 from pytest_crab.curation.stages import CurationContext
 from pytest_crab.curation.stages import Rejection
+from pytest_crab.errors import BadInput
 from pytest_crab.errors import SourceUnreachable
+from pytest_crab.instances.files import file_digest
 from pytest_crab.model_access import Services
+from pytest_crab.text import one_line
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.types import CandidateComment
 from pytest_crab.types import Comment
@@ -48,10 +51,11 @@ _KIND = re.compile(r"^kind:\s*(behavioral|structural)\s*$", re.MULTILINE)
 
 
 class Regime(StrEnum):
-    """The part of the truth that the writer of an oracle was shown."""
+    """The part of the truth that the model was shown; BY_HAND: the oracle is a person's, and no model was asked."""
 
     SAW_FIX = "saw-fix"
     FROM_COMMENT = "from-comment"
+    BY_HAND = "by-hand"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,19 +81,40 @@ class OracleWriting(Proposing):
 
     ``regime`` is ``saw-fix`` or ``from-comment``. An oracle is taken only if it is proved: red at head by a failed
     test, green at merged, with the same outcomes each time, without network. Where the candidate has no environment,
-    the dated ladder looks for one in which the oracle is proved. A comment without an oracle is dropped. The other
-    settings are those of ``single-shot``.
+    the dated ladder looks for one in which the oracle is proved. A comment without an oracle is dropped.
+
+    ``ready`` is a folder with oracles that people wrote, ``<candidate>/test_<comment>.py``; each is proved in the same
+    way. The model is asked where there is none; without a ``model`` the comment is dropped then. The other settings
+    are those of ``single-shot``.
     """
 
     role = "write-oracle"
     name = "oracles"
     version = 1
 
+    model: str = ""
     regime: Regime = Regime.SAW_FIX
+    ready: str | None = None
+
+    def __post_init__(self) -> None:
+        Proposing.__post_init__(self)
+        if not self.model and self.ready is None:
+            raise ValueError("model or ready is missing: who writes the oracles?")
+        if self.regime is Regime.BY_HAND:
+            raise ValueError("regime should be saw-fix or from-comment; oracles in ready are by-hand")
 
     def identity(self) -> Mapping[str, Any]:
-        """See curation.stages.Stage."""
-        return {"version": self.version, "longest": LONGEST_DIFF, **(ChatSettings.identity(self) or {})}
+        """See curation.stages.Stage: with the content of the oracles that are ready. Raises BadInput."""
+        files = {} if self.ready is None else {name: file_digest(path) for name, path in self._ready_files().items()}
+        return {
+            "version": self.version, "longest": LONGEST_DIFF, "ready": files, **(ChatSettings.identity(self) or {}),
+        }  # fmt: skip
+
+    def _ready_files(self) -> dict[str, Path]:
+        folder = Path(self.folder, self.ready or "")
+        if not folder.is_dir():
+            raise BadInput(str(folder), ["curate.oracles.ready should be a folder of oracles"])
+        return {path.relative_to(folder).as_posix(): path for path in sorted(folder.glob("*/test_*.py"))}
 
     def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
         """See curation.stages.Stage."""
@@ -114,13 +139,20 @@ class OracleWriting(Proposing):
         """Return the oracle of a comment, or the reason why there is none."""
         with tempfile.TemporaryDirectory(prefix="crab-oracle-") as scratch:
             proving = _Proving(candidate, one.comment, context, Path(scratch))
+            ready = self.ready and self._ready_files().get(f"{candidate.id}/test_{one.comment.id}.py")
+            if ready:
+                written = WrittenOracle(source=ready.read_text("utf-8"), kind=one.comment.kind or Kind.BEHAVIORAL)
+                found = proving.prove(written, 0)
+                if isinstance(found, ProvedOracle):
+                    return _labelled(found, {REGIME: str(Regime.BY_HAND)})
+                return f"its ready oracle is not proved: {one_line(found)}"
+            if not self.model:
+                return "no oracle is ready"
 
             def verify(answer: str, number: int) -> ProvedOracle | str:
-                found = proving.prove(read_oracle(answer), number)
-                if isinstance(found, str):
-                    return found
-                labels = {**found.comment.labels, REGIME: str(self.regime), ATTEMPTS: str(number)}
-                return dataclasses.replace(found, comment=dataclasses.replace(found.comment, labels=labels))
+                proved = proving.prove(read_oracle(answer), number)
+                labels = {REGIME: str(self.regime), ATTEMPTS: str(number)}
+                return proved if isinstance(proved, str) else _labelled(proved, labels)
 
             found = self.propose(self._question(candidate, one.comment, proving), verify, proving.services, context)
         return found if isinstance(found, ProvedOracle) else f"no oracle in {self.attempts} attempts"
@@ -172,7 +204,8 @@ class _Proving:
             ast.parse(written.source)
         except (SyntaxError, ValueError) as error:
             return f"the file is no Python ({error})"
-        file = f"oracles/test_{self._comment.id}.py"
+        # No file of the project may be called so: the sandbox is searched for the names of oracles.
+        file = f"oracles/test_pull_{self._candidate.pull_request.number}_{self._comment.id}.py"
         comment = dataclasses.replace(self._comment, oracle=Oracle(file=file), kind=written.kind)
         folder = self._scratch / str(number) / self._candidate.id
         path = folder / file
@@ -192,6 +225,11 @@ class _Proving:
 
 
 _SHOWN = (Role.HEAD, Role.REFERENCE)
+
+
+def _labelled(found: ProvedOracle, labels: Mapping[str, str]) -> ProvedOracle:
+    comment = dataclasses.replace(found.comment, labels={**found.comment.labels, **labels})
+    return dataclasses.replace(found, comment=comment)
 
 
 def read_oracle(answer: str) -> WrittenOracle:

@@ -1,9 +1,8 @@
-"""The filter with a scripted judge: labels, votes, doubts, failures; the gold set; and kills at ten random points."""
+"""The filter with a scripted judge: labels, votes, doubts, failures; and the gold set."""
 
 from __future__ import annotations
 
 import json
-import random
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -24,9 +23,7 @@ from pytest_crab.curation.gold import confusion
 from pytest_crab.curation.gold import disagreements
 from pytest_crab.curation.gold import gold_labels
 from pytest_crab.curation.gold import part_of
-from pytest_crab.curation.pipeline import DecisionStep
 from pytest_crab.curation.publish import copies
-from pytest_crab.errors import Cancelled
 from pytest_crab.instances import load_instances
 from pytest_crab.testing.dialogue import Reply
 from pytest_crab.testing.provider import Asked
@@ -151,35 +148,6 @@ def label_by_hand(name: str, letters: str) -> Result:
     """Give these answers to the comments in the order in which they are shown."""
     lines = "".join(f"{letter}\nbecause\n" for letter in letters)
     return CliRunner().invoke(main, ["curate", "annotate", "--out", "set", "--as", name], input=lines)
-
-
-def test_killed_at_ten_random_points_and_resumed_with_the_same_funnel(
-    curate: Curate, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    plain = DecisionStep.run
-    left = [0]
-
-    def run(self: DecisionStep, subjects: Any) -> Any:
-        left[0] -= 1
-        if left[0] == 0:
-            raise Cancelled("killed before a decision")
-        found = plain(self, subjects)
-        if left[0] == -1000:
-            raise Cancelled("killed before it was stored")
-        return found
-
-    monkeypatch.setattr(DecisionStep, "run", run)
-    dice = random.Random(7)
-    for _ in range(10):
-        left[0] = dice.choice([1, 2, 3, -999])
-        assert curate("--jobs", str(dice.choice([1, 2]))).exit_code in (0, 1)
-    left[0] = 10**6
-    funnel = json.loads(curate("--json").stdout)
-    asked = Counter(words(one) for one in provider.asked)
-    assert set(asked.values()) == {1}
-    assert len(asked) == 9
-    assert [one["pull_requests"]["kept"] for one in funnel] == [4, 3, 3, 3]
-    assert [one["comments"]["kept"] for one in funnel] == [8, 6, 3, 3]
 
 
 KEYS = [("pull", f"c{number}") for number in range(40)]

@@ -96,7 +96,7 @@ def test_a_failure_goes_back_and_the_proved_oracle_is_kept_with_its_regime(
     (one,) = found.comments
     assert one.comment.kind is Kind.BEHAVIORAL
     assert one.comment.labels == {REGIME: "saw-fix", ATTEMPTS: "2"}
-    assert found.files == {"oracles/test_c0.py": RIGHT}
+    assert found.files == {"oracles/test_pull_7_c0.py": RIGHT}
     first, second = provider.asked
     assert "# the edge" in texts(first)[0]
     assert "the oracle is green at head" in texts(second)[1]
@@ -110,6 +110,15 @@ def test_a_failure_goes_back_and_the_proved_oracle_is_kept_with_its_regime(
     short = writing(Regime.SAW_FIX, attempts=1).run(candidate, context)
     assert isinstance(short, PullCandidate)
     assert short.dropped == {"c0": "no oracle in 1 attempts"}
+    ready = Path("ready", candidate.id, "test_c0.py")
+    ready.parent.mkdir(parents=True)
+    by_hand = OracleWriting(ready="ready")
+    for text, telling in {GREEN: "the oracle is green at head", RIGHT: None}.items():
+        ready.write_text(text)
+        taken = by_hand.run(candidate, context)
+        assert isinstance(taken, PullCandidate)
+        assert telling is None or telling in taken.dropped["c0"]
+    assert taken.comments[0].comment.labels == {REGIME: "by-hand"}
     for body, mark in {"From ten on, I thought?": "solved", "Hm.": "unsolved"}.items():
         comment = dataclasses.replace(one.comment, body=body)
         asked = dataclasses.replace(found, comments=(dataclasses.replace(one, comment=comment),))
