@@ -90,7 +90,7 @@ class OracleWriting(Proposing):
 
     role = "write-oracle"
     name = "oracles"
-    version = 1
+    version = 2
 
     model: str = ""
     regime: Regime = Regime.SAW_FIX
