@@ -214,7 +214,7 @@ class CommandSettings:
     def _redactor(self) -> Redactor:
         return Redactor.of_variables(self.pass_env, os.environ)
 
-    # --- what came of it ---------------------------------------------------------------------------------------------
+    # --- the result --------------------------------------------------------------------------------------------------
 
     def _title(self) -> str:
         return f"the command {self.noun} {self.command[0]}"

@@ -150,7 +150,7 @@ class Command:
 class Completed:
     """The end of a command; ``exit_code`` is None if the deadline, a cap or the end of its sandbox killed it.
 
-    ``too_much_disk`` is told where no file system of its own ends its writing.
+    ``too_much_disk`` is set where no file system of its own ends its writing.
     """
 
     exit_code: int | None
@@ -380,7 +380,7 @@ class Store(Protocol):
     def lock(self, step: str, key: str, stopped: threading.Event | None = None) -> AbstractContextManager[None]:
         """Hold the right to make this one object, across threads and processes.
 
-        Raises Cancelled once ``stopped`` is set while somebody else holds it.
+        Raises Cancelled once ``stopped`` is set while another process holds it.
         """
 
     def forget(self, step: str, key: str) -> None:

@@ -82,7 +82,7 @@ def total(kept: Iterable[StoredEnvironment]) -> int:
 
 
 class DiskBudget:
-    """Keeps the environments of a runtime and a store's cache within ``size`` bytes, as far as nobody uses them."""
+    """Keeps the environments of a runtime and a store's cache within ``size`` bytes; those in use stay."""
 
     def __init__(self, size: int, inventory: Inventory, cache: Path) -> None:
         self.size = size

@@ -59,7 +59,7 @@ class Watch:
             self._steps[key] = (step, now - spent if name == step else now)
 
     def end(self, key: Hashable, *, done: bool, costs: Sequence[float] = ()) -> bool:
-        """Count a thing that has ended, ``done``: with a result; whether nobody had noticed it before."""
+        """Count a thing that has ended, ``done``: with a result; False if it was counted before."""
         with self._guard:
             if key in self._ended:
                 return False

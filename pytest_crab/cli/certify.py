@@ -184,7 +184,7 @@ def _write(certificate: Certificate, runtime: str) -> None:
 
 
 def _audit(certificates: Sequence[Certificate], least: int) -> bool:
-    """Print the table and what it shows; whether every oracle may ship."""
+    """Print the table and its sums; return True if every oracle may ship."""
     found = auditing.rows(certificates)
     for line in auditing.table(found):
         click.echo(line)

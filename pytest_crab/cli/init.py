@@ -78,7 +78,7 @@ def init(
 
 
 def _ask(option: str, value: str | None, question: str, default: str, choice: click.Choice[str] | None = None) -> str:
-    """Return the value of the option, else the answer to a question. Raises UsageError where nobody can answer."""
+    """Return the value of the option, else the answer to a question. Raises UsageError without a terminal."""
     if value is not None:
         return value
     if not sys.stdin.isatty():

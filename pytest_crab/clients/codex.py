@@ -57,7 +57,7 @@ class CodexOutput(NamedTuple):
 
 
 def run(session: Session, settings: CodexSettings, prompt: str, *more: str) -> CodexOutput:
-    """Run the client on a prompt; what it said. Raises the role's error."""
+    """Run the client on a prompt and return its output. Raises the role's error."""
     argv = [session.program, "exec", *ISOLATION, *_QUIET, *_provider(session.base, settings.timeout)]
     argv += ["-c", f"model={json.dumps(settings.model)}"] if settings.model else []
     argv += ["--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", *settings.args, "--json", *more]

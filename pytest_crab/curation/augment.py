@@ -31,7 +31,7 @@ from pytest_crab.types import Finding
 from pytest_crab.types import Instance
 from pytest_crab.types import Side
 
-#: The label of comments that nobody has annotated yet, and its dimension.
+#: The label of comments without an annotation, and its dimension.
 ANNOTATION, CANDIDATE = "annotation", "candidate"
 
 

@@ -166,7 +166,7 @@ def named_files(comments: Iterable[Comment]) -> list[str]:
 def write_set(out: Path, published: Sequence[PullCandidate]) -> Iterator[str]:
     """Write the instances of candidates that are not in the folder ``out`` yet; yield a sentence for each exception.
 
-    An instance that is there stays as it is, under its id: somebody may have worked on it. Raises BadInput.
+    An instance that is there stays as it is, under its id: it may have been edited. Raises BadInput.
     """
     for candidate in published:
         folder = out / candidate.id

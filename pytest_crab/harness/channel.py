@@ -91,7 +91,7 @@ class Reader:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Received:
-    """All that came over a channel: the messages, and whether something of somebody else's came between or after."""
+    """All that came over a channel: the messages, and whether foreign bytes came between or after."""
 
     messages: tuple[bytes, ...]
     whole: bool

@@ -150,7 +150,7 @@ class WorkersProgress:
 
     @contextlib.contextmanager
     def _alone(self) -> Generator[None, None, None]:
-        """Take the line away, and let nobody else write meanwhile."""
+        """Take the line away, and keep other threads from writing meanwhile."""
         with self._writing:
             if self._line is not None:
                 self._line.wipe()

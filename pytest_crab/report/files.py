@@ -128,7 +128,7 @@ def _laid_out(value: Any, margin: str = "\n") -> str:
 
 
 def _made_anew(path: Path) -> BinaryIO:
-    """A file that nobody else has open: another run may write to the one before still."""
+    """A file that no other process has open: another run may still write to the one before."""
     while True:
         path.unlink(missing_ok=True)
         try:

@@ -1,4 +1,4 @@
-"""Running commands in containers: streams served until the end, the deadline or a cap, and what came of it told."""
+"""Run commands in containers: serve their streams until the end, the deadline or a cap, and say how they ended."""
 
 from __future__ import annotations
 

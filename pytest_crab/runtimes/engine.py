@@ -317,7 +317,7 @@ def _confinement(
 
 
 def _knock(address: str) -> None:
-    """Raise OSError where nobody listens on a local socket, which the SDK would tell less well and leave open."""
+    """Raise OSError where no process listens on a local socket: the SDK says so less clearly and leaves it open."""
     scheme, _, path = address.partition("://")
     if scheme.endswith("unix"):
         with socket.socket(socket.AF_UNIX) as door:

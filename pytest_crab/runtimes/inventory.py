@@ -139,7 +139,7 @@ class EngineImages:
         self._engine.close()
 
     def _read(self, image: dict[str, Any]) -> Iterator[StoredEnvironment]:
-        """Yield the image under its own name; one that somebody built on it inherits its labels, not its name."""
+        """Yield the image under its own name; one that was built on it inherits its labels, not its name."""
         key = str(image["Labels"].get(KEY_LABEL, ""))[: environment_use.LENGTH]
         for name in image.get("RepoTags") or ():
             if key and name.endswith(f":{key}"):
@@ -189,7 +189,7 @@ def _remove_image(client: docker.APIClient, name: str) -> bool:
 def _vanish(folder: Path) -> None:
     """Remove a folder that is whole or not there at any moment, whenever this is killed."""
     gone = folder.with_name(f"{folder.name}{GONE}")
-    remove_folder(gone)  # of somebody who was killed
+    remove_folder(gone)  # of a killed process
     with suppress(FileNotFoundError):
         folder.rename(gone)
     remove_folder(gone)
@@ -240,7 +240,7 @@ class LocalFolders:
 def folders(cache: Path, name: re.Pattern[str]) -> Iterator[Path]:
     """Yield the folders for environments in a store's cache whose names match.
 
-    What lies behind a link is left out, and so is what has another name: a store may be somebody else's.
+    What lies behind a link is left out, and so is what has another name: a store may belong to another user.
     """
     for place in LOCAL_FOLDERS:
         if not (cache / place).is_symlink():

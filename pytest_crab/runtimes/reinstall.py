@@ -41,8 +41,8 @@ def reinstall(
     """Install a revised tree by ``install``; the project's own metadata files, path to text.
 
     ``distributions`` is where the image lists what was there before the project. Raises InstallFailed, whatever the
-    revision did to its install or to what that tells; an install that fails on head as well is EngineError, since
-    nobody revised that.
+    revision did to its install or to what that tells; an install that fails on head as well is EngineError,
+    since no revision broke that.
     """
     if not instance.required_environment.install:
         return {}

@@ -99,7 +99,7 @@ def sweep_folders() -> list[str]:
 
 
 def _sweep(lock: Path) -> bool:
-    """Remove a run's folder and lock if it is dead; whether there was a folder."""
+    """Remove a run's folder and lock if it is dead; return True if there was a folder."""
     descriptor = _take(lock)
     if descriptor is None:
         return False

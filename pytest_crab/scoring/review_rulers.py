@@ -1,4 +1,4 @@
-"""The scorers that read a review and ask nobody: location and similarity."""
+"""The scorers that need a review alone, and ask no provider: location and similarity."""
 
 from __future__ import annotations
 

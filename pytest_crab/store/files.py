@@ -84,7 +84,7 @@ class FileStore:
     def lock(self, step: str, key: str, stopped: threading.Event | None = None) -> Iterator[None]:
         """Hold the right to make this one object, across threads and processes.
 
-        Raises StoreError, and Cancelled once ``stopped`` is set while somebody else holds it.
+        Raises StoreError, and Cancelled once ``stopped`` is set while another process holds it.
         """
         path = self.folder / "locks" / f"{step}-{key}.lock"
 

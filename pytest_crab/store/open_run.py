@@ -46,7 +46,7 @@ class OpenRun:
         write_atomically(self._path, self.token.encode())
 
     def close(self, *, complete: bool) -> None:
-        """Give the token back; ``complete`` says that every trial came to its end, so that nobody takes it over."""
+        """Give the token back; ``complete``: every trial came to its end, so that no other run takes it over."""
         if self._lock is None:
             return
         if complete:

@@ -204,7 +204,7 @@ class ClusterExecutor(Executor):
             self.events.add(f"a worker sent a malformed message ({error!r}), which was ignored: see the workers' logs")
 
     def _begin(self, worker: WorkerState, job: _Job | None, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the answer to a worker that is to begin a trial: an allowance, to wait, or that nobody wants it."""
+        """Return the answer to a worker that is to begin a trial: an allowance, to wait, or that it is unwanted."""
         if job is None or not _start(job.future):
             return {"unwanted": True}
         job.worker = worker

@@ -90,7 +90,7 @@ class Peer:
         self.connection, self.data, self.streams, self.pid = connection, b"", [], None
 
     def receive(self):
-        """Take in what is there, with the streams that came along; whether the other end is still there."""
+        """Take in what is there, with the streams that came along; return False if the other end is gone."""
         space = socket.CMSG_SPACE(3 * array.array("i").itemsize)
         try:
             data, extra, _, _ = self.connection.recvmsg(1 << 16, space)
@@ -172,7 +172,7 @@ class Server:
                 return
 
     def hear(self, peer):
-        """Do what a peer says; whether it may stay."""
+        """Do what a peer asks; return False if it is to be dismissed."""
         if not peer.receive():
             return False
         whole, peer.data = lines_of(peer.data)

@@ -174,7 +174,7 @@ def keep_modules(tree, job, state):
 
 
 def prepare(tree, job, folder, oracle):
-    """Write the oracle into the tree and what goes with it into a private folder; what ``read`` needs, with the argv.
+    """Write the oracle into the tree and what goes with it into a private folder; return the spec for ``read``.
 
     The oracle lies at the tree's root, so that it finds the project by relative paths and node_modules as node does.
     """

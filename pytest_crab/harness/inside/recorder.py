@@ -163,7 +163,7 @@ def codes_of(source, path):
 
 
 def write(folder, oracle):
-    """Write the oracle, its tripwires and an empty settings file into a private folder; what ``examine`` needs."""
+    """Write the oracle, its tripwires and an empty settings file into a folder; return what ``examine`` needs."""
     name = "x" + "".join("%02x" % byte for byte in os.urandom(8))
     value = int.from_bytes(os.urandom(4), "big")
     spec = {"folder": folder, "file": os.path.basename(oracle["file"]), "wires": "test_%s.py" % name}

@@ -209,7 +209,7 @@ class Supervisor:
                 seen["report"] += data
 
     def reap(self, pid, seen):
-        """Collect whatever has died; whether the child has."""
+        """Collect dead processes; return True if the child is one of them."""
         while True:
             try:
                 dead, status = os.waitpid(-1, os.WNOHANG)
@@ -221,7 +221,7 @@ class Supervisor:
                 seen["status"] = status
 
     def kill_all(self, pid=None, seen=None):
-        """End every process that the run left; whether some could not be ended.
+        """End every process that the run left; return True if some could not be ended.
 
         Orphans become this process's children, so none is left when it has none. What kill says does not tell that:
         where only other users' processes are left, killing everything succeeds and ends nothing.
