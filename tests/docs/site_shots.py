@@ -15,7 +15,8 @@ from playwright.sync_api import sync_playwright
 WIDE = 1280
 KEPT = ("index.html", "reference/options/index.html", "how-to/ci/index.html")
 WIDEST = """() => [document.documentElement.scrollWidth - innerWidth, [...document.querySelectorAll('table')]
-    .filter((table) => table.getBoundingClientRect().right > innerWidth).length]"""
+    .filter((table) => table.getBoundingClientRect().right > table.closest('article').getBoundingClientRect().right + 1)
+    .length]"""
 
 
 def main(site: Path, shots: Path) -> int:
