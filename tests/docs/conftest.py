@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import subprocess
+import sys
 from collections.abc import Callable
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+ROOT = Path(__file__).parents[2]
 _FENCE = re.compile(r"^```(sh|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _MARK = "==== the end of block"
 
@@ -23,6 +27,26 @@ def run_page() -> Callable[[Path, Path, Mapping[str, str]], list[str]]:
     return _run
 
 
+@pytest.fixture(scope="session")
+def first_run(made_once: Callable[[str, Callable[[Path], object]], Path]) -> Path:
+    """The folder of the README's first run: its store, its set, and ``printed.json`` with a text per block."""
+
+    def make(folder: Path) -> None:
+        ours = ("CRAB_", "PYTEST_", "ANTHROPIC")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+        printed = _print(ROOT / "README.md", folder, {**kept, "PATH": path, "CRAB_RUNTIME": "local"})
+        (folder / "printed.json").write_text(json.dumps(printed))
+
+    return made_once("first-run", make)
+
+
+@pytest.fixture
+def as_shown() -> Callable[[Path, list[str]], None]:
+    """``as_shown(page, printed)`` asserts that each block of a page printed what the page shows."""
+    return _hold
+
+
 @pytest.fixture
 def shown_in() -> Callable[[str, str], bool]:
     """``shown_in(text, output)``: whether a text as a page shows it is a part of this output."""
@@ -30,6 +54,12 @@ def shown_in() -> Callable[[str, str], bool]:
 
 
 def _run(page: Path, folder: Path, environ: Mapping[str, str]) -> list[str]:
+    printed = _print(page, folder, environ)
+    _hold(page, printed)
+    return printed
+
+
+def _print(page: Path, folder: Path, environ: Mapping[str, str]) -> list[str]:
     blocks = _blocks(page)
     script = "exec 2>&1\n" + "".join(f"{text}echo '{_MARK}' {number}\n" for number, (text, _) in enumerate(blocks))
     done = subprocess.run(
@@ -37,9 +67,12 @@ def _run(page: Path, folder: Path, environ: Mapping[str, str]) -> list[str]:
     )
     said = re.split(rf"^{_MARK} \d+\n", done.stdout, flags=re.MULTILINE)
     assert len(said) == len(blocks) + 1, done.stdout
-    for (commands, shown), output in zip(blocks, said, strict=False):
-        assert not shown or re.fullmatch(_pattern(shown), output), f"{commands}\nprinted\n{output}"
     return said[:-1]
+
+
+def _hold(page: Path, printed: list[str]) -> None:
+    for (commands, shown), output in zip(_blocks(page), printed, strict=True):
+        assert not shown or re.fullmatch(_pattern(shown), output), f"{commands}\nprinted\n{output}"
 
 
 def _blocks(page: Path) -> list[tuple[str, list[str]]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +18,10 @@ PAGE = ROOT / "docs" / "how-to" / "ci.md"
 
 
 @pytest.mark.bubblewrap
-def test_a_person_comes_from_a_clone_to_a_gated_bot(tmp_path: Path, run_page: Callable[..., None]) -> None:
+def test_a_person_comes_from_a_clone_to_a_gated_bot(
+    tmp_path: Path, first_run: Path, run_page: Callable[..., None]
+) -> None:
+    shutil.copytree(first_run / ".crab", tmp_path / ".crab", symlinks=True)  # what is proved is proved
     (tmp_path / "instances").symlink_to(ROOT / "instances")
     event = {"pull_request": {"number": 7, "head": {"sha": "b" * 40, "repo": {"full_name": "owner/name"}}}}
     (tmp_path / "event.json").write_text(json.dumps(event))
@@ -28,7 +32,7 @@ def test_a_person_comes_from_a_clone_to_a_gated_bot(tmp_path: Path, run_page: Ca
             "GITHUB_EVENT_PATH": str(tmp_path / "event.json"), "GITHUB_TOKEN": next(iter(forge.accounts)),
         }  # fmt: skip
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-        run_page(PAGE, tmp_path, {**kept, **github, "PATH": path, "CRAB_RUNTIME": "local", "CRAB_PROOF_RUNS": "1"})
+        run_page(PAGE, tmp_path, {**kept, **github, "PATH": path, "CRAB_RUNTIME": "local"})
         (note,) = forge.notes
     assert "**Gate failed, exit status 1.**" in note.body
     assert "mine: 1 lost and 0 gained against the baseline" in note.body
