@@ -180,7 +180,7 @@ def evidence(**changes: Any) -> ProofEvidence:
 def test_red_at_head_and_green_at_the_reference_is_a_proof() -> None:
     own = replace(GREEN, altered=("json.dumps",))
     assert prove(evidence(own=(own, own))) == Proof(
-        comment="c0", expected=(A, B), altered=("json.dumps",), runs=6, flake_bound=flake_bound(6)
+        comment="c0", expected=(A, B), altered=("json.dumps",), runs=6, flake_bound=1 - 0.05 ** (1 / 6)
     )
 
 

@@ -15,6 +15,8 @@ import yaml
 
 from pytest_crab.adapters import Family
 from pytest_crab.agents import AGENTS
+from pytest_crab.clients.installed import KINDS
+from pytest_crab.clients.installed import is_there
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.loading import find_instances
 from pytest_crab.reviewers import REVIEWERS
@@ -57,7 +59,9 @@ def init(
     built_in = ", ".join(sorted(REVIEWERS.table))
     reviewer = _ask("--reviewer", reviewer, f"Which reviewer is measured ({built_in}, or module:Class)?", "claude-code")
     own = _settings_of(reviewer, settings)
-    _check(AGENTS, agent, {}, "--agent")
+    missing = agent in KINDS and not is_there(agent)  # CI installs it, and so may this machine, later
+    if not missing:
+        _check(AGENTS, agent, {}, "--agent")
     folder = _ask("--set", folder, "In which folder do the instances lie?", "instances/mine")
     if Path(folder).is_absolute() or ".." in Path(folder).parts:
         raise click.UsageError(f"--set is {folder!r}; it should be a path below this folder, where crab.yaml will lie")
@@ -67,6 +71,8 @@ def init(
     if file:
         texts[file] = Path(__file__).with_name("workflows").joinpath(source).read_text("utf-8")
     _write(texts, overwrite=overwrite)
+    if missing:
+        click.echo(f"{agent} is not installed here: pytest-crab doctor --install-client {agent}")
     if file:
         click.echo(f"put the address of pytest-crab's repository into {file}")
     if next(find_instances(Path(folder)), None) is None:

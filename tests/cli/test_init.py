@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from click.testing import Result
 
 from pytest_crab.cli import main
+from pytest_crab.clients import installed
 from pytest_crab.settings import load_settings
 
 #: Imported before tests run pytest within this process, which takes away the modules that it brought.
@@ -24,6 +25,9 @@ WHOLE = ("--reviewer=single-shot", "--setting=model=claude-m", "--set=instances/
 
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder on a machine without clients."""
+    monkeypatch.setenv("CRAB_CLIENTS", str(tmp_path))
+    monkeypatch.setattr(installed, "_on_path", lambda _kind: None)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -37,6 +41,7 @@ def test_without_a_terminal_options_answer(here: Path) -> None:
     assert done.exit_code == 0
     assert done.output.splitlines()[-1] == "first: pytest --experiment nightly --crab-plan"
     assert "no instance lies in instances/mine yet: pytest-crab quickstart " in done.output
+    assert "claude-code is not installed here: pytest-crab doctor --install-client claude-code" in done.output
     settings = load_settings(here)
     assert (settings.reviewers["mine"].use, settings.reviewers["mine"].settings) == (
         "single-shot",

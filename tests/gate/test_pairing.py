@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -127,6 +128,10 @@ def test_noise_is_the_baselines_own_where_it_has_repeats() -> None:
     twice = summarise([trial("a", Reason.GREEN), trial("a", Reason.FAILED, repeat=2), trial("b", Reason.GREEN)])
     assert flips(once) == ASSUMED_FLIPS
     assert flips(twice.reviewers[0]) == 1.0
+    steady = twice.reviewers[0].stability
+    assert steady is not None
+    for reviews, noise in ((1, ASSUMED_FLIPS), (2, 1.0)):  # repeats of one review tell the agent's noise alone
+        assert flips(replace(twice.reviewers[0], stability=replace(steady, reviews=reviews))) == noise
     ahead = design(once, ["i0"])
     assert ahead is not None
     assert (sum(ahead.sizes), ahead.rate) == (1, 1.0)
