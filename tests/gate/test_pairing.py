@@ -167,6 +167,8 @@ def test_a_whole_run_may_lack_no_oracle_of_the_baseline() -> None:
     whole = side_by_side(before, after, whole=True)
     ruling, text = rule(whole)
     assert (ruling, whole.comparison.pairs, whole.comparison.known) == (GateResult.INCONCLUSIVE, 84, 64)
+    assert sum(whole.design.sizes) == 64  # what such a run can show is foreseen from what it measured
+    assert (part.whole, whole.whole, side_by_side(before, before, whole=True).whole) == (False, True, False)
     assert "20 oracles of the baseline are missing here and taken as unknown." in text
     assert "say --part if they were left out on purpose" in text
 
