@@ -27,7 +27,6 @@ from pytest_crab.gate.screening import stable_instances
 from pytest_crab.gate.terms import GateTerms
 from pytest_crab.report.summary import summarise
 from pytest_crab.statistics.clusters import difference_estimate
-from pytest_crab.statistics.clusters import difference_interval
 from pytest_crab.statistics.clusters import rate_interval
 from pytest_crab.statistics.comparison import Comparison
 from pytest_crab.statistics.comparison import Key
@@ -363,7 +362,7 @@ def margin_rows(count: int) -> Iterator[str]:
                     passed = 0
                     for _ in range(count):
                         values, labels = differences(source, repositories, Truth(rate, correlation), margin, share)
-                        passed += difference_interval(values, labels)[0] >= -margin
+                        passed += difference_estimate(values, labels).interval()[0] >= -margin
                     cells.append(f"{100 * passed / count:.1f}")
                 yield f"| {repositories} | {correlation:g} | {100 * margin:g} | {rate:g} | {' | '.join(cells)} |"
 
@@ -437,9 +436,11 @@ def looks_rows(count: int) -> Iterator[str]:
             for seed in range(count):
                 source = random.Random(f"{seed} {looks} {margin}")
                 runs = list(_looks(source, looks, margin))
-                plain += any(difference_interval(values, labels)[0] >= -margin for values, labels in runs)
+                plain += any(difference_estimate(values, labels).interval()[0] >= -margin for values, labels in runs)
                 level = 1 - 0.05 / looks
-                gate += any(difference_interval(values, labels, level)[0] >= -margin for values, labels in runs)
+                gate += any(
+                    difference_estimate(values, labels).interval(level)[0] >= -margin for values, labels in runs
+                )
             yield f"| {looks} | {100 * margin:g} | {100 * plain / count:.1f} | {100 * gate / count:.1f} |"
 
 
@@ -469,7 +470,7 @@ def stopped(seed: int, looks: int, margin: float, drop: float) -> tuple[str, flo
         if not own:
             continue
         chosen, clusters = zip(*own, strict=True)
-        low, high = difference_interval(chosen, clusters, GateTerms(looks=looks, look=look).level)
+        low, high = difference_estimate(chosen, clusters).interval(GateTerms(looks=looks, look=look).level)
         if low >= -margin or high < 0:
             return "passed" if low >= -margin else "failed", len(own) / len(values)
     return "", 1.0

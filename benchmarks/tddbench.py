@@ -28,14 +28,15 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from changed_tests import changed_tests
+from changed_tests import keep_tests
+
 from pytest_crab import diffs
 from pytest_crab.cli.run_contexts import proving_context
 from pytest_crab.curation.assessment import Role
 from pytest_crab.curation.assessment import StateAssessment
 from pytest_crab.curation.certify import Certificate
 from pytest_crab.curation.certify import certify
-from pytest_crab.curation.test_patches import changed_tests
-from pytest_crab.curation.test_patches import keep_tests
 from pytest_crab.instances.dump import instance_yaml
 from pytest_crab.types import Comment
 from pytest_crab.types import Environment

@@ -152,13 +152,6 @@ def difference_estimate(values: Sequence[float], clusters: Sequence[Hashable]) -
     )
 
 
-def difference_interval(
-    values: Sequence[float], clusters: Sequence[Hashable], level: float = LEVEL
-) -> tuple[float, float]:
-    """Return the interval of a mean of differences; see ``difference_estimate``."""
-    return difference_estimate(values, clusters).interval(level)
-
-
 def widening(share: float, prudence: float) -> float:
     """Return the factor on one side of the interval of a difference; ``share`` is that of an average cluster.
 

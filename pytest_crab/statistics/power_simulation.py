@@ -177,7 +177,7 @@ class _Sums:
         return self.total < 0 and self.total * self.total > self.squares
 
     def interval(self, critical: float) -> tuple[float, float]:
-        """The middle and half the width of the interval: see clusters.difference_interval."""
+        """The middle and half the width of the interval: see clusters.difference_estimate."""
         count, total = self.shape.count, self.total
         mean = total / count
         independent = (self.squares - count * mean * mean) / (count * (count - 1))

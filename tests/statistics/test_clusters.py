@@ -11,7 +11,6 @@ from pytest_crab.statistics.clusters import clustered_mean
 from pytest_crab.statistics.clusters import correlation_of
 from pytest_crab.statistics.clusters import degrees_of_freedom
 from pytest_crab.statistics.clusters import difference_estimate
-from pytest_crab.statistics.clusters import difference_interval
 from pytest_crab.statistics.clusters import rate_interval
 
 VALUE = st.sampled_from([0.0, 1.0, 0.5, 1 / 3])
@@ -74,7 +73,7 @@ def test_oracles_that_stand_and_fall_together_count_for_less() -> None:
 def test_values_without_a_difference_are_not_certain(value: float) -> None:
     low, high = rate_interval([value] * 30, [at // 3 for at in range(30)])
     assert high - low > 0.1
-    low, high = difference_interval([0.0] * 30, [at // 3 for at in range(30)])
+    low, high = difference_estimate([0.0] * 30, [at // 3 for at in range(30)]).interval()
     assert low < -high < -0.05
 
 
@@ -82,7 +81,7 @@ def test_values_without_a_difference_are_not_certain(value: float) -> None:
 def test_a_single_cluster_bounds_nothing(values: list[float]) -> None:
     labels = ["a"] * len(values)
     assert rate_interval(values, labels) == (0.0, 1.0)
-    assert difference_interval(values, labels) == (-1.0, 1.0)
+    assert difference_estimate(values, labels).interval() == (-1.0, 1.0)
     assert difference_estimate(values, labels).p_below(0.5) == 1.0
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_crab.statistics.clusters import difference_interval
+from pytest_crab.statistics.clusters import difference_estimate
 from pytest_crab.statistics.power import Design
 from pytest_crab.statistics.power import oracles_needed
 from pytest_crab.statistics.power import oracles_to_pass
@@ -63,7 +63,7 @@ def test_a_drop_comes_on_top_of_the_noise() -> None:
 @given(st.integers(2, 300), st.integers(1, 6))
 def test_equal_runs_pass_exactly_the_margins_that_their_interval_clears(clusters: int, size: int) -> None:
     labels = [at // size for at in range(clusters * size)]
-    low, _ = difference_interval([0.0] * len(labels), labels)
+    low, _ = difference_estimate([0.0] * len(labels), labels).interval()
     design = Design(sizes=[size] * clusters, noise=0.0)
     least = smallest_margin(design)
     assert least is not None
@@ -74,7 +74,7 @@ def test_how_many_oracles_equal_runs_need() -> None:
     needed = oracles_to_pass(single(20, 0.0), 0.05)
     assert needed is not None
     for count, passes in ((needed, True), (needed - 2, False)):
-        low, _ = difference_interval([0.0] * count, range(count))
+        low, _ = difference_estimate([0.0] * count, range(count)).interval()
         assert (low >= -0.05) is passes
     assert (oracles_to_pass(single(20, 0.1), 0.05) or 0) > 4 * needed
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from pytest_crab.curation.test_patches import changed_tests
-from pytest_crab.curation.test_patches import keep_tests
+from collections.abc import Callable
+from typing import Any
+
+import pytest
 
 BEFORE = """\
 import pytest
@@ -36,9 +38,14 @@ AFTER = BEFORE.replace("== 2", "== 3").replace("    assert n\n", "    assert n  
 )
 
 
-def test_only_what_changed_counts_and_not_its_comments() -> None:
-    assert changed_tests(BEFORE, AFTER) == ("TestShop.test_changed", "test_new")
-    assert changed_tests("", BEFORE) == (
+@pytest.fixture
+def script(benchmark_script: Callable[[str], Any]) -> Any:
+    return benchmark_script("changed_tests")
+
+
+def test_only_what_changed_counts_and_not_its_comments(script: Any) -> None:
+    assert script.changed_tests(BEFORE, AFTER) == ("TestShop.test_changed", "test_new")
+    assert script.changed_tests("", BEFORE) == (
         "test_old",
         "TestShop.test_same",
         "TestShop.test_changed",
@@ -46,9 +53,9 @@ def test_only_what_changed_counts_and_not_its_comments() -> None:
     )
 
 
-def test_the_rest_of_the_tests_is_left_out_and_helpers_stay() -> None:
-    kept = keep_tests(AFTER, changed_tests(BEFORE, AFTER))
-    assert changed_tests("", kept) == ("TestShop.test_changed", "test_new")
+def test_the_rest_of_the_tests_is_left_out_and_helpers_stay(script: Any) -> None:
+    kept = script.keep_tests(AFTER, script.changed_tests(BEFORE, AFTER))
+    assert script.changed_tests("", kept) == ("TestShop.test_changed", "test_new")
     assert "def helper" in kept
     assert "LIMIT = 3" in kept
     assert "parametrize" not in kept
