@@ -61,6 +61,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if options.named_reviewers(config):
         from pytest_crab.plugin.registration import register
 
-        register(config)
+        try:
+            register(config)
+        except pytest.PytestDeprecationWarning as warning:  # where the project's filterwarnings make it an error
+            raise pytest.UsageError(str(warning)) from warning
     else:
         config.pluginmanager.register(Inert(config), "crab-inert")

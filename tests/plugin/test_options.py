@@ -115,6 +115,12 @@ def test_old_names_work_and_warn(bare: Any, monkeypatch: pytest.MonkeyPatch) -> 
     result = bare.pytester.runpytest("--collect-only", "instances", "--reviewer=human", "--crab-fresh=review")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["*--crab-fresh is now --crab-rerun*"])
+    result = bare.pytester.runpytest(
+        "-Werror", "--collect-only", "instances", "--reviewer=human", "--crab-fresh=review"
+    )
+    assert result.ret == USAGE
+    result.stderr.fnmatch_lines(["ERROR: --crab-fresh is now --crab-rerun*"])
+    assert "INTERNALERROR" not in result.stdout.str()
     monkeypatch.setenv("CRAB_FIRST", "none")
     result = bare.pytester.runpytest("--collect-only", "instances", "--reviewer=human")
     assert result.ret == USAGE
