@@ -10,6 +10,7 @@ import ast
 import dataclasses
 import re
 import tempfile
+from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -17,10 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pytest_crab import diffs
 from pytest_crab.clients.chat import ChatSettings
 from pytest_crab.clients.prompting import as_data
 from pytest_crab.clients.prompting import shown_diff
 from pytest_crab.curation.assessment import Role
+from pytest_crab.curation.certify import Certificate
 from pytest_crab.curation.certify import certify
 from pytest_crab.curation.proposals import Proposing
 from pytest_crab.curation.publish import to_instance
@@ -68,10 +71,10 @@ class WrittenOracle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProvedOracle:
-    """A comment with its oracle, the oracle's text, and the environment that it was proved in."""
+    """A comment with its oracle, the texts of its files by path, and the environment that it was proved in."""
 
     comment: Comment
-    source: str
+    files: Mapping[str, str]
     environment: Environment
 
 
@@ -90,7 +93,7 @@ class OracleWriting(Proposing):
 
     role = "write-oracle"
     name = "oracles"
-    version = 2
+    version = 3
 
     model: str = ""
     regime: Regime = Regime.SAW_FIX
@@ -130,7 +133,7 @@ class OracleWriting(Proposing):
                 dropped[one.comment.id] = found
             else:
                 comments.append(dataclasses.replace(one, comment=found.comment))
-                files[found.comment.required_oracle.file] = found.source
+                files.update(found.files)
                 candidate = dataclasses.replace(candidate, environment=found.environment)
         kept = dataclasses.replace(candidate, comments=(*comments, *_dropped_comments(candidate, dropped)), files=files)
         return kept.drop(dropped)
@@ -144,7 +147,7 @@ class OracleWriting(Proposing):
                 written = WrittenOracle(source=ready.read_text("utf-8"), kind=one.comment.kind or Kind.BEHAVIORAL)
                 found = proving.prove(written, 0)
                 if isinstance(found, ProvedOracle):
-                    return _labelled(found, {REGIME: str(Regime.BY_HAND)})
+                    return proving.with_reference(_labelled(found, {REGIME: str(Regime.BY_HAND)}))
                 return f"its ready oracle is not proved: {one_line(found)}"
             if not self.model:
                 return "no oracle is ready"
@@ -155,7 +158,9 @@ class OracleWriting(Proposing):
                 return proved if isinstance(proved, str) else _labelled(proved, labels)
 
             found = self.propose(self._question(candidate, one.comment, proving), verify, proving.services, context)
-        return found if isinstance(found, ProvedOracle) else f"no oracle in {self.attempts} attempts"
+            if isinstance(found, str):
+                return f"no oracle in {self.attempts} attempts"
+            return proving.with_reference(found)
 
     def _question(self, candidate: PullCandidate, comment: Comment, proving: _Proving) -> str:
         facts, where = candidate.pull_request, comment.path
@@ -207,21 +212,44 @@ class _Proving:
         # No file of the project may be called so: the sandbox is searched for the names of oracles.
         file = f"oracles/test_pull_{self._candidate.pull_request.number}_{self._comment.id}.py"
         comment = dataclasses.replace(self._comment, oracle=Oracle(file=file), kind=written.kind)
-        folder = self._scratch / str(number) / self._candidate.id
-        path = folder / file
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(written.source, "utf-8")
-        instance = self._context(comment, folder).instance
-        certificate = certify(instance, self._crew, self._run_context, self._notice)
-        if certificate.skipped is not None:
-            raise SourceUnreachable(certificate.skipped)
+        certificate = self._certify(comment, {file: written.source}, str(number))
         if certificate.proved:
             environment = certificate.instance.required_environment
-            return ProvedOracle(comment=comment, source=written.source, environment=environment)
+            return ProvedOracle(comment=comment, files={file: written.source}, environment=environment)
         states = certificate.seen.get(comment.id, ())
         outcomes = [f"{state.name}: {', '.join(_outcomes(state.runs))}" for state in states if state.role in _SHOWN]
         told = "; ".join([*certificate.problems.values(), *outcomes])
         return " ".join(told.split())
+
+    def with_reference(self, found: ProvedOracle) -> ProvedOracle:
+        """Return the oracle with a reference: the fix, on the files of the pull request, of its only comment.
+
+        It stays without one where there are other comments, or where the oracle is not green on that part of the fix.
+        """
+        fix = _part(self.fix(), diffs.touched_paths(self._candidate.diff))
+        if len(self._candidate.comments) > 1 or not fix:
+            return found
+        name = f"reference/{self._comment.id}.diff"
+        comment, files = dataclasses.replace(found.comment, reference=name), {**found.files, name: fix}
+        certificate = self._certify(comment, files, "reference", found.environment)
+        return dataclasses.replace(found, comment=comment, files=files) if certificate.proved else found
+
+    def _certify(
+        self, comment: Comment, files: Mapping[str, str], name: str, environment: Environment | None = None
+    ) -> Certificate:
+        """Prove the comment's oracle in an instance with these files. Raises SourceUnreachable."""
+        folder = self._scratch / name / self._candidate.id
+        for file, text in files.items():
+            path = folder / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, "utf-8")
+        instance = self._context(comment, folder).instance
+        if environment is not None:
+            instance = dataclasses.replace(instance, environment=environment)
+        certificate = certify(instance, self._crew, self._run_context, self._notice)
+        if certificate.skipped is not None:
+            raise SourceUnreachable(certificate.skipped)
+        return certificate
 
 
 _SHOWN = (Role.HEAD, Role.REFERENCE)
@@ -230,6 +258,12 @@ _SHOWN = (Role.HEAD, Role.REFERENCE)
 def _labelled(found: ProvedOracle, labels: Mapping[str, str]) -> ProvedOracle:
     comment = dataclasses.replace(found.comment, labels={**found.comment.labels, **labels})
     return dataclasses.replace(found, comment=comment)
+
+
+def _part(diff: str, paths: Collection[str]) -> str:
+    """Return the files of a git diff that are among these paths."""
+    files = re.split(r"^(?=diff --git )", diff, flags=re.MULTILINE)
+    return "".join(text for text in files if text and not diffs.touched_paths(text).isdisjoint(paths))
 
 
 def read_oracle(answer: str) -> WrittenOracle:

@@ -64,7 +64,7 @@ class Publication(SettingsStage):
     folder: str = "."
 
     name = "publish"
-    version = 1
+    version = 2
 
     def __post_init__(self) -> None:
         for model, day in self.cutoffs.items():
@@ -89,11 +89,17 @@ class Publication(SettingsStage):
         found = restate(candidate, context.judge(self.own_words)) if self.own_words else candidate
         if not permitted:
             found = dataclasses.replace(found, pull_request=dataclasses.replace(found.pull_request, body=""))
+            found = dataclasses.replace(found, comments=tuple(map(_without_reference, found.comments)))
         labels = {
             f"{CONTAMINATION}{model}": seen_before(candidate.pull_request.merged_at, day)
             for model, day in sorted(self.cutoffs.items())
         }
         return dataclasses.replace(found, comments=tuple(_publish(one, labels) for one in found.comments))
+
+
+def _without_reference(one: CandidateComment) -> CandidateComment:
+    """Return the comment without its reference, which is the project's own code."""
+    return dataclasses.replace(one, comment=dataclasses.replace(one.comment, reference=None))
 
 
 def restate(candidate: PullCandidate, bench: JudgeBench) -> PullCandidate:

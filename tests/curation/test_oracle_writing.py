@@ -96,7 +96,9 @@ def test_a_failure_goes_back_and_the_proved_oracle_is_kept_with_its_regime(
     (one,) = found.comments
     assert one.comment.kind is Kind.BEHAVIORAL
     assert one.comment.labels == {REGIME: "saw-fix", ATTEMPTS: "2"}
-    assert found.files == {"oracles/test_pull_7_c0.py": RIGHT}
+    assert found.files["oracles/test_pull_7_c0.py"] == RIGHT
+    assert one.comment.reference is not None
+    assert "+    return 100 if count < 10" in found.files[one.comment.reference]
     first, second = provider.asked
     assert "# the edge" in texts(first)[0]
     assert "the oracle is green at head" in texts(second)[1]
