@@ -1,4 +1,4 @@
-"""What a gate says before a run on the drop that it can show."""
+"""The facts that a gate states before a run: its power, and its chance to pass."""
 
 from __future__ import annotations
 
