@@ -61,7 +61,7 @@ class JudgedRelease:
 
 def is_judged(folder: Path) -> bool:
     """Return True if the folder is a release that ``read_judged`` reads."""
-    return has_martian(folder) or all((folder / name).exists() for name in _BCBENCH)
+    return has_martian(folder) or any((folder / name).exists() for name in _BCBENCH)
 
 
 def read_judged(folder: Path) -> JudgedRelease:

@@ -65,7 +65,7 @@ class MartianRelease:
 
 def has_martian(folder: Path) -> bool:
     """Return True if ``read_martian`` reads the folder."""
-    return all((folder / name).exists() for name in (_GOLDEN, _EVALUATIONS))
+    return (folder / _GOLDEN).exists()
 
 
 def read_martian(folder: Path) -> MartianRelease:
@@ -74,13 +74,15 @@ def read_martian(folder: Path) -> MartianRelease:
         files = sorted((folder / _GOLDEN).glob("*.json"))
         pulls = {pull["url"]: _pull(path.stem, pull) for path in files for pull in load(path)}
         issues = sum(len(pull.issues) for pull in pulls.values())
+        judgements = sorted((folder / _EVALUATIONS).glob("*/evaluations.json"))
+        if not judgements:
+            raise BadInput(
+                str(folder), [f"it has {_GOLDEN} and no {_EVALUATIONS}/<judge>/evaluations.json; fetch it again"]
+            )
         return MartianRelease(
             golden=f"{issues} known issues, sha256 {digest_of(files)}",
             pulls=pulls,
-            judged={
-                path.parent.name: _results(path, pulls)
-                for path in sorted((folder / _EVALUATIONS).glob("*/evaluations.json"))
-            },
+            judged={path.parent.name: _results(path, pulls) for path in judgements},
         )
 
 
@@ -177,8 +179,11 @@ def reading(folder: Path) -> Iterator[None]:
 
 
 def load(path: Path) -> Any:
-    """Return the JSON in a file. Raises ValueError, OSError."""
-    return json.loads(path.read_bytes())
+    """Return the JSON in a file. Raises BadInput, OSError."""
+    try:
+        return json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise BadInput(str(path), [f"it is no JSON ({error}); fetch it again"]) from error
 
 
 def digest_of(paths: Iterable[Path]) -> str:

@@ -164,11 +164,13 @@ def print_plan(bench: JudgeBench, questions: Iterable[JudgeQuestion], *, check: 
 
 def cost_line(bench: JudgeBench) -> str:
     """Return the sentence on what a judge was asked, and what that cost."""
+    failed = f"{format_count(len(bench.failed), 'judgement')} could not be got" if bench.failed else ""
     if not bench.asked:
-        return f"{bench.name}: no model was asked, every judgement was stored"
+        return f"{bench.name}: {failed or 'no model was asked, every judgement was stored'}"
     usd = None if bench.usage is None else bench.usage.cost_usd
     cost = "cost not known" if usd is None else f"{format_dollars(usd)} USD"
-    return f"{bench.name}: {format_count(len(bench.asked), 'judgement')} asked and stored, {cost}"
+    asked = f"{format_count(len(bench.asked), 'judgement')} asked and stored, {cost}"
+    return f"{bench.name}: {'; '.join(filter(None, [asked, failed]))}"
 
 
 def _build(name: str, settings: Settings, labels: Sequence[str] | None) -> Any:

@@ -104,6 +104,20 @@ def test_judgements_on_other_known_issues_are_refused(martian: Path) -> None:
     assert "of https://forge.example/o/r/pull/2 it judged 1 known issues, and golden_comments has 2" in sentence
 
 
+def test_a_part_of_a_release_is_named(martian: Path, tmp_path: Path) -> None:
+    (martian / "evaluations" / "kind" / "evaluations.json").write_text("{")
+    with pytest.raises(BadInput, match=r"evaluations\.json: it is no JSON"):
+        read_judged(martian)
+    for judge in ("kind", "stern"):
+        (martian / "evaluations" / judge / "evaluations.json").unlink()
+    with pytest.raises(BadInput, match="it has golden_comments and no evaluations"):
+        read_judged(martian)
+    (tmp_path / "other").mkdir()
+    (bcbench(tmp_path / "other") / "codereview.jsonl").unlink()
+    told = CliRunner().invoke(main, ["report", "--recorded", str(tmp_path / "other")])
+    assert (told.exit_code, "codereview.jsonl: it cannot be read" in told.output) == (1, True), told.output
+
+
 def test_reviews_of_a_release_become_a_report_that_every_ruler_reads(martian: Path, tmp_path: Path) -> None:
     out = tmp_path / "report"
     told = CliRunner().invoke(main, ["report", "--recorded", str(martian), "--out", str(out)])

@@ -40,7 +40,8 @@ class JudgeBench:
     """A named judge with its store; ``services`` makes what asks a question, given the question and the vote's step.
 
     ``stop`` breaks off what is under way once a question cannot be asked at all. ``asked`` are the votes that were not
-    in the store, so what this bench has paid for; ``decided`` are the questions with their decisions.
+    in the store, so what this bench has paid for; ``failed`` are the reasons of those that could not be got.
+    ``decided`` are the questions with their decisions.
     """
 
     name: str
@@ -50,6 +51,7 @@ class JudgeBench:
     stop: Callable[[], None] = lambda: None
     jobs: int = 4
     asked: list[Vote] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
     decided: dict[str, tuple[JudgeQuestion, VotedLabel]] = field(default_factory=dict)
 
     def decide(self, questions: Iterable[JudgeQuestion]) -> dict[str, VotedLabel]:
@@ -121,6 +123,7 @@ class JudgeBench:
             except (Cancelled, StoreError):
                 raise
             except CrabError as error:
+                self.failed.append(str(error))
                 return VotedLabel(label=None, reason=f"not judged: {error}", votes=tuple(votes))
             votes.append(found[""])
             if not found.reused:
