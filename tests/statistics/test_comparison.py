@@ -171,6 +171,19 @@ def test_unknowns_and_alike_repositories_raise_the_smallest_drop(side: str) -> N
     assert doubtful > plain + 0.05
 
 
+def test_repositories_that_a_run_did_not_measure_are_not_taken_for_alike() -> None:
+    """80 of 400 oracles are unknown before: those of four whole repositories, or four of each of the twenty."""
+
+    def drop(*, whole: bool) -> float | None:
+        oracles = {at: "cm"[at // 20 % 2] for at in range(400)}
+        lost = {at for at in oracles if (at % 20 if whole else at // 20) < 4}
+        before = {(chr(200 + at), "c0"): "u" if at in lost else one for at, one in oracles.items()}
+        after = {(chr(200 + at), "c0"): one for at, one in oracles.items()}
+        return compare(run(before, repos=20), run(after, repos=20)).smallest_drop
+
+    assert drop(whole=True) == pytest.approx(drop(whole=False), abs=0.002)
+
+
 def test_nothing_in_both_is_no_comparison() -> None:
     found = compare(flat("c"), run({("z", "c9"): "m"}))
     assert (found.pairs, found.difference, found.only_before, found.only_after) == (0, None, 1, 1)
