@@ -103,7 +103,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the longest tests first: no worker has one of them left when the others are done."""
-    long = {"trial", "namespaces", "test_record.py"}
+    long = {"trial", "namespaces", "test_record.py", "test_commands_page.py", "test_readme.py"}
     items.sort(key=lambda item: not long & set(item.path.parts))
 
 
