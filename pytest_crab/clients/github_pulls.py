@@ -43,7 +43,7 @@ class GitHubPulls:
         self._hub = open_hub(self.api, self.token, ANSWER_SECONDS)
         self._redactor = Redactor({self.token: "[token]"} if self.token else {})
 
-    def closed(self, since: str | None = None) -> Iterator[Mapping[str, Any]]:
+    def closed_pulls(self, since: str | None = None) -> Iterator[Mapping[str, Any]]:
         """Yield closed pull requests, the one that was updated last first; none that was not since a day.
 
         Raises ForgeError.

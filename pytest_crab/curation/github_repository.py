@@ -49,7 +49,9 @@ class GitHubRepository:
 
     def list_candidates(self) -> Iterator[PullCandidate]:
         """See curation.collect.CandidateSource; the oldest number first. Raises ForgeError."""
-        wanted = (entry for entry in self.pulls.closed(self.since) if self.only is None or entry["number"] in self.only)
+        wanted = (
+            entry for entry in self.pulls.closed_pulls(self.since) if self.only is None or entry["number"] in self.only
+        )
         try:
             yield from map(self._candidate_of, sorted(wanted, key=lambda entry: int(entry["number"])))
         except (LookupError, TypeError, ValueError, AttributeError) as error:

@@ -26,7 +26,7 @@ _PROGRAM = """\
 import sys
 space = {"__name__": "crab_channel"}
 exec(compile(%r, "<crab channel>", "exec"), space)
-channel = space["opened"]()
+channel = space["open_channel"]()
 script = {"__name__": "crab_script"}
 exec(compile(%r, "<crab script>", "exec"), script)
 sys.exit(script["main"](channel))

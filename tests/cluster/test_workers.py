@@ -50,7 +50,7 @@ class FakeScheduler:
     def disconnect(self, addresses: Sequence[str]) -> None:
         self.left += addresses
 
-    def gone(self) -> str:
+    def gone_sentence(self) -> str:
         return "the scheduler is gone"
 
 

@@ -31,7 +31,7 @@ from pytest_crab.errors import GatewayError
 from pytest_crab.errors import ReviewerError
 from pytest_crab.errors import StoreError
 from pytest_crab.harness.inside.channel import KEY
-from pytest_crab.harness.inside.channel import framed
+from pytest_crab.harness.inside.channel import frame
 from pytest_crab.protocols import Checkout
 from pytest_crab.protocols import Command
 from pytest_crab.protocols import Completed
@@ -169,8 +169,8 @@ class FlakyRuntime:
 
 
 def _messages(key: bytes, lines: Sequence[Mapping[str, Any]]) -> list[bytes]:
-    sent = [framed(key, number, json.dumps(line).encode()) for number, line in enumerate(lines)]
-    return [*sent, framed(key, len(lines), b"", last=True)]
+    sent = [frame(key, number, json.dumps(line).encode()) for number, line in enumerate(lines)]
+    return [*sent, frame(key, len(lines), b"", last=True)]
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ def test_a_repository_tells_its_refs_remotes_reflogs_and_commits(
 
 def test_an_empty_place_has_no_facts(tmp_path: Path) -> None:
     assert leak_scan.git(str(tmp_path / ".git")) is None
-    assert leak_scan.installed([str(tmp_path), str(tmp_path / "none")], "demo") == []
+    assert leak_scan.find_installed([str(tmp_path), str(tmp_path / "none")], "demo") == []
     assert leak_scan.files({"test_c0.py"}, [str(tmp_path)]) == []
 
 
@@ -65,4 +65,4 @@ def test_an_installed_copy_is_found_by_its_normalised_name(tmp_path: Path, folde
     (tmp_path / folder).mkdir()
     told = "METADATA" if folder.endswith("dist-info") else "PKG-INFO"
     (tmp_path / folder / told).write_text("Metadata-Version: 2.1\nName: Demo_Pkg\nVersion: 1.5\n\nText: x\n")
-    assert leak_scan.installed([str(tmp_path)], "demo-pkg") == [["Demo_Pkg", "1.5", str(tmp_path / folder)]]
+    assert leak_scan.find_installed([str(tmp_path)], "demo-pkg") == [["Demo_Pkg", "1.5", str(tmp_path / folder)]]

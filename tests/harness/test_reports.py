@@ -12,7 +12,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from pytest_crab import harness
-from pytest_crab.harness.inside.channel import framed
+from pytest_crab.harness.inside.channel import frame
 from pytest_crab.protocols import Completed
 from pytest_crab.types import Ending
 
@@ -31,8 +31,8 @@ def answer(
 ) -> list[Completed]:
     """What a harness sends that says these lines."""
     texts = [json.dumps(line).encode() for line in lines]
-    sent = [framed(job.key, number, text) for number, text in enumerate(texts)]
-    sent += [framed(job.key, len(sent), b"", last=True)] if whole else []
+    sent = [frame(job.key, number, text) for number, text in enumerate(texts)]
+    sent += [frame(job.key, len(sent), b"", last=True)] if whole else []
     return [Completed(exit_code=exit_code, stdout=b"".join(sent), stderr=b"why", **more)]
 
 
@@ -107,8 +107,8 @@ def test_what_another_process_writes_into_a_report_is_tampering_wherever_it_stan
     job: harness.Job, text: bytes, place: int
 ) -> None:
     lines = [HELLO, {"run": GOOD}, {"run": OTHER}]
-    sent = [framed(job.key, number, json.dumps(line).encode()) for number, line in enumerate(lines)]
-    sent.append(framed(job.key, 3, b"", last=True))
+    sent = [frame(job.key, number, json.dumps(line).encode()) for number, line in enumerate(lines)]
+    sent.append(frame(job.key, 3, b"", last=True))
     printed = b"".join([*sent[:place], text, *sent[place:]])
     report = harness.parse(job, [Completed(exit_code=0, stdout=printed, stderr=b"")])
     assert [run.ending for run in report.runs] == [Ending.TAMPERED] * 2
@@ -130,8 +130,8 @@ def test_no_answer_makes_the_reader_fail_or_lose_a_run(data: st.DataObject) -> N
     lines = data.draw(st.lists(values.map(json.dumps) | st.text(max_size=8), max_size=5))
     texts = [line.encode("utf-8", "surrogatepass") for line in lines]
     whole = data.draw(st.booleans())
-    messages = [framed(JOB.key, number, text) for number, text in enumerate(texts)]
-    messages += [framed(JOB.key, len(texts), b"", last=True)] if whole else []
+    messages = [frame(JOB.key, number, text) for number, text in enumerate(texts)]
+    messages += [frame(JOB.key, len(texts), b"", last=True)] if whole else []
     stdout = b"".join(messages) if data.draw(st.booleans()) else b"\n".join(texts)
     code = data.draw(st.sampled_from([0, 1, None]))
     report = harness.parse(JOB, [Completed(exit_code=code, stdout=stdout, stderr=b"\xff")])

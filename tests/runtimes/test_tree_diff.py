@@ -22,8 +22,8 @@ KEY = bytes(range(32))
 
 def _sent(*messages: bytes, last: bytes | None = b"") -> bytes:
     """What the script would print."""
-    framed = [inside.framed(KEY, number, message) for number, message in enumerate(messages)]
-    end = [] if last is None else [inside.framed(KEY, len(messages), last, last=True)]
+    framed = [inside.frame(KEY, number, message) for number, message in enumerate(messages)]
+    end = [] if last is None else [inside.frame(KEY, len(messages), last, last=True)]
     return b"".join([*framed, *end])
 
 
@@ -36,7 +36,7 @@ def _told(before: Path, after: Path, most: int = tree_diff.MOST) -> tuple[list[F
 
 
 def test_what_the_script_did_not_send_is_not_believed() -> None:
-    forged = inside.framed(bytes(32), 0, b'["forged.py", "file"]\n')
+    forged = inside.frame(bytes(32), 0, b'["forged.py", "file"]\n')
     for printed in (b"", b"garbage" * 1000, forged, _sent(last=None), _sent() + forged, forged + _sent()):
         with pytest.raises(EngineError, match="did not come out whole"):
             list(tree_diff.read_changes(KEY, printed, []))

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_crab.harness.inside.channel import KEY
-from pytest_crab.harness.inside.channel import framed
+from pytest_crab.harness.inside.channel import frame
 from pytest_crab.protocols import Command
 from pytest_crab.protocols import Completed
 from pytest_crab.types import Reason
@@ -181,7 +181,7 @@ class Fickle(Failing):
             return done
         now = self.course.pop(0)
         if now == "d":
-            hello = framed(commands[0].stdin[:KEY], 0, b'{"hello": "3"}')
+            hello = frame(commands[0].stdin[:KEY], 0, b'{"hello": "3"}')
             return tuple(dataclasses.replace(DEAD, stdout=hello) for _ in commands)
         bad = [dataclasses.replace(each, stdin=each.stdin.replace(RIGHT, WRONG)) for each in commands]
         played: tuple[Completed, ...] = self._runtime.execute(image, bad if now == "b" else commands, **rest)

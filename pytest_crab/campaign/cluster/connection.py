@@ -200,7 +200,7 @@ class Connection:
         except LOST:
             self._closing.set()
 
-    def gone(self) -> str:
+    def gone_sentence(self) -> str:
         """Return the sentence on a scheduler that does not answer any more."""
         return (
             f"the Dask scheduler at {self.address} does not answer any more: see that it runs and can be reached, "
@@ -214,7 +214,7 @@ class Connection:
             return dict(await asyncio.wait_for(self._client.scheduler.identity(), ANSWER))
 
         if self._client.status in ("closed", "closing"):
-            raise OSError(self.gone())
+            raise OSError(self.gone_sentence())
         found: Mapping[str, Any] = self._client.sync(ask)
         return found
 

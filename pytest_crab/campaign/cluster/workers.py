@@ -64,7 +64,7 @@ class Workers:
                 self._connection.disconnect(list(found))
                 raise EngineError("\n".join(refused))
         except LOST as error:
-            raise EngineError(self._connection.gone()) from error
+            raise EngineError(self._connection.gone_sentence()) from error
         for sentence in refused:
             self.events.add(f"left out: {sentence}")
         self._answered_at = self._peopled_at = time.monotonic()
@@ -80,7 +80,7 @@ class Workers:
         except LOST as error:
             self.answers = False
             if time.monotonic() - self._answered_at > SILENT:
-                raise EngineError(self._connection.gone()) from error
+                raise EngineError(self._connection.gone_sentence()) from error
             return []
         self.answers, self._answered_at = True, now
         with self._guard:

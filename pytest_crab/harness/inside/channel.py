@@ -22,13 +22,13 @@ HEADER = struct.Struct(">IB")
 _GET_DUMPABLE, _SET_DUMPABLE = 3, 4
 
 
-def framed(key, number, payload, *, last=False):
+def frame(key, number, payload, *, last=False):
     """Return the bytes of one message; ``number`` counts a channel's messages from 0."""
     content = HEADER.pack(len(payload), last) + payload
     return content + blake2b(struct.pack(">Q", number) + content, key=key, digest_size=MAC).digest()
 
 
-def opened():
+def open_channel():
     """Return the channel on the standard output, once this process is closed to all others; ends it where it is not."""
     import ctypes
 
@@ -55,7 +55,7 @@ class Channel(object):
 
     def send(self, payload, *, last=False):
         """Send one message of at most 64 MiB."""
-        data = memoryview(framed(self._key, self._number, payload, last=last))
+        data = memoryview(frame(self._key, self._number, payload, last=last))
         self._number += 1
         while data:
             data = data[os.write(self._out, data) :]

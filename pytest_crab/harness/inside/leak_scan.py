@@ -16,7 +16,7 @@ def look(job):
     return {
         "git": git(os.path.join(job["workdir"], ".git")),
         "caches": caches(job["scratch"]),
-        "installed": installed(job["site"], asked["project"]),
+        "installed": find_installed(job["site"], asked["project"]),
         "files": files(set(asked["files"]), (job["tree"], job["workdir"], job["scratch"], *roots)),
     }
 
@@ -82,7 +82,7 @@ def normal(name):
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def installed(site, project):
+def find_installed(site, project):
     """Return [name, version, where] of every installed distribution that is the project."""
     found = []
     for folder in site:

@@ -195,7 +195,7 @@ def prepare(tree, job, folder, oracle):
         spec["argv"] = [job["node"]["program"], program(job["workdir"]), *JEST, "--outputFile=" + spec["report"]]
         spec["argv"] += ["--cacheDirectory=" + os.path.join(private, "cache"), "--runTestsByPath", entry]
         return spec
-    words["oracle"] = json.dumps("file://" + quoted(place))
+    words["oracle"] = json.dumps("file://" + quote(place))
     entry = os.path.join(private, "oracle.test.mjs")
     reporter = os.path.join(private, "reporter.mjs")
     for path, text in ((entry, NODE_ENTRY % words), (reporter, NODE_REPORTER)):
@@ -219,7 +219,7 @@ def program(workdir):
     return found
 
 
-def quoted(path):
+def quote(path):
     """Return a path as it stands in a file URL."""
     safe = re.compile(rb"[A-Za-z0-9/._~@+-]")
     return "".join(chr(byte) if safe.match(bytes([byte])) else "%%%02X" % byte for byte in os.fsencode(path))

@@ -102,7 +102,7 @@ def inside(module, folders):
 # --- tampering -------------------------------------------------------------------------------------------------------
 
 
-def watched():
+def watched_places():
     """Return (module, names or None for all) for every module that must not be replaced in."""
     for name, module in list(sys.modules.items()):
         if module is not None and (name.partition(".")[0] in KEPT or name.startswith("unittest.")):
@@ -122,7 +122,7 @@ def code_of(value):
 def snapshot():
     """Return (label, owner, name, value, code) for everything callable in the watched modules and their classes."""
     entries = []
-    for module, names in watched():
+    for module, names in watched_places():
         for name, value in list(vars(module).items()):
             if not callable(value) or (names is not None and name not in names):
                 continue
@@ -135,7 +135,7 @@ def snapshot():
     return entries
 
 
-def altered(before):
+def find_altered(before):
     """Return the labels of what is no longer what it was; additions are none of them."""
     found = set()
     for label, owner, name, value, code in before:
@@ -247,7 +247,7 @@ class Recorder:
 
     def report(self):
         """Return the plain report of the session."""
-        found = self.altered | altered(_state["before"])
+        found = self.altered | find_altered(_state["before"])
         tests = [dict(id=name[:500], **test) for name, test in self.tests.items() if test["outcome"]]
         return {
             "tests": tests[:TESTS],
