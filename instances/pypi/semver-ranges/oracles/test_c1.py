@@ -30,6 +30,8 @@ def test_pre_releases_of_the_lower_end():
 
 
 def test_releases_as_before():
+    check("1.2.3", "^1.2.3", True)
+    check("1.2.3", "~1.2.3", True)
     check("1.9.9", "^1.2.3", True)
     check("1.2.9", "~1.2.3", True)
     check("2.0.0", "^1.2.3", False)

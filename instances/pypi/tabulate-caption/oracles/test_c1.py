@@ -27,3 +27,8 @@ def test_other_formats_are_plain_text():
     for fmt in ("plain", "mediawiki", "grid"):
         assert not hasattr(tabulate([[1]], tablefmt=fmt, caption="One number"), "_repr_html_")
     assert hasattr(tabulate([[1]], tablefmt="html"), "_repr_html_")
+
+
+def test_only_the_table_itself_gets_the_caption():
+    made = tabulate([["<table>"]], tablefmt="unsafehtml", caption="Totals")
+    assert str(made).count("<caption>") == 1
