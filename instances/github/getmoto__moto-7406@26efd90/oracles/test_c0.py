@@ -95,3 +95,11 @@ def test_the_service_still_takes_what_may_be_missing():
     names = [argument.arg for argument in method.args.args]
     assert names[0] == "self"
     assert {"statuses", "types", "sort_by"} <= set(names)
+
+
+def test_every_parameter_of_a_request_is_still_read():
+    tree = ast.parse(Path("moto/route53domains/responses.py").read_text())
+    (method,) = [node for node in ast.walk(tree) if getattr(node, "name", "") == "list_operations"]
+    calls = [node for node in ast.walk(method) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
+    read = {ast.dump(call) for call in calls if "param" in call.func.attr}
+    assert len(read) >= 7
