@@ -155,13 +155,15 @@ def _record(cls: Any, value: Any, problems: list[str], at: str) -> Any:
             f"{_join(at, key)} is not a known key; the keys here are {_commas(plan)}"
             for key in sorted(map(str, value.keys() - plan.keys()))
         )
-    values = {}
+    values, missing = {}, []
     for key, (name, needed, exact, convert) in plan.items():
         if key in value:
             item = value[key]
             values[name] = item if type(item) is exact else convert(item, problems, _join(at, key))
         elif needed:
-            problems.append(f"{_join(at, key)} is missing")
+            missing.append(_join(at, key))
+    if missing:
+        problems.append(f"{_commas(missing)} {'is' if len(missing) == 1 else 'are'} missing")
     if len(problems) > before:
         return None
     try:

@@ -37,6 +37,10 @@ SUFFIXES: Mapping[str, OracleRunner] = {
 }
 
 
+class NoRelease(BadInput):
+    """A folder has no part of c-CRAB's release."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Generated:
     comment_text: str
@@ -159,7 +163,7 @@ class Release:
 def find(folder: Path) -> ReleaseParts:
     """Find the parts of a release in ``folder`` or up to two folders below it.
 
-    Raises BadInput if there is none, or one is there twice.
+    Raises NoRelease if there is none, and BadInput if one is there twice.
     """
     found: dict[str, list[Path]] = {}
     for path in _candidates(folder, 2):
@@ -173,9 +177,8 @@ def find(folder: Path) -> ReleaseParts:
         if len(paths) > 1
     ]
     if not found:
-        problems = [
-            f"it holds no part of c-CRAB's release ({TESTS}, {RESOLUTION}, results_eval_<tool>, stage<n>_*.jsonl)"
-        ]
+        parts = f"{TESTS}, {RESOLUTION}, results_eval_<tool>, stage<n>_*.jsonl"
+        raise NoRelease(str(folder), [f"it holds no part of c-CRAB's release ({parts})"])
     if problems:
         raise BadInput(str(folder), problems)
     one = {name: paths[0] for name, paths in sorted(found.items())}
@@ -273,7 +276,16 @@ def _verdicts(rows: Sequence[tuple[str, bool | None]]) -> dict[str, bool | None]
 
 def recording_at(folder: Path) -> Recording:
     """The recorded results of a set that was imported, or of c-CRAB's release itself. Raises BadInput."""
-    return read_recording(folder) if (folder / FOLDER).is_dir() else recording(read(find(folder)))
+    if (folder / FOLDER).is_dir():
+        return read_recording(folder)
+    try:
+        return recording(read(find(folder)))
+    except NoRelease as error:
+        sentence = (
+            f"it holds no recorded results: neither {FOLDER}/ of a set, nor a release of c-CRAB, Martian or BC-Bench, "
+            "nor reports of SWE-PRBench, judgements for CR-Bench or submissions to AACR-Bench"
+        )
+        raise BadInput(str(folder), [sentence]) from error
 
 
 def recording(release: Release, texts: Mapping[str, Sequence[str]] | None = None) -> Recording:
