@@ -102,7 +102,7 @@ class OracleWriting(Proposing):
     def __post_init__(self) -> None:
         Proposing.__post_init__(self)
         if not self.model and self.ready is None:
-            raise ValueError("model or ready is missing: who writes the oracles?")
+            raise ValueError("model or ready is missing; one of them is needed")
         if self.regime is Regime.BY_HAND:
             raise ValueError("regime should be saw-fix or from-comment; oracles in ready are by-hand")
 
