@@ -224,7 +224,7 @@ def run_row(row: dict[str, Any], tests: dict[str, str], mirrors: Path, folder: P
         print(f"{name}: {step}", file=sys.stderr, flush=True)
 
     first = certify(dataclasses.replace(instance, comments=tuple(people)), crew, run_context, notice)
-    result["rung"] = first.rung
+    result["environment_source"] = first.environment_source
     if first.problems or first.skipped:
         result["problems"] = first.problems
         reason = cause(first, PEOPLE) if first.problems else str(first.skipped)
