@@ -36,3 +36,13 @@ def test_pausing_by_tag_still_works():
     assert [job.paused for job in jobs] == [True, False, True]
     scheduler.resume()
     assert [job.paused for job in jobs] == [False, False, False]
+
+
+def test_a_tag_may_be_zero():
+    scheduler = schedule.Scheduler()
+    jobs = [scheduler.every().hour.do(print).tag(tag) for tag in (0, 1)]
+    scheduler.pause(0)
+    assert [job.paused for job in jobs] == [True, False]
+    scheduler.pause(1)
+    scheduler.resume(0)
+    assert [job.paused for job in jobs] == [False, True]

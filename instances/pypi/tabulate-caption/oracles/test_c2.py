@@ -24,6 +24,13 @@ def test_all_that_there_were():
     assert "?" in expected and "10.25" in expected
 
 
+def test_the_last_argument_too():
+    everything = ["plain", "g", "", "left", "left", "", False, False, None, None, None, [2, 4]]
+    expected = tabulate([[1, 2]], ["aa bb", "cc dd"], tablefmt="plain", numalign="left", maxheadercolwidths=[2, 4])
+    assert "aa bb" not in expected
+    assert tabulate([[1, 2]], ["aa bb", "cc dd"], *everything) == expected
+
+
 def test_a_caption_can_still_be_given():
     assert tabulate([[1.5]], (), "plain", ".3f", caption="Numbers") == "Numbers\n1.500"
     assert tabulate([[1]], tablefmt="plain", caption="Numbers") == "Numbers\n1"
