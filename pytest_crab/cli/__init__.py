@@ -46,6 +46,7 @@ GROUPS: dict[str, dict[str, Subcommand]] = {
         "augment": Subcommand("augment:augment", "Add findings of reviews to a set, without duplicates."),
         "sweprbench": Subcommand("sweprbench:sweprbench", "Score stored reviews by SWE-PRBench's rule."),
         "compare-rulers": Subcommand("compare_rulers:compare_rulers", "Measure stored reviews by several rulers."),
+        "comprehension": Subcommand("comprehension:comprehension", "Print how well models read review comments."),
         "distractors": Subcommand("distractors:distractors", "Make questions on your own reviewed code."),
         "audit-table": Subcommand("audit_table:audit_table", "Check the numbers of a published table."),
     },

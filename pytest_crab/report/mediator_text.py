@@ -10,7 +10,10 @@ from pytest_crab.formats import format_decimal
 from pytest_crab.formats import format_number
 from pytest_crab.formats import format_percent
 from pytest_crab.formats import format_whole_percent
+from pytest_crab.report.mediators import FROM_HUMAN
 from pytest_crab.report.mediators import LEAST_AGENTS
+from pytest_crab.report.mediators import PROBES
+from pytest_crab.report.mediators import Mediators
 from pytest_crab.report.mediators import ResolvedShare
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.summary_tables import SummaryTable
@@ -48,7 +51,7 @@ def mediator_tables(summary: Summary) -> Iterator[SummaryTable]:
         ]
         for own in found.agents
     ]
-    names = [*found.reviewers, "mean", "from human", "probes"]
+    names = [*found.reviewers, "mean", FROM_HUMAN, PROBES]
     yield SummaryTable("Rates by agent on the same reviews", "Rate by agent", names, columns)
 
 
@@ -57,6 +60,15 @@ def mediator_lines(summary: Summary) -> Iterator[str]:
     found = summary.mediators
     if found is None:
         return
+    yield from _review_lines(found)
+    for rate, taus in found.probe_taus.items():
+        own = ", ".join(f"{probe} {tau:.2f}" for probe, tau in taus.items())
+        yield f"agents' rates ({rate}) and their answers to probes rank alike: tau-b {own}"
+    if not found.probe_taus and any(own.probes is not None for own in found.agents):
+        yield f"a correlation with probes takes {LEAST_AGENTS} agents that are answerers of the same name too"
+
+
+def _review_lines(found: Mediators) -> Iterator[str]:
     agents = format_count(len(found.agents), "agent")
     if not found.oracles:
         yield f"{agents} on the same reviews: no oracle is known of every reviewer with each of them"
@@ -72,10 +84,6 @@ def mediator_lines(summary: Summary) -> Iterator[str]:
             names = f"{ascii_line(pair.one)} and {ascii_line(pair.other)}"
             reviewers = format_count(len(found.reviewers), "reviewer")
             yield f"{names} rank {reviewers} alike: tau-b {ranks_text(pair.ranks)}"
-    if found.probe_tau is not None:
-        yield f"agents' mean rates and their answers to probes: tau-b {format_decimal(found.probe_tau)} over {agents}"
-    elif any(own.probes is not None for own in found.agents):
-        yield f"a correlation with probes takes {LEAST_AGENTS} agents that are answerers of the same name too"
 
 
 def _percent(rate: float | None) -> str:

@@ -8,9 +8,11 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
+from typing import Any
 
 from pytest_crab.report.outcomes import OracleRecord
 from pytest_crab.report.reviewer_summary import ReviewerSummary
+from pytest_crab.scoring.choices.questions import DIMENSION
 from pytest_crab.statistics.comparison import Key
 from pytest_crab.statistics.crossed_shares import CrossedCell
 from pytest_crab.statistics.crossed_shares import Place
@@ -21,6 +23,9 @@ from pytest_crab.statistics.rank_agreement import rank_agreement
 
 #: Scores of fewer agents say nothing of a correlation.
 LEAST_AGENTS = 3
+
+#: The names of what an agent resolves from the human's comment, and of all its answers to probes.
+FROM_HUMAN, PROBES = "from human", "probes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +47,7 @@ class AgentResult:
 
     ``human`` are the oracles that it resolves from the human's comment: those so marked by ``certify --agent``, or else
     what it caught with the reviewer ``human``; None: neither is on record. ``probes`` is its rate as an answerer of the
-    same name; None: there is none.
+    same name, None: there is none, and ``by_probe`` that of each probe.
     """
 
     agent: str
@@ -50,6 +55,7 @@ class AgentResult:
     mean: float | None = None
     human: ResolvedShare | None = None
     probes: float | None = None
+    by_probe: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,8 +72,9 @@ class Mediators:
     """Several agents on the same reviews, over the ``oracles`` known of every reviewer with every agent.
 
     ``shares`` are those of reviewer, agent, instance, combination and repeat in the variance of a verdict.
-    ``probe_tau`` is Kendall's tau-b between agents' mean rates and their rates as answerers; None: fewer than
-    LEAST_AGENTS have both. Reviewers that are shown the answer are left out of everything but ``human``.
+    ``probe_taus`` has Kendall's tau-b between the agents' rates, ``mean`` or ``from human``, and their rates as
+    answerers, by probe and under ``probes`` of all; those that fewer than LEAST_AGENTS agents have are left out.
+    Reviewers that are shown the answer are left out of everything but ``human``.
     """
 
     reviewers: tuple[str, ...]
@@ -75,7 +82,7 @@ class Mediators:
     oracles: int
     pairs: tuple[AgentPair, ...] = ()
     shares: Mapping[str, float] = field(default_factory=dict)
-    probe_tau: float | None = None
+    probe_taus: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
 def mediators(rows: Sequence[ReviewerSummary]) -> Mediators | None:
@@ -102,7 +109,7 @@ def mediators(rows: Sequence[ReviewerSummary]) -> Mediators | None:
             for one, other in itertools.combinations(agents, 2)
         ),
         shares=crossed_shares(cells) if cells else {},
-        probe_tau=_probe_tau(results),
+        probe_taus=_probe_taus(results),
     )
 
 
@@ -130,8 +137,18 @@ def _result(agent: str, rows: Sequence[ReviewerSummary], cells: Mapping[Place, C
         rates=rates,
         mean=sum(rates.values()) / len(rates) if rates else None,
         human=_from_human(agent, rows),
-        probes=answering[0].overall.micro if answering else None,
+        **_answers(answering),
     )
+
+
+def _answers(answering: Sequence[ReviewerSummary]) -> dict[str, Any]:
+    """Return the fields of an agent that it has as an answerer."""
+    if not answering:
+        return {}
+    own = answering[0]
+    rates = {probe: rate.micro for probe, rate in own.by_label.get(DIMENSION, {}).items()}
+    known = {probe: rate for probe, rate in rates.items() if rate is not None}
+    return {"probes": own.overall.micro, "by_probe": known}
 
 
 def _from_human(agent: str, rows: Sequence[ReviewerSummary]) -> ResolvedShare | None:
@@ -156,8 +173,24 @@ def _ranks(
     return rank_agreement(clusters.values(), len(reviewers))
 
 
-def _probe_tau(results: Sequence[AgentResult]) -> float | None:
-    both = [(own.mean, own.probes) for own in results if own.mean is not None and own.probes is not None]
-    if len(both) < LEAST_AGENTS:
-        return None
-    return kendall_tau([mean for mean, _ in both], [probes for _, probes in both])
+def _probe_taus(results: Sequence[AgentResult]) -> dict[str, dict[str, float]]:
+    rates = {
+        "mean": {own.agent: own.mean for own in results},
+        FROM_HUMAN: {own.agent: None if own.human is None else own.human.rate for own in results},
+    }
+    answers = {PROBES: {own.agent: own.probes for own in results}}
+    for probe in dict.fromkeys(probe for own in results for probe in own.by_probe):
+        answers[probe] = {own.agent: own.by_probe.get(probe) for own in results}
+    found: dict[str, dict[str, float]] = {}
+    for name, own in rates.items():
+        taus = {probe: _tau(own, given) for probe, given in answers.items()}
+        found[name] = {probe: tau for probe, tau in taus.items() if tau is not None}
+    return {name: taus for name, taus in found.items() if taus}
+
+
+def _tau(rates: Mapping[str, float | None], answers: Mapping[str, float | None]) -> float | None:
+    """Return the tau-b over the agents that have both; None where fewer than LEAST_AGENTS have."""
+    both = [
+        (rate, given) for agent, rate in rates.items() if rate is not None and (given := answers[agent]) is not None
+    ]
+    return None if len(both) < LEAST_AGENTS else kendall_tau(*map(list, zip(*both, strict=True)))

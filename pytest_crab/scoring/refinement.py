@@ -8,6 +8,7 @@ from typing import Any
 from pytest_crab.errors import DiffRejected
 from pytest_crab.scoring.protocols import ScoringContext
 from pytest_crab.scoring.unprepared import UnpreparedScorer
+from pytest_crab.statistics.exact_match import RELEASE
 from pytest_crab.statistics.exact_match import exact_matches
 from pytest_crab.types import Artefact
 from pytest_crab.types import Comment
@@ -24,7 +25,7 @@ from pytest_crab.types import verdict_score
 class RefinementScorer(UnpreparedScorer):
     """Compares the file that the agent left with the reference; caught is the release's ``em``.
 
-    The evidence has all four variants of the release: see statistics.exact_match.
+    The evidence has all four variants, and under ``release`` those of the release: see statistics.exact_match.
     """
 
     name = "refinement"
@@ -50,4 +51,5 @@ class RefinementScorer(UnpreparedScorer):
         revised, reference = ((text or b"").decode("utf-8", "replace") for text in texts)
         found = exact_matches(revised, reference)
         judgement = Judgement(reason=Reason.CORRECT if found["em"] else Reason.INCORRECT)
-        return [verdict_score(self.name, comment.id, judgement, found)]
+        evidence = {**found, RELEASE: exact_matches(revised, reference, RELEASE)}
+        return [verdict_score(self.name, comment.id, judgement, evidence)]

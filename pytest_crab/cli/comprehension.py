@@ -1,0 +1,61 @@
+"""The comprehension command: the tables of CodeReviewQA's paper from stored runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from pytest_crab import serialization
+from pytest_crab.errors import CrabError
+from pytest_crab.formats import format_names
+from pytest_crab.report.comprehension import comprehension as read_models
+from pytest_crab.report.comprehension_text import comprehension_lines
+from pytest_crab.report.files import read_trials
+from pytest_crab.report.loading import trials_file
+from pytest_crab.statistics.exact_match import RULES
+from pytest_crab.statistics.exact_match import VARIANTS
+
+
+@click.command()
+@click.argument("reports", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.option(
+    "--scale", "scales", multiple=True, metavar="NAME=SCALE", help="Put this model under a scale; repeatable."
+)
+@click.option(
+    "--rule", type=click.Choice(RULES), default=RULES[0], show_default=True,
+    help="Compare texts as the variants are described, or as CodeReviewQA's release does.",
+)  # fmt: skip
+@click.option(
+    "--variant", type=click.Choice(VARIANTS), default=VARIANTS[0], show_default=True,
+    help="The variant of exact match that counts.",
+)  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
+def comprehension(
+    reports: tuple[Path, ...], *, scales: tuple[str, ...], rule: str, variant: str, as_json: bool
+) -> None:
+    """Print how well models read review comments, from runs on a set of CodeReviewQA.
+
+    REPORTS are folders of reports, stores, or trials.jsonl files. An answerer and an agent of one name are one model.
+    """
+    named = [text.partition("=") for text in scales]
+    wrong = [text for text, (name, _, scale) in zip(scales, named, strict=True) if not name or not scale]
+    if wrong:
+        raise click.UsageError(f"--scale {wrong[0]} should be NAME=SCALE")
+    by_name = {name: scale for name, _, scale in named}
+    try:
+        trials = [trial for report in reports for trial in read_trials(trials_file(report))]
+    except CrabError as error:
+        raise click.ClickException(str(error)) from error
+    models = read_models(trials, rule=rule, variant=variant, scales=by_name)
+    if not models:
+        raise click.ClickException("no trial has answers to probes, or a refinement from the reviewer human")
+    unknown = set(by_name) - {model.name for model in models}
+    if unknown:
+        names = format_names([model.name for model in models], 20)
+        raise click.UsageError(f"--scale names {min(unknown)}; the models are {names}")
+    if as_json:
+        click.echo(json.dumps(serialization.dump(models), indent=1, allow_nan=False))
+    else:
+        click.echo("\n".join(comprehension_lines(models, rule=rule, variant=variant)))
