@@ -52,6 +52,7 @@ from pytest_crab.report.gate_record import GateRuling
 from pytest_crab.report.outcomes import oracle_counts
 from pytest_crab.report.reviewer_summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
+from pytest_crab.trial.run_context import versions_here
 from pytest_crab.types import full_name
 
 
@@ -96,7 +97,7 @@ class RunGate:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Refuse what is not comparable, before the terminal asks for lines: other instances, agent or runtime."""
+        """Refuse what is not comparable, before the terminal asks for lines: another set, agent, runtime or harness."""
         if not runs_trials(self._options, self._config):
             return
         self._items = [item for item in session.items if isinstance(item, TrialItem)]
@@ -107,6 +108,7 @@ class RunGate:
         after = Conditions(
             runtimes=runtimes,
             digests={name: lock.digest(instance)[:16] for name, instance in instances.items()},
+            versions={"harness": (versions_here()["harness"],)},
         )
         for reference in self._references:
             for name, own in self._opponents(reference.summary).items():
@@ -306,6 +308,7 @@ def _gate_record(decision: Decision, options: Options, against: Sequence[Baselin
     """Return the decision for summary.json; None: there was no gate."""
     if decision.verdict is GateResult.NO_GATE:
         return None
+    comparable = [one for one in against if one.problem is None]
     return Gate(
         exit_code=decision.exit_code,
         ruling=str(decision.verdict),
@@ -314,8 +317,8 @@ def _gate_record(decision: Decision, options: Options, against: Sequence[Baselin
         baseline=", ".join(map(str, options.baselines)) or None,
         anchor=None if options.anchor is None else str(options.anchor),
         margin=options.terms.margin if options.baselines else None,
-        comparisons={one.name: one.comparison for one in against if one.comparison is not None},
-        labels={one.name: one.labels for one in against if one.labels},
+        comparisons={one.name: one.comparison for one in comparable if one.comparison is not None},
+        labels={one.name: one.labels for one in comparable if one.labels},
         rulings=tuple(
             GateRuling(reviewer=one.reviewer, ruling=str(one.result), paragraph=one.paragraph)
             for one in decision.rulings

@@ -39,4 +39,6 @@ def change_tables(gate: Gate | None) -> Iterator[SummaryTable]:
     """Yield the same table for each comparison of a gate with a baseline."""
     for reviewer, labels in gate.labels.items() if gate is not None else ():
         (_, *names), *columns = zip(*label_table(labels), strict=True)
-        yield SummaryTable(f"{reviewer} by label, before and after", reviewer, names, columns)
+        who, _, anchor = reviewer.partition(" against ")
+        head = f"{who} (anchor)" if anchor else who
+        yield SummaryTable(f"{reviewer} by label, before and after", head, names, columns)

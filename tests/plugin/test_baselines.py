@@ -90,6 +90,12 @@ def test_what_cannot_be_compared_is_refused_before_anything_runs(lab: Any, measu
     result = lab.run("--reviewer=both", "--crab-baseline=told", "--agent=mine", "instances/shop-1")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*the agent mine only compares locations and understands nothing"])
+    told = summary(measured)
+    told["reviewers"][0]["versions"]["harness"] = ["0123"]
+    lab.write({"told/summary.json": json.dumps(told)})
+    result = lab.run("--reviewer=both", "--crab-baseline=told", *MINE)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*not comparable with told: *the harness was 0123 and is *"])
     lab.write({"old/summary.json": '{"schema": 1, "reviewers": []}'})
     result = lab.run("--reviewer=both", "--crab-baseline=old", *MINE)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
@@ -107,7 +113,8 @@ def test_an_agent_that_was_changed_is_no_longer_comparable(lab: Any, measured: P
     assert result.ret == 8
     line = "crab: warning: not as in the baseline: agent mine: prompt, settings or files are others"
     assert line in result.stdout.str()
-    assert "not comparable with base: what the agent says of itself" in result.stdout.str().replace("\n", "")
+    result.stdout.fnmatch_lines(["    gate inconclusive: not comparable with base: what the agent says of itself*"])
+    assert "before %" not in result.stdout.str()
     result = lab.run(*arguments, "--crab-allow-difference=agent-version", "--crab-margin=100")
     assert result.ret == 0
     assert "both: what the agent says of itself (settings, model, files) was " in result.stdout.str()
