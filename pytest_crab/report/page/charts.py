@@ -110,12 +110,14 @@ def _tick(tick: float, y: float) -> Markup:
 def heat_map(reviewers: Sequence[str], rows: Sequence[tuple[str, Sequence[Rate | None]]]) -> Markup:
     """Return a row for each label and a column for each reviewer, darker where the rate is higher."""
     width = (100 - NAMES) / max(1, len(reviewers))
-    parts = [
-        _text(NAMES + width * (at + 0.5), 14, name if len(reviewers) < 7 else str(at + 1), "middle", "head")
-        for at, name in enumerate(reviewers)
-    ]
+    top = 16.0 * len(reviewers) + 6
+    parts = []
+    for at, name in enumerate(reviewers):
+        x, line = NAMES + width * (at + 0.5), 16.0 * at + 12
+        anchor, aside = ("end", -1) if x > 60 else ("start", 1)
+        parts += [_line(x, line - 8, x, top, "grid"), _text(x + aside, line, name, anchor, "head")]
     for row, (word, cells) in enumerate(rows):
-        y = 22 + ROW * row
+        y = top + ROW * row
         parts.append(_text(0, y + 17, word))
         for at, (name, rate) in enumerate(zip(reviewers, cells, strict=True)):
             x = NAMES + width * at
@@ -126,7 +128,7 @@ def heat_map(reviewers: Sequence[str], rows: Sequence[tuple[str, Sequence[Rate |
             parts.append(
                 _mark(words, _rect(x, y, width, ROW, step), _text(x + width / 2, y + 17, shown, "middle", "cell"))
             )
-    return _svg(22 + ROW * len(rows) + 2, "Rate in percent by label and reviewer", parts, len(reviewers))
+    return _svg(top + ROW * len(rows) + 2, "Rate in percent by label and reviewer", parts, len(reviewers))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

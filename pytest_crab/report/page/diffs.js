@@ -39,7 +39,7 @@ function file(data, remarks, what) {
     }
   }
   const name = data.path || "not a git diff";
-  return make("div", { class: "file" }, make("h4", null, name),
+  return make("div", { class: "file" }, make("h4", null, name, make("span", { class: "tag" }, what.toLowerCase())),
     [...waiting].map(([remark, human]) => make("div", { class: "remark" }, box(remark, human))),
     data.rows.length ? make("div", { class: "code", tabindex: "0", role: "region", "aria-label": what + ", " + name }, make("table", { role: "presentation" }, body)) : null);
 }

@@ -22,7 +22,7 @@ function transcript(one) {
 }
 
 function stepTable(steps) {
-  const heads = ["Step", "Seconds", "Made by", "Requests", "Tokens in", "Tokens out", "USD", "Models"];
+  const heads = ["Step", "Seconds", "Version", "Requests", "Tokens in", "Tokens out", "USD", "Models"];
   return make("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Steps of the trial" }, make("table", null,
     make("thead", null, make("tr", null, heads.map((head) => make("th", { scope: "col" }, head)))),
     make("tbody", null, steps.map(([step, ...cells]) => make("tr", null, make("th", { scope: "row" }, step), cells.map((text) => make("td", null, text)))))));
