@@ -321,4 +321,4 @@ def test_a_second_collection_reads_only_what_has_changed(bare: Any, monkeypatch:
     bare.write({"instances/till-2/instance.yaml": "id: till-2\n"})
     result = bare.run("--reviewer=human", "--collect-only", "-q", "instances")
     assert ids(result)[:1] == listed[:1]
-    result.stdout.fnmatch_lines(["*ERROR*instances/till-2/instance.yaml*", "*provenance is missing*"])
+    result.stdout.fnmatch_lines(["*ERROR*instances/till-2/instance.yaml*", "*provenance, *are missing*"])

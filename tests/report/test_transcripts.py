@@ -78,7 +78,7 @@ def test_a_copy_is_bounded_and_keeps_start_and_end(tmp_path: Path) -> None:
     assert (short.step, short.name, short.text) == ("review", "single-shot", "short")
     assert none is None
     (tmp_path / "report" / FOLDER / f"{KEYS[1]}.json").write_text("{}")
-    with pytest.raises(BadInput, match="step is missing"):
+    with pytest.raises(BadInput, match="step, name, text are missing"):
         read_transcript(tmp_path / "report", KEYS[1])
     assert read_transcript(tmp_path / "report", "../../secret") is None
 
