@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import logging
 import pickle
 import threading
 import warnings
 from collections.abc import Callable
-from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -160,8 +158,7 @@ class Connection:
         try:
             answers = Queue(call, client=self._client)
             try:
-                with self._connected():
-                    answers.put(dict(message), callback_timeout=ANSWER)
+                answers.put(dict(message), callback_timeout=ANSWER)
             finally:
                 answers.close()
         except LOST:
@@ -176,8 +173,7 @@ class Connection:
         texts: list[str] = []
         while _OVER not in texts and not self._closing.is_set():
             try:
-                with self._connected():
-                    texts = [self._messages.get(), *self._messages.get(batch=True)]
+                texts = [self._messages.get(), *self._messages.get(batch=True)]
             except LOST:
                 self._closing.wait(0.5)
                 continue
@@ -196,8 +192,7 @@ class Connection:
         """Read what is left of the messages and leave the cluster; one that is gone is left already."""
         try:
             if self._reader is not None:
-                with self._connected():
-                    self._messages.put(_OVER, callback_timeout=ANSWER)
+                self._messages.put(_OVER, callback_timeout=ANSWER)
                 self._reader.join(ANSWER)
             self._closing.set()
             self._messages.close()
@@ -218,24 +213,10 @@ class Connection:
         async def ask() -> Mapping[str, Any]:
             return dict(await asyncio.wait_for(self._client.scheduler.identity(), ANSWER))
 
-        with self._connected():
-            found: Mapping[str, Any] = self._client.sync(ask)
-        return found
-
-    @contextlib.contextmanager
-    def _connected(self) -> Iterator[None]:
-        """Raise OSError where the client has closed itself, as it does once its scheduler is gone.
-
-        Dask raises AttributeError then, since a closed client has no scheduler to ask.
-        """
         if self._client.status in ("closed", "closing"):
             raise OSError(self.gone_sentence())
-        try:
-            yield
-        except AttributeError as error:
-            if self._client.scheduler is not None:
-                raise
-            raise OSError(self.gone_sentence()) from error
+        found: Mapping[str, Any] = self._client.sync(ask)
+        return found
 
     def _run(
         self, function: Callable[..., Any], *arguments: Any, workers: Sequence[str], seconds: float
